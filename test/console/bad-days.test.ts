@@ -103,14 +103,17 @@ describe.skipIf(executable === null)('what was asked of a server that goes away'
     expect(made).toHaveLength(1);
   });
 
-  test('is a banner too where a proxy answers in its place', async () => {
+  test('is a banner too where a proxy answers in its place, for the file of a page as well', async () => {
     const { page } = await openPage(on, await signIn(on), '/projects');
-    await page.route('**/api/**', (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
+    const gone = /\/(api|assets)\//;
+    await page.route(gone, (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
     await page.getByRole('link', { name: 'shop', exact: true }).click();
     await page.getByText('Satchel does not answer').waitFor();
-    await page.unroute('**/api/**');
+    expect(await page.getByText('could not be loaded').count()).toBe(0);
+    await page.unroute(gone);
     await page.getByText('Satchel does not answer').waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+    await page.getByText('First steps').waitFor();
     await page.locator('.error-box').waitFor({ state: 'detached' });
   });
 });

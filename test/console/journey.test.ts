@@ -84,8 +84,6 @@ describe.skipIf(executable === null)('from an empty directory', () => {
     await page.getByLabel('Email').fill(credentials.email);
     await page.getByLabel('Password').fill(credentials.password);
     await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
-    await enter(page, credentials);
     await page.getByRole('link', { name: 'New project' }).click();
     await page.getByLabel('Name').fill('Shop');
     await page.getByRole('button', { name: 'Create the project' }).click();

@@ -92,8 +92,9 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
 
     await tabTo(page, 'New project');
     await page.keyboard.press('Enter');
-    await expectHeading(page, 'New project');
-    await tabTo(page, 'Name');
+    // It begins with a field to fill.
+    await until(async () => (await readStop(page)).name === 'Name');
+    await waitForTitle(page, 'New project');
     await page.keyboard.type('Second shop');
     await tabTo(page, 'Slug');
     await page.keyboard.type('shop');

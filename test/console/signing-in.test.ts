@@ -27,13 +27,9 @@ describe.skipIf(executable === null)('the first person', () => {
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByLabel('Email').fill('ann@example.org');
     await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByRole('heading', { name: 'Sign in to Satchel' }).waitFor();
-    await page.getByLabel('Email').fill('ann@example.org');
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Nothing here yet').waitFor();
     await page.getByRole('link', { name: 'New project' }).click();
-    await page.getByLabel('Name').fill('Shop');
+    await page.locator('[name=name]:focus').fill('Shop');
     await page.getByRole('button', { name: 'Create the project' }).click();
     await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
     expect(on.app.services.projects.find('shop')?.name).toBe('Shop');
@@ -82,12 +78,16 @@ describe.skipIf(executable === null)('signing in', () => {
     await page.getByRole('img', { name: /QR code/ }).waitFor();
     const secret = (await page.locator('.secret code').textContent()) ?? '';
     await page
-      .getByLabel('Code', { exact: true })
+      .locator('[name=code]:focus')
       .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: on.app.clock.now() }));
     await page.getByRole('button', { name: 'Turn it on' }).click();
     await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
     const codes = await page.locator('.codes span').allTextContents();
     expect(codes).toHaveLength(10);
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download as a file' }).click();
+    const file = await Bun.file(await (await saving).path()).text();
+    expect(file.split('\n').slice(2, -1)).toEqual(codes);
     await page.getByRole('button', { name: 'I have kept them' }).click();
     await page.getByText('10 recovery codes left').waitFor();
 
@@ -95,7 +95,7 @@ describe.skipIf(executable === null)('signing in', () => {
     await other.getByLabel('Email').fill(credentials.email);
     await other.getByLabel('Password').fill(credentials.password);
     await other.getByRole('button', { name: 'Sign in' }).click();
-    await other.getByLabel('Code').fill('000000');
+    await other.locator('[name=code]:focus').fill('000000');
     await other.getByRole('button', { name: 'Sign in' }).click();
     await other.getByRole('alert').first().waitFor();
     await other.getByLabel('Code').fill(codes[0] ?? '');
@@ -123,6 +123,11 @@ describe.skipIf(executable === null)('signing in', () => {
     const { page } = await openPage(on, await signIn(on, { credentials }), '/account');
     await page.getByLabel('Password now').fill('wrong');
     await page.getByLabel('New password').fill(PASSWORD);
+    const [eye_now, eye] = await page.getByRole('button', { name: 'Show what is typed' }).all();
+    await eye?.click();
+    expect(await page.getByLabel('New password').getAttribute('type')).toBe('text');
+    expect(await page.getByLabel('Password now').getAttribute('type')).toBe('password');
+    expect(await eye_now?.getAttribute('aria-pressed')).toBe('false');
     await page.getByRole('button', { name: 'Change the password' }).click();
     await page.locator('[name=current_password][aria-invalid=true]').waitFor();
     await page.getByLabel('Password now').fill(credentials.password);

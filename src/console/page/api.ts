@@ -92,15 +92,26 @@ export function reloadAll(): void {
   reloads.value += 1;
 }
 
+async function isThere(): Promise<boolean> {
+  const response = await fetch('/api/health', { cache: 'no-store' }).catch(() => null);
+  return response?.ok === true;
+}
+
 async function loseConnection(): Promise<void> {
   if (!is_connected.value) return;
   is_connected.value = false;
   while (!is_connected.value) {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    const response = await fetch('/api/health', { cache: 'no-store' }).catch(() => null);
-    is_connected.value = response?.ok === true;
+    is_connected.value = await isThere();
   }
   reloadAll();
+}
+
+/** Whether what was not answered is missing from a server that is there. If it is not, this says so until it is again. */
+export async function isMissing(): Promise<boolean> {
+  if (await isThere()) return true;
+  void loseConnection();
+  return false;
 }
 
 /** Where a proxy stands before a Satchel that does not answer, it says so itself. */

@@ -1,7 +1,7 @@
 /** The whole of a list that comes in pages: for a choice among all of it. */
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Api } from './api.generated.ts';
-import { ApiError, call, type Endpoint, type Input } from './api.ts';
+import { ApiError, call, type Endpoint, type Input, reloads } from './api.ts';
 import type { PageMeta } from './use-list.ts';
 import type { Load } from './use-load.ts';
 
@@ -42,6 +42,7 @@ export function useAll<E extends Paged>(
   const [data, setData] = useState<RowOf<E>[] | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [turn, setTurn] = useState(0);
+  const epoch = reloads.value;
   const wanted = input === null ? null : JSON.stringify([endpoint, input]);
   useEffect(() => {
     if (input === null) return;
@@ -52,12 +53,15 @@ export function useAll<E extends Paged>(
         setData(rows);
         setError(null);
       },
-      (thrown: unknown) => !is_old && thrown instanceof ApiError && setError(thrown),
+      (thrown: unknown) => {
+        // Without a connection the banner says so, and this is loaded again by itself.
+        if (!is_old && thrown instanceof ApiError && thrown.status !== 0) setError(thrown);
+      },
     );
     return () => {
       is_old = true;
     };
-  }, [wanted, turn]);
+  }, [wanted, turn, epoch]);
   const reload = useCallback(() => setTurn((at) => at + 1), []);
   return { data, etag: null, error, is_loading: data === null && error === null, reload };
 }

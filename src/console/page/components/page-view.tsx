@@ -1,6 +1,7 @@
 /** The page of the address: loaded when it is first opened, with its title told and its heading focused. */
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { isMissing, reloads } from '../api.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
@@ -29,6 +30,7 @@ export function PageView() {
   const match = findPage(path);
   const [, setTurn] = useState(0);
   const [failed, setFailed] = useState<PageEntry | null>(null);
+  const epoch = reloads.value;
   const is_first = useRef(true);
   const entry = match?.entry ?? null;
   const Page = entry ? loaded.get(entry) : undefined;
@@ -39,15 +41,20 @@ export function PageView() {
         loaded.set(entry, file.default);
         setTurn((at) => at + 1);
       },
-      () => setFailed(entry),
+      async () => {
+        // Without a server it is loaded by itself once there is one again.
+        if (await isMissing()) setFailed(entry);
+      },
     );
-  }, [entry]);
+  }, [entry, epoch]);
   // A page of another title may name itself better, in PageHeader, which runs before this does.
   // A page of the same file at another path is another page.
   useEffect(() => {
     if (!Page && match) return;
+    // A page that begins with a field to fill has the focus there.
+    const has_focus = document.activeElement?.matches('main [autofocus]') ?? false;
     if (is_first.current) is_first.current = false;
-    else document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
+    else if (!has_focus) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
   }, [path, Page]);
   if (!entry || !match) {
     return (

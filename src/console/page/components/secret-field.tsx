@@ -1,7 +1,8 @@
 /** A secret that is entered: several lines where it has them, dots until the eye is pressed, and remembered by no browser. */
 import { useState } from 'preact/hooks';
+import { Eye } from './eye.tsx';
 import { Field, type FieldProps } from './field.tsx';
-import { Icon } from './icon.tsx';
+import { useFirstFocus } from './use-first-focus.ts';
 
 export function SecretField(
   props: FieldProps & {
@@ -16,12 +17,14 @@ export function SecretField(
 ) {
   const { placeholder, rows = 1, is_focused, is_shown = false, value, onInput } = props;
   const [is_looked_at, setLookedAt] = useState(false);
+  const field = useFirstFocus<HTMLTextAreaElement>(is_focused);
   return (
     <Field {...props}>
       {(ties) => (
         <div class="with-eye">
           <textarea
             {...ties}
+            ref={field}
             // No password field: those drop line breaks, and browsers offer to keep what is typed into them.
             class={`input mono${is_shown || is_looked_at ? '' : ' typed-secret'}`}
             rows={rows}
@@ -34,21 +37,7 @@ export function SecretField(
             autoFocus={is_focused}
             onInput={onInput && ((event) => onInput(event.currentTarget.value))}
           />
-          {!is_shown && (
-            <button
-              type="button"
-              class="button quiet square"
-              aria-pressed={is_looked_at}
-              aria-label="Show what is typed"
-              onClick={(event) => {
-                // Looking changes nothing of the form.
-                event.stopPropagation();
-                setLookedAt(!is_looked_at);
-              }}
-            >
-              <Icon name={is_looked_at ? 'eye_off' : 'eye'} />
-            </button>
-          )}
+          {!is_shown && <Eye is_open={is_looked_at} onChange={setLookedAt} />}
         </div>
       )}
     </Field>

@@ -1,5 +1,8 @@
 /** One line of text, a number, an address, a password. */
+import { useState } from 'preact/hooks';
+import { Eye } from './eye.tsx';
 import { Field, type FieldProps } from './field.tsx';
+import { useFirstFocus } from './use-first-focus.ts';
 
 export function TextField(
   props: FieldProps & {
@@ -31,16 +34,20 @@ export function TextField(
     onInput,
     list,
   } = props;
+  const field = useFirstFocus<HTMLInputElement>(is_focused);
+  const [is_looked_at, setLookedAt] = useState(false);
+  const is_secret = type === 'password';
   return (
     <Field {...props}>
       {(ties) => (
-        <>
+        <div class={is_secret ? 'with-eye' : undefined}>
           <input
             {...ties}
+            ref={field}
             list={list && `${ties.id}-list`}
             class={`input${is_mono ? ' mono' : ''}`}
             // Preact has attributes of their own for each type; those here are of all of them.
-            type={type as 'text'}
+            type={(is_looked_at ? 'text' : type) as 'text'}
             defaultValue={value === null || value === undefined ? '' : String(value)}
             placeholder={placeholder}
             autocomplete={autocomplete}
@@ -50,6 +57,7 @@ export function TextField(
             autoFocus={is_focused}
             onInput={onInput && ((event) => onInput(event.currentTarget.value))}
           />
+          {is_secret && <Eye is_open={is_looked_at} onChange={setLookedAt} />}
           {list && (
             <datalist id={`${ties.id}-list`}>
               {list.map((each) => (
@@ -57,7 +65,7 @@ export function TextField(
               ))}
             </datalist>
           )}
-        </>
+        </div>
       )}
     </Field>
   );

@@ -10,7 +10,8 @@ import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
-import { loadSession } from '../../session.ts';
+import { saveFile } from '../../save-file.ts';
+import { loadSession, person } from '../../session.ts';
 
 export function SecondStepPanel({ is_on, codes_left }: { is_on: boolean; codes_left: number }) {
   const [is_open, setOpen] = useState(false);
@@ -109,6 +110,13 @@ function TurnOn({ onClose }: { onClose(): void }) {
 }
 
 function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone(): void }) {
+  const download = (): void => {
+    const head = `Recovery codes of ${person.value?.email} for Satchel at ${location.host}: each is good once.`;
+    saveFile(
+      new Blob([[head, '', ...codes, ''].join('\n')], { type: 'text/plain' }),
+      'satchel-recovery-codes.txt',
+    );
+  };
   return (
     <Dialog title="Your recovery codes" onClose={onDone}>
       <p>
@@ -126,6 +134,9 @@ function RecoveryCodes({ codes, onDone }: { codes: readonly string[]; onDone(): 
       <div class="form-buttons">
         <button type="button" class="button primary" onClick={onDone}>
           I have kept them
+        </button>
+        <button type="button" class="button" onClick={download}>
+          Download as a file
         </button>
       </div>
     </Dialog>

@@ -1,6 +1,6 @@
 /** What was last found, kept for a while: an examination looks at every file and asks the DNS, too much for each visit of a page. */
 import { signal } from '@preact/signals';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Finding } from '../../api.generated.ts';
 import { ApiError, call, reloads } from '../../api.ts';
 
@@ -10,6 +10,24 @@ const KEPT_MS = 5 * 60_000;
 const PER_PAGE = 50;
 
 const latest = signal<{ findings: Finding[]; at_ms: number } | null>(null);
+const failure = signal<ApiError | null>(null);
+const is_asking = signal(false);
+
+/** Asked once, however many look: an examination that runs is waited for. */
+async function ask(): Promise<void> {
+  if (is_asking.value) return;
+  is_asking.value = true;
+  failure.value = null;
+  try {
+    const { data: findings } = await call('GET /findings', { query: { per_page: PER_PAGE } });
+    latest.value = { findings, at_ms: performance.now() };
+  } catch (thrown) {
+    // Without a connection the banner says so, and this is asked again by itself.
+    if (thrown instanceof ApiError && thrown.status !== 0) failure.value = thrown;
+  } finally {
+    is_asking.value = false;
+  }
+}
 
 export interface LatestFindings {
   data: Finding[] | null;
@@ -20,25 +38,16 @@ export interface LatestFindings {
 
 /** `is_wanted` false: nothing is asked for, as of those who may not know. */
 export function useFindings(is_wanted = true): LatestFindings {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [is_loading, setLoading] = useState(false);
   const epoch = reloads.value;
-  const reload = useCallback(() => {
-    setLoading(true);
-    setError(null);
-    call('GET /findings', { query: { per_page: PER_PAGE } })
-      .then(({ data: findings }) => {
-        latest.value = { findings, at_ms: performance.now() };
-      })
-      .catch((thrown: unknown) => {
-        // Without a connection the banner says so, and this is loaded again by itself.
-        if (thrown instanceof ApiError && thrown.status !== 0) setError(thrown);
-      })
-      .finally(() => setLoading(false));
-  }, []);
   useEffect(() => {
     const is_fresh = latest.value !== null && performance.now() - latest.value.at_ms < KEPT_MS;
-    if (is_wanted && !is_fresh) reload();
+    if (is_wanted && !is_fresh) void ask();
   }, [is_wanted, epoch]);
-  return { data: latest.value?.findings ?? null, error, is_loading, reload };
+  return {
+    // Somebody else may have been told, who used this browser before.
+    data: is_wanted ? (latest.value?.findings ?? null) : null,
+    error: failure.value,
+    is_loading: is_asking.value,
+    reload: () => void ask(),
+  };
 }

@@ -8,7 +8,21 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { navigate } from '../../router.ts';
+import { loadSession } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
+
+/** Whoever has just set a password is not asked for it again. */
+async function goIn(email: string, password: string): Promise<void> {
+  try {
+    await call('POST /console/session', { body: { email, password } });
+    await loadSession();
+    navigate('/', { replace: true });
+  } catch {
+    // A second step that they had before is asked for there.
+    toast('The password is set: sign in with it');
+    navigate('/sign-in', { replace: true });
+  }
+}
 
 export default function WelcomePage({ params }: PageProps<'token'>) {
   const load = useLoad('GET /console/welcome/{token}/person', { path: params });
@@ -27,8 +41,7 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
       if (error instanceof ApiError && error.status === 404) return load.reload();
       throw error;
     }
-    toast('The password is set: sign in with it');
-    navigate('/sign-in', { replace: true });
+    await goIn(email ?? entered.text('email'), entered.exact('password'));
   };
   if (load.error?.status === 404) {
     return (
