@@ -150,11 +150,11 @@ describe.skipIf(executable === null)('in a browser', () => {
     const before = origins.listGlobal().length;
     const { page, complaints } = await open('/settings');
     await page.getByRole('button', { name: 'Add an origin' }).click();
-    await page.getByLabel('Address').fill('not an origin/');
+    await page.getByLabel('Origin', { exact: true }).fill('not an origin/');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     expect(origins.listGlobal().length).toBe(before);
-    await page.getByLabel('Address').fill('http://localhost:*');
+    await page.getByLabel('Origin', { exact: true }).fill('http://localhost:*');
     await page.getByLabel('Note').fill(HOSTILE);
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     const row = page.getByRole('row').filter({ hasText: 'http://localhost:*' });

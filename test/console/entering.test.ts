@@ -6,6 +6,7 @@ import {
   type ConsoleTest,
   executable,
   expectSound,
+  goTo,
   openPage,
   signIn,
 } from './browser.ts';
@@ -130,5 +131,27 @@ describe.skipIf(executable === null)('a .env file that is pasted', () => {
     await page.getByText('2 variables are stored').waitFor();
     expect(values()).toEqual({ ...before, SESSION_KEY: 'another', NEW_NAME: 'two words' });
     expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+});
+
+describe.skipIf(executable === null)('what the API writes for machines', () => {
+  test('is told as people say it: things by name with the way there, moments by the clock, delays by what they count from', async () => {
+    const opened = await openPage(on, await signIn(on), '/audit');
+    const { page } = opened;
+    const shown = async () => (await page.locator('main').textContent()) ?? '';
+    for (const event of ['token.created', 'api_key.created', 'person.added']) {
+      await goTo(opened, `/audit?event=${event}`);
+      await page.getByRole('cell').first().waitFor();
+      expect(await shown()).not.toMatch(/\b[a-z_]+:\d|\d{4}-\d\d-\d\dT/);
+    }
+    const person = page.getByRole('link', { name: /^person / }).first();
+    expect(await person.getAttribute('href')).toMatch(/^\/console\/people\/\d+$/);
+    await goTo(opened, `/projects/${sample.magazine}/sequences/${sample.running}`);
+    for (const told of [
+      'at once after enrolling',
+      '2 days after the mail before',
+      '1 day after coming to this track',
+    ])
+      await page.getByText(told, { exact: true }).first().waitFor();
   });
 });

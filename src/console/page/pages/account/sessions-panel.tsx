@@ -31,7 +31,7 @@ export function SessionsPanel() {
               </span>
             ),
           },
-          { title: 'Address', cell: (session) => <code>{session.ip ?? '—'}</code> },
+          { title: 'From', cell: (session) => <code>{session.ip ?? '—'}</code> },
           { title: 'Signed in', cell: (session) => <Time at={session.created_at} /> },
           { title: 'Last used', cell: (session) => <Time at={session.last_seen_at} /> },
           {

@@ -44,7 +44,7 @@ export function AiFields({ of }: { of?: AiAccount }) {
       />
       <TextField
         name="base_url"
-        label="Address"
+        label="API URL"
         value={of?.base_url}
         placeholder="https://llm.example.com/v1"
         hint="Where it is not the provider's own."

@@ -27,7 +27,7 @@ export function DatabaseFields(props: { of: DatabaseProject; accounts: readonly 
       />
       <TextField name="region" label="Region" value={of.region} placeholder="eu-central-1" />
       <TextField name="status" label="Status" value={of.status} placeholder="active" />
-      <TextField name="api_url" label="API address" value={of.api_url} placeholder="https://…" />
+      <TextField name="api_url" label="API URL" value={of.api_url} placeholder="https://…" />
       <TextField name="publishable_key" label="Publishable key" value={of.publishable_key} is_mono />
       <TextField name="db_host" label="Host" value={of.db_host} is_mono />
       <TextField name="db_port" label="Port" type="number" value={of.db_port} />

@@ -6,6 +6,7 @@ import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters, TextFilter } from '../../components/filters.tsx';
 import { Time } from '../../components/time.tsx';
+import { WithTimes } from '../../components/with-times.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { List } from '../../use-list.ts';
 
@@ -66,7 +67,11 @@ function Event({ of }: { of: AuditEvent }) {
   return (
     <>
       <code>{of.event}</code>
-      {told.length > 0 && <span class="cell-note said">{told.join(' · ')}</span>}
+      {told.length > 0 && (
+        <span class="cell-note said">
+          <WithTimes text={told.join(' · ')} />
+        </span>
+      )}
     </>
   );
 }
@@ -80,21 +85,33 @@ function tell(value: unknown): string {
   return name === undefined ? JSON.stringify(value) : tell(name);
 }
 
+/** Where the things of a project have their pages, and those of none. */
 const PLACES: Readonly<Record<string, string>> = {
   ...{ email: 'emails', object: 'files', template: 'templates', schedule: 'schedules', api_key: 'keys' },
-  sequence: 'sequences',
+  ...{ sequence: 'sequences', list: 'lists', contact: 'contacts', import: 'imports' },
 };
+const OWN_PLACES: Readonly<Record<string, string>> = {
+  ...{ person: 'people', mailbox: 'mailboxes', sending_domain: 'sending-domains', backup: 'backups' },
+};
+const NOUNS: Readonly<Record<string, string>> = { object: 'file', api_key: 'key' };
 
-/** A link where the thing has a page in its project, which says so if it is gone. */
-function Target({ of: { target, project_id } }: { of: AuditEvent }) {
+/** What it is, by its name where that is known; a link where it has a page, which says so if it is gone. */
+function Target({ of: { target, project_id, metadata } }: { of: AuditEvent }) {
   if (target === null) return <span class="muted">—</span>;
   const [, kind = '', id = ''] = /^([^:]*):(.*)$/s.exec(target) ?? [];
-  const place = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined;
   if (project_id !== null && kind === 'project') return <span class="target">the project</span>;
-  if (project_id === null || place === undefined) return <span class="target">{target}</span>;
+  const noun = NOUNS[kind] ?? kind.replaceAll('_', ' ');
+  const name = metadata.email ?? metadata.name;
+  const called = typeof name === 'string' ? name : /^\d+$/.test(id) ? `no. ${id}` : id;
+  const told = kind === '' ? target : `${noun} ${called}`;
+  const place = Object.entries(project_id === null ? OWN_PLACES : PLACES).find(
+    ([each]) => each === kind,
+  )?.[1];
+  if (place === undefined) return <span class="target">{told}</span>;
+  const path = project_id === null ? to`/${place}/${id}` : to`/projects/${project_id}/${place}/${id}`;
   return (
-    <a class="target" href={hrefOf(to`/projects/${project_id}/${place}/${id}`)}>
-      {kind.replaceAll('_', ' ')} {id}
+    <a class="target" href={hrefOf(path)}>
+      {told}
     </a>
   );
 }

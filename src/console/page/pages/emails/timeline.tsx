@@ -1,6 +1,7 @@
 /** The story of a mail along the time: accepted, each attempt with its relay's words, what was reported, what comes next. */
 import type { EmailEvent, EmailStory } from '../../api.generated.ts';
 import { Time } from '../../components/time.tsx';
+import { WithTimes } from '../../components/with-times.tsx';
 
 type Tone = 'good' | 'warn' | 'bad' | 'neutral';
 
@@ -48,7 +49,9 @@ export function Timeline({ email }: { email: EmailStory }) {
       {next && (
         <li class="next">
           <p class="timeline-title">Next</p>
-          <p>{capital(next)}</p>
+          <p>
+            <WithTimes text={capital(next)} />
+          </p>
         </li>
       )}
     </ol>

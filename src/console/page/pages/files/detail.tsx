@@ -88,7 +88,7 @@ function About({ of }: { of: ObjectRecord }) {
           ['Stored', <Time key="stored" at={of.created_at} exact />],
           ['Expires', of.expires_at ? <Time key="expires" at={of.expires_at} exact /> : 'Never'],
           [
-            'Address',
+            'Link',
             <span key="address" class="with-copy">
               {of.visibility === 'public' ? (
                 <a href={of.url} target="_blank" rel="noreferrer noopener">
@@ -97,7 +97,7 @@ function About({ of }: { of: ObjectRecord }) {
               ) : (
                 <span>{of.url}</span>
               )}
-              <CopyButton text={of.url} label="Copy the address" />
+              <CopyButton text={of.url} label="Copy the link" />
             </span>,
           ],
           ['Id', <code key="id">{of.public_id}</code>],

@@ -24,7 +24,7 @@ export function OriginFields(props: { address: string; hint: string; is_hint_of_
       />
       <TextField
         name="value"
-        label={type === 'domain' ? 'Address' : 'App id'}
+        label={type === 'domain' ? 'Origin' : 'App id'}
         placeholder={type === 'domain' ? address : 'com.example.shop'}
         hint={type === 'domain' || is_hint_of_all ? hint : undefined}
         is_focused

@@ -169,7 +169,7 @@ function InboxPanel({ of }: { of: NonNullable<MailboxDetails['inbox']> }) {
         )}
         <Facts
           of={[
-            ['Address', <code key="address">{of.address}</code>],
+            ['Server', <code key="address">{of.address}</code>],
             ['Reports taken', <Count key="reports" of={of.reports} />],
             ['Skipped', <Count key="skipped" of={of.skipped} />],
             ['Last read', <Time key="look" at={of.last_look_at} />],

@@ -74,7 +74,7 @@ function About({ project }: { project: ProjectWithKeys }) {
           ['Id', <code key="id">{project.public_id}</code>],
           // Only what the API has checked to be a web address becomes a link.
           [
-            'Address',
+            'Web site',
             url && /^https?:/.test(url) ? (
               <a href={url} target="_blank" rel="noreferrer noopener">
                 {url}

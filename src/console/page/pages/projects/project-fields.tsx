@@ -30,7 +30,7 @@ export function ProjectFields({ project }: { project?: Project }) {
       <TextAreaField name="description" label="Description" value={project?.description} rows={3} />
       <TextField
         name="primary_url"
-        label="Address"
+        label="Web site"
         value={project?.primary_url}
         placeholder="https://shop.example.com"
       />

@@ -3,7 +3,7 @@ import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { Time } from '../../components/time.tsx';
+import { WithTimes } from '../../components/with-times.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { SequencePartProps } from './part.ts';
@@ -147,10 +147,4 @@ function Why({ path, of }: SequencePartProps) {
       {problems.length > 0 && <Problems path={path} of={of} problems={problems} />}
     </Panel>
   );
-}
-
-/** A sentence of the API, whose moments are told in the reader's own zone. */
-function WithTimes({ text }: { text: string }) {
-  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
-  return <>{parts.map((part, index) => (index % 2 === 1 ? <Time at={part} exact /> : part))}</>;
 }

@@ -15,7 +15,7 @@ export function StepCard(props: { path: { project: string; sequence: string }; o
   const route = routeOf(step);
   return (
     <li class="step-card-place">
-      <p class="step-delay">{tellDelay(step.delay_hours)}</p>
+      <p class="step-delay">{tellDelay(step, of.steps)}</p>
       <article class="step-card" data-step={step.key} data-route={route ?? undefined}>
         <div class="step-card-head">
           <h3>{step.key}</h3>

@@ -139,7 +139,7 @@ function StepMail({ name, of, templates, onChange }: StepEditorProps) {
           name={`${name}.delay_hours`}
           label="Sent after"
           value={of.delay}
-          hint="Counts from the step before; 0 is at once."
+          hint="Counts from the mail before, once its relay took it; of the first step, from enrolling. 0 is at once."
           onInput={(delay) => onChange({ ...of, delay })}
         />
         <SelectField

@@ -16,8 +16,12 @@ export function tracksOf(steps: readonly Step[]): Track[] {
   }));
 }
 
-/** "at once", "after 3 days", "after 36 hours". */
-export function tellDelay(hours: number): string {
-  if (hours === 0) return 'at once';
-  return `after ${hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour')}`;
+/** "2 days after the mail before", "at once after enrolling", "3 hours after coming to this track". */
+export function tellDelay(step: Step, steps: readonly Step[]): string {
+  const hours = step.delay_hours;
+  const [main, ...others] = tracksOf(steps).map((track) => track.steps[0]?.key);
+  const from =
+    step.key === main ? 'enrolling' : others.includes(step.key) ? 'coming to this track' : 'the mail before';
+  if (hours === 0) return `at once after ${from}`;
+  return `${hours % 24 === 0 ? counted(hours / 24, 'day') : counted(hours, 'hour')} after ${from}`;
 }

@@ -34,7 +34,7 @@ function About() {
               ['Version', machine?.version],
               ['Database', machine && <Bytes of={machine.database_bytes} />],
               ['Disk free', machine && <Bytes of={machine.free_disk_bytes} />],
-              ['Address', location.origin],
+              ['URL', location.origin],
               [
                 'API',
                 <a key="api" href="/docs" target="_blank" rel="noreferrer">
