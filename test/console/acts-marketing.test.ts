@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { ownFormOf } from '../../src/marketing/lists/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
+import { actor } from '../support/helpers.ts';
 import {
   askOnce,
   beforeAllInConsole,
@@ -54,6 +55,9 @@ const add = async (list: string, email: string, fields: Record<string, unknown> 
 };
 const csv = (text: string) => ({ name: 'visitors.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
 const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const dialog = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name });
 
 describe.skipIf(executable === null)('a list', () => {
@@ -482,27 +486,52 @@ describe.skipIf(executable === null)('the marketing settings', () => {
   test(
     'are changed field by field, and tell what is missing before a sequence can be activated',
     async () => {
+      const { plaintext_key: key } = await on.app.services.keys.create(actor, shop(), {
+        ...{ name: 'pictures', can_write: true },
+      });
+      const body = new FormData();
+      body.set('visibility', 'public');
+      body.set('file', new File([Uint8Array.fromBase64(PIXEL)], 'logo.png', { type: 'image/png' }));
+      expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
       const { page, complaints } = await open('/marketing');
       const read = () => on.app.services.marketing.settings(shop().id);
       const before = read();
       await page.getByText('There is no postal address.').waitFor();
       await page.getByText('No mailbox has SPF, DKIM and DMARC in place.').waitFor();
-      await page.getByLabel('Window opens').fill('8:00');
+      await page.getByLabel('Window opens').fill('08:00');
+      const colour = page.getByLabel('Brand colour');
+      await colour.fill('reddish');
       await page.getByLabel('Window closes').fill('18:00');
       await page.getByLabel('Marketing is enabled').check();
       await page.getByLabel('Postal address').fill('Corner shop\n1 High Street');
       await page.getByLabel('Daily cap').fill('');
       await page.getByRole('button', { name: 'Save the settings' }).click();
       await page.locator('[aria-invalid=true]').waitFor();
-      expect(await page.getByLabel('Window opens').getAttribute('aria-invalid')).toBe('true');
+      expect(await colour.getAttribute('aria-invalid')).toBe('true');
       expect(read()).toEqual(before);
-      await page.getByLabel('Window opens').fill('08:00');
+      await page.getByLabel('Choose by eye').fill('#aa3377');
+      expect(await colour.inputValue()).toBe('#aa3377');
+      await page.getByLabel('Time zone').fill('Europe/Lisbon');
+      await page.getByRole('group', { name: 'Mailboxes' }).getByRole('checkbox').first().check();
+      await page.getByRole('button', { name: 'Choose from Files' }).click();
+      await dialog(page, 'logo.png').waitFor();
+      await expectSound({ page, complaints: refusals(complaints) });
+      await dialog(page, 'logo.png').click();
+      const logo = await page.getByLabel('Logo').inputValue();
+      expect(logo).toStartWith('http://127.0.0.1:8420/');
+      // Readers load it over TLS, which this Satchel is not reached by.
+      await page.getByLabel('Logo').fill(logo.replace('http:', 'https:'));
       await page.getByRole('button', { name: 'Save the settings' }).click();
       await page.getByText('There is no postal address.').waitFor({ state: 'detached' });
       expect(read()).toEqual({
         ...before,
         ...{ enabled: true, postal_address: 'Corner shop\n1 High Street', daily_cap: null },
-        ...{ send_window_start: '08:00', send_window_end: '18:00' },
+        ...{ send_window_start: '08:00', send_window_end: '18:00', timezone: 'Europe/Lisbon' },
+        ...{
+          brand_color: '#aa3377',
+          brand_logo_url: logo.replace('http:', 'https:'),
+          accounts: [expect.stringContaining('@')],
+        },
       });
       expect(await page.getByText('Marketing is not enabled.').count()).toBe(0);
       expect(refusals(complaints)).toEqual([]);

@@ -139,7 +139,7 @@ describe.skipIf(executable === null)('what the API writes for machines', () => {
     const opened = await openPage(on, await signIn(on), '/audit');
     const { page } = opened;
     const shown = async () => (await page.locator('main').textContent()) ?? '';
-    for (const event of ['token.created', 'api_key.created', 'person.added']) {
+    for (const event of ['token.created', 'api_key.created', 'person.created']) {
       await goTo(opened, `/audit?event=${event}`);
       await page.getByRole('cell').first().waitFor();
       expect(await shown()).not.toMatch(/\b[a-z_]+:\d|\d{4}-\d\d-\d\dT/);

@@ -2,10 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import type { MarketingSettings } from '../../api.generated.ts';
 import { CheckField } from '../../components/check-field.tsx';
+import { ColourField } from '../../components/colour-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { ZoneField } from '../../components/zone-field.tsx';
+import { LogoField } from './logo-field.tsx';
+import { MailboxesField } from './mailboxes-field.tsx';
 
-export function SettingsFields({ settings }: { settings: MarketingSettings }) {
+export function SettingsFields({ project, settings }: { project: string; settings: MarketingSettings }) {
   return (
     <>
       <CheckField
@@ -15,7 +19,7 @@ export function SettingsFields({ settings }: { settings: MarketingSettings }) {
         hint="Where it is not, no sequence is activated, and what is due in those that run waits."
       />
       <Sender settings={settings} />
-      <Brand settings={settings} />
+      <Brand project={project} settings={settings} />
       <Timing settings={settings} />
     </>
   );
@@ -49,37 +53,23 @@ function Sender({ settings }: { settings: MarketingSettings }) {
         placeholder={'Corner shop\n1 High Street\nSpringfield'}
         hint="Stands in the footer of each mail, as the law asks in most places."
       />
-      <TextAreaField
-        name="accounts"
-        label="Mailboxes"
-        value={settings.accounts?.join('\n')}
-        rows={2}
-        hint="Addresses that marketing goes out from, one on each line. Empty: every active mailbox for marketing."
-        is_mono
-      />
+      <MailboxesField settings={settings} />
     </Group>
   );
 }
 
-function Brand({ settings }: { settings: MarketingSettings }) {
+function Brand({ project, settings }: { project: string; settings: MarketingSettings }) {
   return (
     <Group title="Brand">
       <TextField name="brand_name" label="Brand name" value={settings.brand_name} />
-      <TextField
+      <ColourField
         name="brand_color"
         label="Brand colour"
         value={settings.brand_color}
         placeholder="#1a73e8"
         hint="Of the buttons in the branded layout, and on the pages for confirming and unsubscribing."
-        is_mono
       />
-      <TextField
-        name="brand_logo_url"
-        label="Logo"
-        type="url"
-        value={settings.brand_logo_url}
-        placeholder="https://shop.example.com/logo.png"
-      />
+      <LogoField project={project} value={settings.brand_logo_url} />
       <TextField
         name="brand_website_url"
         label="Web site"
@@ -97,23 +87,12 @@ function Timing({ settings }: { settings: MarketingSettings }) {
       <TextField
         name="send_window_start"
         label="Window opens"
+        type="time"
         value={settings.send_window_start}
-        placeholder="08:00"
-        hint="HH:MM. Both ends empty: always. An end before the start crosses midnight."
+        hint="Both ends empty: always. An end before the start crosses midnight."
       />
-      <TextField
-        name="send_window_end"
-        label="Window closes"
-        value={settings.send_window_end}
-        placeholder="18:00"
-      />
-      <TextField
-        name="timezone"
-        label="Time zone"
-        value={settings.timezone}
-        placeholder="Europe/Berlin"
-        hint="Of the window: the name of an IANA zone."
-      />
+      <TextField name="send_window_end" label="Window closes" type="time" value={settings.send_window_end} />
+      <ZoneField name="timezone" label="Time zone" value={settings.timezone} />
       <TextField
         name="daily_cap"
         label="Daily cap"

@@ -57,7 +57,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
         from_name: entered.textOrNull('from_name'),
         reply_to: entered.textOrNull('reply_to'),
         postal_address: entered.textOrNull('postal_address'),
-        accounts: entered.words('accounts'),
+        accounts: entered.all('accounts').flatMap((typed) => typed.split(/[\s,]+/).filter(Boolean)),
         brand_name: entered.textOrNull('brand_name'),
         brand_color: entered.textOrNull('brand_color'),
         brand_logo_url: entered.textOrNull('brand_logo_url'),
@@ -75,7 +75,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   return (
     <Panel title="Settings">
       <Form is_wide submit="Save the settings" version={etag} onSubmit={change}>
-        <SettingsFields settings={settings} />
+        <SettingsFields project={project} settings={settings} />
       </Form>
     </Panel>
   );

@@ -1,0 +1,94 @@
+/** The logo: an address, or one of the project's public pictures, chosen among those in Files. */
+import { useState } from 'preact/hooks';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { useRested } from '../../use-rested.ts';
+
+/** What mail programs show. */
+const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
+const SHOWN = 50;
+
+export function LogoField({ project, value }: { project: string; value: string | null }) {
+  const [url, setUrl] = useState(value ?? '');
+  const [is_choosing, setChoosing] = useState(false);
+  return (
+    <>
+      <Field name="brand_logo_url" label="Logo" hint="Where the picture is. Anybody must be able to load it.">
+        {(ties) => (
+          <div class="with-button">
+            <input
+              {...ties}
+              class="input"
+              type="url"
+              value={url}
+              placeholder="https://shop.example.com/logo.png"
+              autocomplete="off"
+              onInput={(event) => setUrl(event.currentTarget.value)}
+            />
+            <button type="button" class="button" onClick={() => setChoosing(true)}>
+              Choose from Files
+            </button>
+          </div>
+        )}
+      </Field>
+      {is_choosing && (
+        <Pictures
+          project={project}
+          onClose={() => setChoosing(false)}
+          onChoose={(chosen) => {
+            setUrl(chosen);
+            setChoosing(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Pictures(props: { project: string; onChoose(url: string): void; onClose(): void }) {
+  const { project, onChoose, onClose } = props;
+  const [typed, setTyped] = useState('');
+  const q = useRested(typed.trim());
+  const load = useLoad('GET /projects/{project}/objects', {
+    path: { project },
+    query: { visibility: 'public', per_page: SHOWN, ...(q !== '' && { q }) },
+  });
+  return (
+    <Dialog title="Choose a picture" onClose={onClose}>
+      <input
+        class="input"
+        type="search"
+        aria-label="Name of the file"
+        placeholder="Name of the file"
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      <Loaded load={load}>
+        {({ data }) => {
+          const pictures = data.filter(({ mime_type }) => PICTURE.test(mime_type));
+          if (pictures.length === 0)
+            return (
+              <p class="muted">
+                There is no public picture here. Add one under{' '}
+                <a href={hrefOf(to`/projects/${project}/files`)}>Files</a>, as PNG, JPEG, GIF or WebP.
+              </p>
+            );
+          return (
+            <ul class="pictures" aria-label="Public pictures">
+              {pictures.map(({ public_id, original_filename, url }) => (
+                <li key={public_id}>
+                  <button type="button" class="button quiet" onClick={() => onChoose(url)}>
+                    <img src={new URL(url).pathname} alt="" loading="lazy" />
+                    <span>{original_filename}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </Dialog>
+  );
+}
