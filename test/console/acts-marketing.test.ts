@@ -318,7 +318,7 @@ describe.skipIf(executable === null)('an import', () => {
       await row.waitFor();
       expect(await row.getByRole('cell').allTextContents()).toEqual(["'=nobody", '3', 'No email address']);
       const saving = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Download rejected.csv' }).click();
+      await page.getByRole('link', { name: 'Download rejected.csv' }).click();
       const saved = await saving;
       expect(saved.suggestedFilename()).toMatch(/^rejected-[0-9A-Z]{26}\.csv$/);
       expect(readFileSync(await saved.path(), 'utf8')).toBe(

@@ -1,4 +1,4 @@
-/** Has the browser save what was fetched: a link to an endpoint could not say that the request is the console's. */
+/** Has the browser save a text that the page itself has. What an endpoint answers is saved by `<FileLink>`. */
 
 /** Long enough for any browser to have taken the file. */
 const TAKEN_MS = 60_000;

@@ -62,6 +62,7 @@ export function backupRoutes(backups: Backups): Route[] {
       summary: 'Download a backup',
       description:
         'The file, with ranges. It holds everything but the master key; who downloads it is put on the audit trail. 409 until it is whole.',
+      produces: 'application/x-tar',
       also: { 206: 'The range that was asked for.', 416: 'There are no such bytes.' },
       load,
       handle: async ({ caller, ctx, resource }) =>

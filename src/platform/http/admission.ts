@@ -150,10 +150,10 @@ function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void 
 }
 
 function findManager(exchange: Exchange): ManagementCaller {
-  const { ctx, deps } = exchange;
+  const { ctx, deps, is_file } = exchange;
   const authorization = ctx.request.headers.get('authorization');
   const is_bearer = /^\s*bearer\b/i.test(authorization ?? '');
-  const counts = !is_bearer && isConsoleRequest(ctx, deps.config);
+  const counts = !is_bearer && isConsoleRequest(ctx, deps.config, { is_file });
   return (counts ? sessionOf(exchange)?.person : undefined) ?? deps.authenticateToken(authorization, ctx.ip);
 }
 

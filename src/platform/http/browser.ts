@@ -42,19 +42,19 @@ function isFromOwnPage({ request, url }: RequestContext, config: Config): boolea
 }
 
 /** Whether a cookie counts: a form or a page of another site can make a browser send it, but not this header. */
-export function isConsoleRequest(ctx: RequestContext, config: Config): boolean {
+export function isConsoleRequest(ctx: RequestContext, config: Config, { is_file = false } = {}): boolean {
   const has_header = ctx.request.headers.get(CONSOLE_HEADER) === '1';
-  return (has_header || isTableSaved(ctx)) && isFromOwnPage(ctx, config);
+  return (has_header || (is_file && isFollowedLink(ctx))) && isFromOwnPage(ctx, config);
 }
 
 /**
- * Whether a link on a page of ours was followed to a table, which the browser saves as it comes. No link sends the header, and what a
+ * Whether a link on a page of ours was followed, to a file which the browser saves as it comes. No link sends the header, and what a
  * script fetches is held in memory. Of a page of another site, and of an address that was typed, browsers say so here.
  */
-function isTableSaved({ request: { method, headers }, url }: RequestContext): boolean {
+function isFollowedLink({ request: { method, headers } }: RequestContext): boolean {
   const is_ours =
     headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-mode') === 'navigate';
-  return is_ours && method === 'GET' && url.pathname.endsWith('.csv');
+  return is_ours && method === 'GET';
 }
 
 /** Throws AppError `forbidden` for what may be another site's doing, `invalid` for a body that a form could have sent. */

@@ -178,7 +178,7 @@ function responsesOf(route: Route, book: SchemaBook): Json {
 /** The answer as it is sent, envelope and all; see answers.ts. A route without a response schema answers bytes. */
 function successContent({ docs, family, method }: Route, book: SchemaBook): Json {
   const { response, produces } = docs;
-  if (!response) return { '*/*': { schema: { type: 'string', format: 'binary' } } };
+  if (!response) return { [produces ?? '*/*']: { schema: { type: 'string', format: 'binary' } } };
   if (produces !== undefined) return { [produces]: { schema: book.print(response) } };
   // Replacing a list answers its first page.
   const is_page =

@@ -81,7 +81,7 @@ export interface RouteDocs {
   may_be_capped?: boolean;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
-  /** Media type of a success where that is not JSON. */
+  /** Media type of a success where that is not JSON: a file, which a link of the console may save; see browser.ts. */
   produces?: string;
   /** A body that works as it stands. */
   example?: unknown;
@@ -155,6 +155,8 @@ export interface Exchange {
   readonly ctx: RequestContext;
   readonly deps: HttpDeps;
   readonly trace: Trace;
+  /** Whether the route answers a file, which a browser may save as it comes. */
+  readonly is_file: boolean;
 }
 
 export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {

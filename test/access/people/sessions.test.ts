@@ -106,7 +106,7 @@ describe('on the management plane the cookie', () => {
     }
   });
 
-  test('counts without the header where a link of our own page saves a table, and nowhere else', async () => {
+  test('counts without the header where a link of our own page saves a file, and nowhere else', async () => {
     const cookie = await on.enter(ANN);
     const path = '/projects/mine/emails.csv';
     const link = {

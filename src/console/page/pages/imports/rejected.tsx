@@ -2,12 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { ApiError, callRaw } from '../../api.ts';
-import { ActionButton } from '../../components/action-button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
+import { FileLink } from '../../components/file-link.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { saveFile } from '../../save-file.ts';
 import { parseCsv } from './csv-head.ts';
 import { REASONS, type Reason, rejectedRows, tellReason } from './outcomes.ts';
 
@@ -23,16 +22,14 @@ export function Rejected({ path, of }: RejectedProps) {
   const total = rejectedRows(of);
   if (total === 0) return null;
   const reasons = (Object.keys(REASONS) as Reason[]).filter((reason) => of[reason] > 0);
-  const save = async (): Promise<void> =>
-    saveFile(await (await callRaw(ENDPOINT, { path })).blob(), `rejected-${of.id}.csv`);
   return (
     <Panel
       title={`${counted(total, 'row')} not taken`}
       lead={reasons.map((reason) => `${REASONS[reason]}: ${of[reason]}`).join(' · ')}
       actions={
-        <ActionButton act={save} is_small>
+        <FileLink endpoint={ENDPOINT} input={{ path }} is_small>
           Download rejected.csv
-        </ActionButton>
+        </FileLink>
       }
       flush
     >
