@@ -57,7 +57,7 @@ import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
 export interface Maintenance extends BackupWork {
-  examine(now_ms: number): Promise<Finding[]>;
+  examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
   /** Ends what is under way; it rejects with AppError `unavailable`. */
   stop(): void;
 }
@@ -125,7 +125,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const audit = new Audit(on);
   const search = new Search(on);
   const overviews = new Overviews(on);
-  const doctor = new Doctor({ ...on, examine: (now_ms) => on.maintenance.examine(now_ms) });
+  const doctor = new Doctor({ ...on, examine: (now_ms, known) => on.maintenance.examine(now_ms, known) });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);

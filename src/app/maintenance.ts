@@ -10,7 +10,7 @@ import type { Maintenance } from './app.ts';
 
 /** What a thread is asked for; `now_ms` is its time. */
 export type MaintenanceRequest = { config: Config; now_ms: number } & (
-  | { op: 'examine' }
+  | { op: 'examine'; known: readonly Finding[] }
   | { op: 'back up'; file: string }
   | { op: 'verify'; file: string }
 );
@@ -44,7 +44,7 @@ export function createMaintenance(config: Config): Maintenance {
   }
 
   return {
-    examine: (now_ms) => ask<Finding[]>({ op: 'examine', now_ms }),
+    examine: (now_ms, known) => ask<Finding[]>({ op: 'examine', now_ms, known }),
     backUp: (file, now_ms) => ask<BackupResult>({ op: 'back up', file, now_ms }),
     verify: (file, now_ms) => ask<VerifyResult>({ op: 'verify', file, now_ms }),
     stop() {

@@ -22,7 +22,7 @@ self.onmessage = ({ data }: MessageEvent<MaintenanceRequest>) => {
 async function carryOut(request: MaintenanceRequest): Promise<unknown> {
   const { config, now_ms } = request;
   const clock = { now: () => now_ms };
-  if (request.op === 'examine') return examine(config, doctorDeps(clock));
+  if (request.op === 'examine') return examine(config, doctorDeps(clock), request.known);
   if (request.op === 'back up') return backUpWithin(config.data_dir, { file: request.file, clock });
   return verifyBackup({ file: request.file, scratch_dir: null });
 }

@@ -1,4 +1,5 @@
 /** What `satchel doctor` finds, over the management plane. */
+import { MAX_FINDINGS_AGE_S } from '../../limits.ts';
 import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
@@ -25,12 +26,16 @@ export function doctorRoutes(doctor: Doctor): Route[] {
       summary: 'What is wrong, and what mends it',
       description:
         'What `satchel doctor` finds, the worst first, those that are fine included; a remedy is a command. Everything is looked at for ' +
-        'each request, the DNS too, which takes seconds where much is stored.',
-      query: t.Object(pageQuery),
+        'each request, the DNS too, which takes seconds where much is stored, unless `max_age_seconds` says that findings of so long ago ' +
+        'will do: those are told at once, and what reads all that is stored (`database`, `objects`) was looked at within a day.',
+      query: t.Object({
+        ...pageQuery,
+        max_age_seconds: t.Optional(t.Integer({ minimum: 0, maximum: MAX_FINDINGS_AGE_S })),
+      }),
       response: t.Array(finding),
       async handle({ ctx, query }) {
         ctx.keepOpen();
-        const { findings } = await doctor.examine();
+        const findings = await doctor.examine((query.max_age_seconds ?? 0) * 1_000);
         const badness = (of: { status: string }): number => BADNESS.indexOf(of.status);
         return paginateAll(
           query,

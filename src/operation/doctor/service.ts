@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
+import { SOUNDNESS_KEPT_MS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -37,8 +38,15 @@ export interface DoctorDeps {
   ): { checks: HealthCheck[]; close(): Promise<void> };
 }
 
-/** Every finding, those that are fine included. */
-export async function examine(config: Config, deps: DoctorDeps): Promise<Finding[]> {
+/** Checks that read all that is stored, as no other does: seconds of a processor where that is much. */
+const READING_ALL: readonly string[] = ['database', 'objects'];
+
+/** Every finding, those that are fine included. `known`: what the checks that read all that is stored found lately, in their place. */
+export async function examine(
+  config: Config,
+  deps: DoctorDeps,
+  known: readonly Finding[] = [],
+): Promise<Finding[]> {
   const { data_dir } = config;
   const nothing = await guard('data directory', () =>
     hasDatabase(data_dir) ? [] : [nothingThere(data_dir)],
@@ -56,11 +64,13 @@ export async function examine(config: Config, deps: DoctorDeps): Promise<Finding
   const sqlite = connect(databasePathOf(data_dir), { query_only: true });
   try {
     const now_ms = deps.clock.now();
-    findings.push(
-      ...(await guard('database', () => checkSoundness(sqlite))),
-      ...(await guard('clock', () => [checkClock(sqlite, now_ms)])),
-      ...(await runAll(deps.createDirectoryChecks({ data_dir, sqlite, is_served, now_ms }))),
-    );
+    const checks: HealthCheck[] = [
+      { check: 'database', run: () => checkSoundness(sqlite) },
+      { check: 'clock', run: () => [checkClock(sqlite, now_ms)] },
+      ...deps.createDirectoryChecks({ data_dir, sqlite, is_served, now_ms }),
+    ];
+    const isKnown = ({ check }: { check: string }): boolean => known.some((each) => each.check === check);
+    findings.push(...known, ...(await runAll(checks.filter((each) => !isKnown(each)))));
     const { finding, key } = await checkMasterKey(sqlite, config);
     findings.push(...finding);
     if (!key) return findings;
@@ -126,23 +136,71 @@ async function checkServices(config: Config, deps: DoctorDeps, key: MasterKey): 
   }
 }
 
+interface Examination {
+  findings: readonly Finding[];
+  at_ms: number;
+}
+
+interface Running {
+  promise: Promise<readonly Finding[]>;
+  reads_all: boolean;
+}
+
 /** The doctor of a server, whose examination runs beside it. */
 export class Doctor {
-  readonly #examineNow: (now_ms: number) => Promise<Finding[]>;
+  readonly #examineNow: (now_ms: number, known: readonly Finding[]) => Promise<Finding[]>;
   readonly #clock: Clock;
-  #running: Promise<Finding[]> | null = null;
+  #running: Running | null = null;
+  #last: Examination | null = null;
+  /** The last one that read all that is stored, of that only what is fine: what is not is looked at again each time. */
+  #read_all: Examination | null = null;
 
-  constructor(deps: { clock: Clock; examine(now_ms: number): Promise<Finding[]> }) {
+  constructor(deps: {
+    clock: Clock;
+    examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
+  }) {
     this.#clock = deps.clock;
     this.#examineNow = deps.examine;
   }
 
-  /** Every finding; who asks while an examination runs gets what that one finds. */
-  async examine(): Promise<{ status: FindingStatus; findings: Finding[] }> {
-    this.#running ??= this.#examineNow(this.#clock.now()).finally(() => {
-      this.#running = null;
-    });
-    const findings = await this.#running;
-    return { status: worstOf(findings), findings };
+  /**
+   * Every finding, of so long ago at most; who asks while an examination runs gets what that one finds. Whoever takes what is a moment
+   * old takes the soundness of what is stored as of the last day: to read all of it takes seconds where it is much.
+   */
+  async examine(max_age_ms = 0): Promise<readonly Finding[]> {
+    if (this.#last && this.#isWithin(this.#last, max_age_ms)) return this.#last.findings;
+    const known =
+      max_age_ms > 0 && this.#read_all && this.#isWithin(this.#read_all, SOUNDNESS_KEPT_MS)
+        ? this.#read_all.findings
+        : [];
+    const reads_all = known.length === 0;
+    const running = this.#running;
+    return running && (running.reads_all || !reads_all) ? running.promise : this.#start(known, reads_all);
+  }
+
+  #isWithin({ at_ms }: Examination, age_ms: number): boolean {
+    const age = this.#clock.now() - at_ms;
+    return age >= 0 && age < age_ms;
+  }
+
+  #start(known: readonly Finding[], reads_all: boolean): Promise<readonly Finding[]> {
+    const at_ms = this.#clock.now();
+    const running: Running = { promise: this.#run(known, at_ms), reads_all };
+    this.#running = running;
+    const end = (): void => {
+      if (this.#running === running) this.#running = null;
+    };
+    running.promise.then(end, end);
+    return running.promise;
+  }
+
+  async #run(known: readonly Finding[], at_ms: number): Promise<readonly Finding[]> {
+    const findings = await this.#examineNow(at_ms, known);
+    this.#last = { findings, at_ms };
+    if (known.length === 0) {
+      const sound = findings.filter(({ check, status }) => READING_ALL.includes(check) && status === 'ok');
+      this.#read_all = { findings: sound, at_ms };
+    }
+    return findings;
   }
 }

@@ -76,3 +76,34 @@ test('are for administrators alone', async () => {
   expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
   expect((await app.call('GET', PATH)).status).toBe(401);
 });
+
+test('of a while ago will do for who says so, and what reads all that is stored is then looked at once a day', async () => {
+  const asked: (readonly Finding[])[] = [];
+  const sound: Finding = { check: 'database', status: 'ok', message: 'sound', remedy: null };
+  const lost: Finding = { check: 'objects', status: 'problem', message: 'lost', remedy: null };
+  const never = () => new Promise<never>(() => {});
+  const { app, admin } = await start({
+    maintenance: {
+      ...{ backUp: never, verify: never, stop: () => {} },
+      async examine(_, known) {
+        asked.push(known);
+        return [sound, lost];
+      },
+    },
+  });
+  const ask = async (query = ''): Promise<number> =>
+    (await app.call('GET', PATH + query, { token: admin })).status;
+  const within = '?max_age_seconds=60';
+  expect([await ask(within), await ask(within)]).toEqual([200, 200]);
+  expect(asked).toEqual([[]]);
+  app.clock.advance(60_000);
+  await ask(within);
+  // What is not fine is looked at again.
+  expect(asked).toEqual([[], [sound]]);
+  await ask();
+  expect(asked).toEqual([[], [sound], []]);
+  app.clock.advance(24 * 3_600_000);
+  await ask(within);
+  expect(asked).toEqual([[], [sound], [], []]);
+  expect(await ask('?max_age_seconds=3601')).toBe(422);
+});

@@ -14,12 +14,14 @@ const failure = signal<ApiError | null>(null);
 const is_asking = signal(false);
 
 /** Asked once, however many look: an examination that runs is waited for. */
-async function ask(): Promise<void> {
+async function ask({ anew }: { anew: boolean }): Promise<void> {
   if (is_asking.value) return;
   is_asking.value = true;
   failure.value = null;
   try {
-    const { data: findings } = await call('GET /findings', { query: { per_page: PER_PAGE } });
+    const { data: findings } = await call('GET /findings', {
+      query: { per_page: PER_PAGE, ...(!anew && { max_age_seconds: KEPT_MS / 1000 }) },
+    });
     latest.value = { findings, at_ms: performance.now() };
   } catch (thrown) {
     // Without a connection the banner says so, and this is asked again by itself.
@@ -41,13 +43,13 @@ export function useFindings(is_wanted = true): LatestFindings {
   const epoch = reloads.value;
   useEffect(() => {
     const is_fresh = latest.value !== null && performance.now() - latest.value.at_ms < KEPT_MS;
-    if (is_wanted && !is_fresh) void ask();
+    if (is_wanted && !is_fresh) void ask({ anew: false });
   }, [is_wanted, epoch]);
   return {
     // Somebody else may have been told, who used this browser before.
     data: is_wanted ? (latest.value?.findings ?? null) : null,
     error: failure.value,
     is_loading: is_asking.value,
-    reload: () => void ask(),
+    reload: () => void ask({ anew: true }),
   };
 }
