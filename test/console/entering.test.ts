@@ -8,6 +8,7 @@ import {
   expectSound,
   goTo,
   openPage,
+  settle,
   signIn,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
@@ -153,5 +154,23 @@ describe.skipIf(executable === null)('what the API writes for machines', () => {
       '1 day after coming to this track',
     ])
       await page.getByText(told, { exact: true }).first().waitFor();
+  });
+});
+
+describe.skipIf(executable === null)('a list that asks whoever signs up', () => {
+  test('gets the mail that asks from one click, chosen and ready', async () => {
+    const { page, complaints } = await open('/lists/new');
+    await page.getByLabel('Name').fill('With confirmation');
+    await page.getByRole('button', { name: 'Make one for me' }).click();
+    await page.getByText('is made and chosen').waitFor();
+    await settle(page);
+    expect(await page.getByLabel('Confirmation mail').inputValue()).toBe('confirm-the-sign-up');
+    await expectSound({ page, complaints });
+    await page.getByRole('button', { name: 'Create the list' }).click();
+    await page.getByRole('heading', { name: 'With confirmation', level: 1 }).waitFor();
+    const { data } = on.app.services.lists.list(shop().id, {});
+    expect(data.find(({ name }) => name === 'With confirmation')).toMatchObject({
+      confirmation_template: 'confirm-the-sign-up',
+    });
   });
 });

@@ -6,8 +6,9 @@ import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { basisChoices, readBasis } from '../contacts/consent-bases.ts';
+import { ConfirmationField } from './confirmation-field.tsx';
 
-export function ListFields({ list }: { list?: ContactList }) {
+export function ListFields({ project, list }: { project: string; list?: ContactList }) {
   return (
     <>
       <TextField name="name" label="Name" value={list?.name} is_focused={!list} />
@@ -37,19 +38,7 @@ export function ListFields({ list }: { list?: ContactList }) {
         is_checked={list?.sign_up_page}
         hint="A page where anybody may sign up. It needs double opt-in."
       />
-      <TextField
-        name="confirmation_template"
-        label="Confirmation template"
-        value={list?.confirmation_template}
-        placeholder="confirm"
-        hint={
-          <>
-            Slug of a transactional template with <code>{'{{confirm_url}}'}</code>. A double opt-in list takes
-            no sign-ups without one.
-          </>
-        }
-        is_mono
-      />
+      <ConfirmationField project={project} value={list?.confirmation_template ?? null} />
       <TextAreaField
         name="token_hosts"
         label="Hosts that get the contact token"

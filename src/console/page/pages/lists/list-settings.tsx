@@ -35,7 +35,7 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
     <>
       <Panel title="About the list">
         <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
-          <ListFields list={list} />
+          <ListFields project={project} list={list} />
         </Form>
       </Panel>
       {list.archived ? (

@@ -28,7 +28,7 @@ export default function NewListPage({ params }: PageProps<'project'>) {
       <PageHeader title="New list" back={{ href: hrefOf(lists), label: 'Lists' }} />
       <Panel>
         <Form is_wide submit="Create the list" onSubmit={create} onCancel={() => navigate(lists)}>
-          <ListFields />
+          <ListFields project={params.project} />
         </Form>
       </Panel>
     </>
