@@ -59,12 +59,31 @@ describe.skipIf(executable === null)('the home of a project', () => {
     expect(await page.getByText('First steps').count()).toBe(0);
   });
 
+  test('is one of several: the switcher leads to the same part of another, by name and by arrow', async () => {
+    await makeProject(on.app, 'bakery');
+    await goTo(opened, '/projects/shop/keys');
+    const switcher = page.getByLabel('Project shop: choose another');
+    await switcher.press('Enter');
+    await page.getByRole('searchbox', { name: 'Find a project' }).and(page.locator(':focus')).fill('bak');
+    await page.getByText('1 found').waitFor({ state: 'attached' });
+    await expectSound(opened);
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('searchbox', { name: 'Find a project' }).isVisible()).toBe(false);
+    await switcher.and(page.locator(':focus')).press('Enter');
+    await page.getByRole('link', { name: 'bakery', exact: true }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('link', { name: 'bakery', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Project bakery: choose another').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/projects/bakery/keys');
+  });
+
   test('draws mails by day, of a week or of a month, and names what failed last', async () => {
     const failing = { to: 'bounce@simulator.satchel.test', subject: 'Hello', body_text: 'It works.' };
-    const key = await (await makeProject(on.app, 'bakery')).key({ can_send_emails: true });
+    const key = await (await makeProject(on.app, 'atelier')).key({ can_send_emails: true });
     await on.app.call('POST', '/api/v1/emails/send', { key, body: failing });
     await on.app.app.engine.whenIdle();
-    await goTo(opened, '/projects/bakery');
+    await goTo(opened, '/projects/atelier');
     const days = page.getByRole('table', { name: 'Mails by day' }).getByRole('row');
     expect(await days.count()).toBe(8);
     await page.getByRole('button', { name: '30 days' }).click();

@@ -6,11 +6,23 @@ import type { NamesIn } from './router.ts';
 
 export type PageProps<Name extends string = never> = { params: Record<Name, string> };
 
+/** Of the navigation; sidebar.tsx has their titles, in their order. */
+export type Group =
+  | 'satchel'
+  | 'sending'
+  | 'access'
+  | 'running'
+  | 'project'
+  | 'app'
+  | 'marketing'
+  | 'secrets'
+  | 'record';
+
 export interface PageEntry {
   path: string;
   title: string;
   /** In the navigation: of Satchel, or of the project that is looked at. Absent: reached by links only. */
-  nav?: { group: 'satchel' | 'sending' | 'admin' | 'project' | 'marketing'; icon: IconName };
+  nav?: { group: Group; icon: IconName };
   /** Shown to those only who may administer. */
   needs_administer?: boolean;
   /** Shown to those only who have one of these. */
@@ -74,7 +86,7 @@ export const PAGES: readonly PageEntry[] = [
 
   // Administration
   page('/people', {
-    ...{ title: 'People', nav: { group: 'admin', icon: 'people' }, needs_administer: true },
+    ...{ title: 'People', nav: { group: 'access', icon: 'people' }, needs_administer: true },
     load: () => import('./pages/people/list.tsx'),
   }),
   page('/people/new', {
@@ -86,7 +98,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/people/detail.tsx'),
   }),
   page('/tokens', {
-    ...{ title: 'Tokens', nav: { group: 'admin', icon: 'key' }, needs_administer: true },
+    ...{ title: 'Tokens', nav: { group: 'access', icon: 'key' }, needs_administer: true },
     load: () => import('./pages/tokens/list.tsx'),
   }),
   page('/tokens/new', {
@@ -94,11 +106,11 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/tokens/new.tsx'),
   }),
   page('/findings', {
-    ...{ title: 'Findings', nav: { group: 'admin', icon: 'warning' }, needs_administer: true },
+    ...{ title: 'Findings', nav: { group: 'running', icon: 'warning' }, needs_administer: true },
     load: () => import('./pages/findings/list.tsx'),
   }),
   page('/backups', {
-    ...{ title: 'Backups', nav: { group: 'admin', icon: 'backup' }, needs_administer: true },
+    ...{ title: 'Backups', nav: { group: 'running', icon: 'backup' }, needs_administer: true },
     load: () => import('./pages/backups/list.tsx'),
   }),
   page('/backups/:backup', {
@@ -106,7 +118,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/backups/detail.tsx'),
   }),
   page('/jobs', {
-    ...{ title: 'Jobs', nav: { group: 'admin', icon: 'jobs' }, needs_administer: true },
+    ...{ title: 'Jobs', nav: { group: 'running', icon: 'jobs' }, needs_administer: true },
     load: () => import('./pages/jobs/list.tsx'),
   }),
   page('/jobs/:job', {
@@ -114,11 +126,11 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/jobs/detail.tsx'),
   }),
   page('/audit', {
-    ...{ title: 'Audit', nav: { group: 'admin', icon: 'audit' }, needs_administer: true },
+    ...{ title: 'Audit', nav: { group: 'running', icon: 'audit' }, needs_administer: true },
     load: () => import('./pages/audit/list.tsx'),
   }),
   page('/settings', {
-    ...{ title: 'Settings', nav: { group: 'admin', icon: 'settings' }, needs_administer: true },
+    ...{ title: 'Settings', nav: { group: 'running', icon: 'settings' }, needs_administer: true },
     load: () => import('./pages/settings/home.tsx'),
   }),
 
@@ -132,13 +144,13 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/projects/settings.tsx'),
   }),
   page('/projects/:project/keys', {
-    ...{ title: 'Keys', nav: { group: 'project', icon: 'key' } },
+    ...{ title: 'Keys', nav: { group: 'secrets', icon: 'key' } },
     load: () => import('./pages/keys/list.tsx'),
   }),
   page('/projects/:project/keys/new', { title: 'New key', load: () => import('./pages/keys/new.tsx') }),
   page('/projects/:project/keys/:key', { title: 'Key', load: () => import('./pages/keys/detail.tsx') }),
   page('/projects/:project/vault', {
-    ...{ title: 'Vault', nav: { group: 'project', icon: 'vault' } },
+    ...{ title: 'Vault', nav: { group: 'secrets', icon: 'vault' } },
     needs_any: ['can_read_vault', 'can_reveal_vault', 'can_write_vault'],
     load: () => import('./pages/vault/home.tsx'),
   }),
@@ -147,7 +159,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/vault/service.tsx'),
   }),
   page('/projects/:project/accounts', {
-    ...{ title: 'Provider accounts', nav: { group: 'project', icon: 'cloud' } },
+    ...{ title: 'Provider accounts', nav: { group: 'secrets', icon: 'cloud' } },
     needs_any: ['can_read_ai_accounts', 'can_manage_database'],
     load: () => import('./pages/accounts/home.tsx'),
   }),
@@ -164,12 +176,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/accounts/database-account.tsx'),
   }),
   page('/projects/:project/files', {
-    ...{ title: 'Files', nav: { group: 'project', icon: 'files' } },
+    ...{ title: 'Files', nav: { group: 'app', icon: 'files' } },
     load: () => import('./pages/files/list.tsx'),
   }),
   page('/projects/:project/files/:file', { title: 'File', load: () => import('./pages/files/detail.tsx') }),
   page('/projects/:project/emails', {
-    ...{ title: 'Mail log', nav: { group: 'project', icon: 'mail' } },
+    ...{ title: 'Mail log', nav: { group: 'app', icon: 'mail' } },
     load: () => import('./pages/emails/list.tsx'),
   }),
   page('/projects/:project/emails/new', {
@@ -181,7 +193,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/emails/detail.tsx'),
   }),
   page('/projects/:project/templates', {
-    ...{ title: 'Templates', nav: { group: 'project', icon: 'template' } },
+    ...{ title: 'Templates', nav: { group: 'app', icon: 'template' } },
     load: () => import('./pages/templates/list.tsx'),
   }),
   page('/projects/:project/templates/new', {
@@ -193,7 +205,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/templates/detail.tsx'),
   }),
   page('/projects/:project/schedules', {
-    ...{ title: 'Schedules', nav: { group: 'project', icon: 'clock' } },
+    ...{ title: 'Schedules', nav: { group: 'app', icon: 'clock' } },
     load: () => import('./pages/schedules/list.tsx'),
   }),
   page('/projects/:project/schedules/new', {
@@ -205,7 +217,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/schedules/detail.tsx'),
   }),
   page('/projects/:project/jobs', {
-    ...{ title: 'Jobs', nav: { group: 'project', icon: 'jobs' } },
+    ...{ title: 'Jobs', nav: { group: 'record', icon: 'jobs' } },
     load: () => import('./pages/projects/jobs.tsx'),
   }),
   page('/projects/:project/jobs/:job', {
@@ -213,7 +225,7 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/projects/job.tsx'),
   }),
   page('/projects/:project/audit', {
-    ...{ title: 'Audit', nav: { group: 'project', icon: 'audit' } },
+    ...{ title: 'Audit', nav: { group: 'record', icon: 'audit' } },
     load: () => import('./pages/projects/audit.tsx'),
   }),
 

@@ -4,6 +4,7 @@ import type { SearchResult } from '../api.generated.ts';
 import { hrefOf, to, usePath } from '../router.ts';
 import { useLoad } from '../use-load.ts';
 import { Icon } from './icon.tsx';
+import { moveInside } from './move-inside.ts';
 import { findPage } from './page-view.tsx';
 
 /** Rests this long after the last key before it asks. */
@@ -68,9 +69,15 @@ export function Search() {
     addEventListener('keydown', focus);
     return () => removeEventListener('keydown', focus);
   }, []);
+  const closeOrMove = (event: KeyboardEvent & { currentTarget: HTMLElement }): void => {
+    moveInside(event);
+    if (event.key !== 'Escape') return;
+    setTyped('');
+    event.currentTarget.querySelector('input')?.focus();
+  };
   const is_open = typed.trim() !== '' && asked !== '';
   return (
-    <search class="search" ref={place} onKeyDown={(event) => moveInside(event, () => setTyped(''))}>
+    <search class="search" ref={place} onKeyDown={closeOrMove}>
       <Icon name="search" />
       <input
         class="input"
@@ -108,19 +115,4 @@ function Results({ hits, asked }: { hits: readonly Hit[]; asked: string }) {
       </ul>
     </div>
   );
-}
-
-/** Arrows go through field and hits, Escape closes. */
-function moveInside(event: KeyboardEvent & { currentTarget: HTMLElement }, close: () => void): void {
-  const stops = [...event.currentTarget.querySelectorAll<HTMLElement>('input, a')];
-  if (event.key === 'Escape') {
-    close();
-    stops[0]?.focus();
-    return;
-  }
-  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-  const next = stops[stops.indexOf(document.activeElement as HTMLElement) + step];
-  if (step === 0 || !next) return;
-  event.preventDefault();
-  next.focus();
 }

@@ -1,13 +1,26 @@
 /** The navigation: Satchel's own pages, or those of the project that is looked at. */
 
 import type { SignedIn } from '../api.generated.ts';
-import { PAGES, type PageEntry } from '../pages.ts';
-import { hrefOf, to } from '../router.ts';
-import { useLoad } from '../use-load.ts';
+import { type Group, PAGES, type PageEntry } from '../pages.ts';
+import { hrefOf } from '../router.ts';
 import { Icon } from './icon.tsx';
+import { ProjectSwitcher } from './project-switcher.tsx';
 
-const GROUPS = { satchel: '', sending: 'Sending', admin: 'Administration' } as const;
-const GROUPS_OF_PROJECT = { project: '', marketing: 'Marketing' } as const;
+type Titles = readonly (readonly [group: Group, title: string])[];
+
+const GROUPS: Titles = [
+  ['satchel', ''],
+  ['sending', 'Sending'],
+  ['access', 'Access'],
+  ['running', 'This server'],
+];
+const GROUPS_OF_PROJECT: Titles = [
+  ['project', ''],
+  ['app', 'Files and mail'],
+  ['marketing', 'Marketing'],
+  ['secrets', 'Keys and secrets'],
+  ['record', 'History'],
+];
 
 interface SidebarProps {
   project: string | null;
@@ -25,8 +38,8 @@ export function Sidebar({ project, person, path }: SidebarProps) {
         <span class="brand-mark" aria-hidden="true" />
         Satchel
       </a>
-      {project !== null && <ProjectHead project={project} />}
-      {Object.entries(groups).map(([group, title]) => {
+      <ProjectSwitcher project={project} path={path} />
+      {groups.map(([group, title]) => {
         const entries = PAGES.filter((entry) => entry.nav?.group === group && may(entry));
         return entries.length === 0 ? null : (
           <div key={group} class="nav-group">
@@ -55,20 +68,5 @@ function NavItem({ entry, project, path }: { entry: PageEntry; project: string |
         {entry.path === '/projects/:project' ? 'Home' : entry.title}
       </a>
     </li>
-  );
-}
-
-function ProjectHead({ project }: { project: string }) {
-  const { data } = useLoad('GET /projects/{project}', { path: { project } });
-  return (
-    <div class="project-head">
-      <a class="back" href={hrefOf('/projects')}>
-        <Icon name="back" size={14} />
-        All projects
-      </a>
-      <a class="project-name" href={hrefOf(to`/projects/${project}`)}>
-        {data?.name ?? project}
-      </a>
-    </div>
   );
 }
