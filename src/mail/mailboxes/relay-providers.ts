@@ -23,7 +23,10 @@ export const PROVIDER_FORM = Object.entries(PROVIDERS)
 /** All of them, for a form; a `host` with REGION in it is that of a region. */
 export function listProviders() {
   return Object.entries(PROVIDERS).map(([name, [label, host]]) => ({
-    ...{ name, label, host, ...SUBMISSION },
+    name,
+    label,
+    host,
+    ...SUBMISSION,
     user: usualUserOf(name, null),
   }));
 }

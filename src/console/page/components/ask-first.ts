@@ -25,8 +25,10 @@ export const asked = signal<(Question & { answer(is_yes: boolean): void }) | nul
 export async function askFirst(question: Question): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   asked.value?.answer(false);
-  asked.value = { ...question, answer: resolve };
+  const mine = { ...question, answer: resolve };
+  asked.value = mine;
   const is_agreed = await promise;
-  asked.value = null;
+  // Another one may be asked by now.
+  if (asked.value === mine) asked.value = null;
   if (!is_agreed) throw new Declined();
 }

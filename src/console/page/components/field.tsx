@@ -28,7 +28,8 @@ export function Field(props: FieldProps & { children: (ties: Ties) => ComponentC
     <div class="field">
       <label for={id}>{label}</label>
       {children({
-        ...{ id, name },
+        id,
+        name,
         'aria-describedby': described || undefined,
         'aria-invalid': wrong.length > 0 ? 'true' : undefined,
       })}

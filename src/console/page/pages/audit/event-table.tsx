@@ -87,11 +87,21 @@ function tell(value: unknown): string {
 
 /** Where the things of a project have their pages, and those of none. */
 const PLACES: Readonly<Record<string, string>> = {
-  ...{ email: 'emails', object: 'files', template: 'templates', schedule: 'schedules', api_key: 'keys' },
-  ...{ sequence: 'sequences', list: 'lists', contact: 'contacts', import: 'imports' },
+  email: 'emails',
+  object: 'files',
+  template: 'templates',
+  schedule: 'schedules',
+  api_key: 'keys',
+  sequence: 'sequences',
+  list: 'lists',
+  contact: 'contacts',
+  import: 'imports',
 };
 const OWN_PLACES: Readonly<Record<string, string>> = {
-  ...{ person: 'people', mailbox: 'mailboxes', sending_domain: 'sending-domains', backup: 'backups' },
+  person: 'people',
+  mailbox: 'mailboxes',
+  sending_domain: 'sending-domains',
+  backup: 'backups',
 };
 const NOUNS: Readonly<Record<string, string>> = { object: 'file', api_key: 'key' };
 

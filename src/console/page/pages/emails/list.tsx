@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { useLoad } from '../../use-load.ts';
 
 const STATUSES = [
   ...['scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed'],
@@ -18,6 +19,7 @@ const STATUSES = [
 const REFRESH_MS = 15_000;
 
 export default function EmailsPage({ params }: PageProps<'project'>) {
+  const templates = useLoad('GET /projects/{project}/email-templates', { path: params });
   const list = useList(
     'GET /projects/{project}/emails',
     { path: params },
@@ -38,7 +40,11 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
       />
       <Filters>
         <TextFilter name="to" label="To address" />
-        <TextFilter name="template" label="Template" />
+        <TextFilter
+          name="template"
+          label="Template"
+          list={templates.data?.data.map(({ slug }) => slug) ?? []}
+        />
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />

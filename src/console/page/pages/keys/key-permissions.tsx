@@ -10,7 +10,8 @@ import type { KeyPartProps } from './key-part.ts';
 export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/api-keys/{apiKey}', {
-      ...{ path, if_match: entered.version },
+      path,
+      if_match: entered.version,
       body: {
         name: entered.text('name'),
         ...permissionsOf(entered.all('can'), of.permissions),

@@ -45,7 +45,8 @@ export function OriginFields(props: { address: string; hint: string; is_hint_of_
 export function originIn(entered: Entered) {
   const sha256_fingerprints = entered.words('sha256_fingerprints');
   return {
-    ...{ type: typeOf(entered.text('type')), value: entered.text('value') },
+    type: typeOf(entered.text('type')),
+    value: entered.text('value'),
     ...(sha256_fingerprints.length > 0 && { sha256_fingerprints }),
   };
 }

@@ -69,7 +69,8 @@ export function enteredList(entered: Entered) {
 export function enteredNewList(entered: Entered): NewContactList {
   const { name, description, default_consent_basis, confirmation_template, ...rest } = enteredList(entered);
   return {
-    ...{ name, ...rest },
+    name,
+    ...rest,
     ...(description !== null && { description }),
     ...(default_consent_basis !== null && { default_consent_basis }),
     ...(confirmation_template !== null && { confirmation_template }),

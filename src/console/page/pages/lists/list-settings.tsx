@@ -21,7 +21,9 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
   const path = { project, list: list.id };
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/email-lists/{list}', {
-      ...{ path, if_match: entered.version, body: enteredList(entered) },
+      path,
+      if_match: entered.version,
+      body: enteredList(entered),
     });
     toast('The changes are saved');
     onChange();

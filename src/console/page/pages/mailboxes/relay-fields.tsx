@@ -131,7 +131,16 @@ export function relayIn(entered: Entered, relay: string | null | undefined) {
     (user ?? '') === before.user &&
     tls === before.tls;
   if (relay && is_same && password === '') return null;
-  return { host, user, tls, ...(port !== null && { port }), ...(password !== '' && { password }) };
+  // An empty port is the usual one, also where another one is stored.
+  const usual = before.port === '' ? null : tls === 'tls' ? 465 : 587;
+  const sent_port = port ?? usual;
+  return {
+    host,
+    user,
+    tls,
+    ...(sent_port !== null && { port: sent_port }),
+    ...(password !== '' && { password }),
+  };
 }
 
 /** The same for a mailbox that is made, where what is empty is left out. */

@@ -51,7 +51,8 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
   const change = async (entered: Entered): Promise<void> => {
     const percent = entered.numberOrNull('bounce_pause_threshold_percent');
     await call('PATCH /projects/{project}/email-marketing/settings', {
-      ...{ path: { project }, if_match: entered.version },
+      path: { project },
+      if_match: entered.version,
       body: {
         enabled: entered.flag('enabled'),
         from_name: entered.textOrNull('from_name'),

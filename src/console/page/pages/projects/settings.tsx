@@ -40,7 +40,8 @@ const STATUSES: Readonly<Record<string, 'active' | 'inactive'>> = { active: 'act
 function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string | null }) {
   const change = async (entered: Entered): Promise<void> => {
     const changed = await call('PATCH /projects/{project}', {
-      ...{ path: { project: project.public_id }, if_match: entered.version },
+      path: { project: project.public_id },
+      if_match: entered.version,
       body: {
         name: entered.text('name'),
         slug: entered.text('slug'),

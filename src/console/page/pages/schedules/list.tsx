@@ -10,9 +10,11 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { useLoad } from '../../use-load.ts';
 import { tellCadence } from './cadence.ts';
 
 export default function SchedulesPage({ params }: PageProps<'project'>) {
+  const templates = useLoad('GET /projects/{project}/email-templates', { path: params });
   const list = useList(
     'GET /projects/{project}/email-schedules',
     { path: params },
@@ -32,7 +34,11 @@ export default function SchedulesPage({ params }: PageProps<'project'>) {
         actions={create}
       />
       <Filters>
-        <TextFilter name="template" label="Template" />
+        <TextFilter
+          name="template"
+          label="Template"
+          list={templates.data?.data.map(({ slug }) => slug) ?? []}
+        />
       </Filters>
       <DataTable
         label="Schedules"

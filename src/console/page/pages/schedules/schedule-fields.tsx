@@ -1,14 +1,17 @@
 /** The fields of a schedule, for making one and for changing it; and what was entered, as the API takes it. */
 import type { NewSchedule, Schedule } from '../../api.generated.ts';
+import { may } from '../../capabilities.ts';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { ownZone } from '../../components/zone-field.tsx';
+import { useAll } from '../../use-all.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 import { WhenFields } from './when-fields.tsx';
 
 export function ScheduleFields({ project, of }: { project: string; of?: Schedule }) {
+  const domains = useAll('GET /sending-domains', may('can_administer') ? {} : null);
   return (
     <>
       <TextField name="name" label="Name" value={of?.name} placeholder="Weekly report" is_focused={!of} />
@@ -39,6 +42,7 @@ export function ScheduleFields({ project, of }: { project: string; of?: Schedule
             label="From the domain"
             value={of?.domain}
             hint="Empty: the default, with fallback."
+            list={domains.data?.map(({ name }) => name) ?? []}
           />
           <SelectField
             name="missed_runs"

@@ -24,7 +24,9 @@ export function Variables(part: ServicePartProps) {
   const lines = Object.keys(metadata?.present ?? {})
     .toSorted()
     .map((name) => ({
-      ...{ field: name, label: name, file: false },
+      field: name,
+      label: name,
+      file: false,
       secret: !Object.hasOwn(metadata?.values ?? {}, name),
     }));
   const remove = async (name: string): Promise<void> => {
@@ -133,7 +135,8 @@ function SetVariable(props: {
     const name = line?.field ?? entered.text('name');
     const value = entered.exact('value').replace(/\n$/, '');
     await call('PUT /projects/{project}/vault/{service}', {
-      ...{ path, if_match: entered.version },
+      path,
+      if_match: entered.version,
       body: { values: { [name]: value }, plain: is_plain ? [name] : [] },
     }).catch((error: unknown) => {
       throw besideField(error);
