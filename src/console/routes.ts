@@ -59,7 +59,7 @@ export function consolePageRoutes(needs: Needs): Route[] {
 }
 
 async function answerPage(): Promise<Response> {
-  const { script, style } = await loadBundle();
+  const { script, style, font, icon } = await loadBundle();
   const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -67,7 +67,8 @@ async function answerPage(): Promise<Response> {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Satchel</title>
-<link rel="icon" href="data:,">
+<link rel="icon" type="image/svg+xml" href="/console/assets/${icon}">
+<link rel="preload" as="font" type="font/woff2" crossorigin href="/console/assets/${font}">
 <link rel="stylesheet" href="/console/assets/${style}">
 <script type="module" blocking="render" src="/console/assets/${script}"></script>
 </head>

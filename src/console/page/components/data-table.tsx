@@ -106,7 +106,7 @@ function Heading<Row>({ column }: { column: Column<Row> }) {
 
 function NothingFound({ all }: { all: string }) {
   return (
-    <Empty title="Nothing matches">
+    <Empty drawing="nothing" title="Nothing matches">
       <a href={all}>Show everything</a>
     </Empty>
   );

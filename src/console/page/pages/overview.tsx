@@ -47,7 +47,7 @@ export default function OverviewPage() {
 function FirstSteps() {
   return (
     <div class="panel">
-      <Empty title="Nothing here yet" command="satchel project create --name Shop">
+      <Empty drawing="satchel" title="Nothing here yet" command="satchel project create --name Shop">
         <p>
           Everything in Satchel belongs to a project: make one for your first app, then a key that the app
           shows.
@@ -87,7 +87,7 @@ function Mail({ overview: { hours, days } }: { overview: Overview }) {
       actions={<RangeChoice without="24 hours" />}
     >
       {sum(sent) + sum(failed) === 0 ? (
-        <Empty title={`No mail in these ${unit}s`}>
+        <Empty drawing="chart" title={`No mail in these ${unit}s`}>
           <p>
             What your apps send, and what comes back, is drawn here {unit} by {unit}.
           </p>

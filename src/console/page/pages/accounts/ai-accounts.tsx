@@ -74,7 +74,7 @@ export function AiAccounts({ project }: { project: string }) {
           },
         ]}
         empty={
-          <Empty title="No AI account serves this project">
+          <Empty drawing="key" title="No AI account serves this project">
             <p>Add one with its key, or assign one that another project has already.</p>
           </Empty>
         }

@@ -34,7 +34,7 @@ export function DatabaseAccounts({ project }: { project: string }) {
           { title: 'Token expires', cell: (account) => <Time at={account.expires_at} /> },
         ]}
         empty={
-          <Empty title="No database account">
+          <Empty drawing="key" title="No database account">
             <p>
               {person.value?.all_projects
                 ? 'Add the account at the provider that your databases are of, with an access token.'

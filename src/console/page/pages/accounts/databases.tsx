@@ -92,7 +92,7 @@ export function Databases({ project }: { project: string }) {
           },
         ]}
         empty={
-          <Empty title="No database yet">
+          <Empty drawing="files" title="No database yet">
             <p>Add one with its reference at the provider; its address and secrets come after that.</p>
           </Empty>
         }

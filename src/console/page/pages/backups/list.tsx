@@ -58,7 +58,7 @@ export default function BackupsPage() {
           { title: 'Made', cell: (backup) => <Time at={backup.created_at} /> },
         ]}
         empty={
-          <Empty title="No backup yet" command="satchel backup --keep 7 /var/backups">
+          <Empty drawing="satchel" title="No backup yet" command="satchel backup --keep 7 /var/backups">
             <p>
               Make one now. Have the command make one each night, too, best into a folder that is copied to
               another machine: what lies on this one goes with it.

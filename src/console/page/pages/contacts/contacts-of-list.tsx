@@ -134,7 +134,11 @@ function Tags({ of }: { of: readonly string[] }) {
 
 function NoContacts({ project, list }: { project: string; list: ContactList }) {
   return (
-    <Empty title="Nobody is on this list yet" command={`satchel import start ${list.id} people.csv`}>
+    <Empty
+      drawing="people"
+      title="Nobody is on this list yet"
+      command={`satchel import start ${list.id} people.csv`}
+    >
       {list.archived ? (
         <p>It is archived: nobody can be added until it is restored in its settings.</p>
       ) : (

@@ -39,6 +39,7 @@ export default function ContactsPage({ params }: PageProps<'project'>) {
           chosen === null ? (
             <div class="panel">
               <Empty
+                drawing="people"
                 title="No list yet"
                 command={`satchel list create --project ${project} --name Newsletter`}
               >

@@ -65,7 +65,7 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
           { title: 'Accepted', cell: (email) => <Time at={email.created_at} /> },
         ]}
         empty={
-          <Empty title="No mail yet">
+          <Empty drawing="mail" title="No mail yet">
             <p>
               An app sends mail with a key that may; people send one here. Each then stands in this log, with
               what its relay said.

@@ -66,6 +66,7 @@ export default function FilesPage({ params }: PageProps<'project'>) {
         ]}
         empty={
           <Empty
+            drawing="files"
             title="No file yet"
             command={`curl -H "X-API-Key: $KEY" -F file=@photo.jpg ${location.origin}/api/v1/objects`}
           >

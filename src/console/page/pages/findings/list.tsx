@@ -40,7 +40,7 @@ function Found({ of }: { of: readonly Finding[] }) {
     <div class="stack">
       {amiss.length === 0 ? (
         <div class="panel">
-          <Empty title="All is well">
+          <Empty drawing="well" title="All is well">
             <p>Nothing needs you.</p>
           </Empty>
         </div>

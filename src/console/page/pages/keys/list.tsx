@@ -63,6 +63,7 @@ export default function KeysPage({ params }: PageProps<'project'>) {
         ]}
         empty={
           <Empty
+            drawing="key"
             title="No key yet"
             command={`satchel key create --project ${params.project} --name web --can read,write`}
           >

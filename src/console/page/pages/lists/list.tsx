@@ -54,7 +54,11 @@ export default function ListsPage({ params }: PageProps<'project'>) {
           { title: 'Created', cell: (row) => <Time at={row.created_at} /> },
         ]}
         empty={
-          <Empty title="No list yet" command={`satchel list create --project ${project} --name Newsletter`}>
+          <Empty
+            drawing="people"
+            title="No list yet"
+            command={`satchel list create --project ${project} --name Newsletter`}
+          >
             <p>Make one for each purpose: a newsletter, a product's news. Then add people, or import them.</p>
             {create}
           </Empty>

@@ -59,7 +59,11 @@ export default function MailboxesPage() {
           },
         ]}
         empty={
-          <Empty title="No mailbox yet" command="satchel mailbox add hello@mail.example.com --smtp -">
+          <Empty
+            drawing="mail"
+            title="No mailbox yet"
+            command="satchel mailbox add hello@mail.example.com --smtp -"
+          >
             <p>
               No mail goes out without one. It is an address of a{' '}
               <a href={hrefOf('/sending-domains')}>sending domain</a>, with the relay that takes its mail; or

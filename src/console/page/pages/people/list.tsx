@@ -49,7 +49,11 @@ export default function PeoplePage() {
           },
         ]}
         empty={
-          <Empty title="Nobody on this page" command="satchel person add bob@example.com --project shop">
+          <Empty
+            drawing="people"
+            title="Nobody on this page"
+            command="satchel person add bob@example.com --project shop"
+          >
             {add}
           </Empty>
         }

@@ -48,7 +48,7 @@ export function MailByDay({ activity }: { activity: Activity }) {
   return (
     <Panel title="Mail by day" actions={<RangeChoice />}>
       {days.every((day) => day.sent + amissOf(day) === 0) ? (
-        <Empty title="No mail in these days">
+        <Empty drawing="chart" title="No mail in these days">
           <p>What the app sends, and what comes back, is drawn here day by day (UTC).</p>
         </Empty>
       ) : (

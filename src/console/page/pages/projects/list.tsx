@@ -57,7 +57,7 @@ export default function ProjectsPage() {
           { title: 'Created', cell: (project) => <Time at={project.created_at} /> },
         ]}
         empty={
-          <Empty title="No project yet" command="satchel project create --name Shop">
+          <Empty drawing="satchel" title="No project yet" command="satchel project create --name Shop">
             <p>Make one for each of your apps. It takes a name, and nothing else.</p>
             <NewProject />
           </Empty>

@@ -72,7 +72,7 @@ export default function SchedulesPage({ params }: PageProps<'project'>) {
           },
         ]}
         empty={
-          <Empty title="No schedule yet">
+          <Empty drawing="mail" title="No schedule yet">
             <p>A weekly report, a reminder on the first of the month: say when, to whom, and what.</p>
             {create}
           </Empty>

@@ -40,7 +40,7 @@ export default function SendingDomainsPage() {
           { title: 'Added', cell: (domain) => <Time at={domain.created_at} /> },
         ]}
         empty={
-          <Empty title="No sending domain yet" command="satchel domain add mail.example.com">
+          <Empty drawing="mail" title="No sending domain yet" command="satchel domain add mail.example.com">
             <p>
               No mail goes out without one. Add a domain whose DNS you can change: you get the records to
               publish, and then give it a mailbox.

@@ -53,7 +53,7 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
           { title: 'Changed', cell: (sequence) => <Time at={sequence.updated_at} /> },
         ]}
         empty={
-          <Empty title="No sequence yet">
+          <Empty drawing="mail" title="No sequence yet">
             <p>
               Write the first: a welcome in three mails, say. It begins as a draft, can be tried without
               sending anything, and tells what is missing before it starts.

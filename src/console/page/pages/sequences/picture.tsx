@@ -23,7 +23,7 @@ export function Picture(props: SequencePartProps) {
   if (tracks.length === 0)
     return (
       <Panel>
-        <Empty title="No step yet">
+        <Empty drawing="mail" title="No step yet">
           <p>A step is a mail: a marketing template, sent some time after the step before.</p>
           <a
             class="button primary"

@@ -75,6 +75,7 @@ export default function SuppressionsPage({ params }: PageProps<'project'>) {
         ]}
         empty={
           <Empty
+            drawing="nothing"
             title="Nobody is suppressed"
             command={`satchel suppression add ann@example.org --project ${params.project}`}
           >

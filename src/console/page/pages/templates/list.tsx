@@ -64,7 +64,7 @@ export default function TemplatesPage({ params }: PageProps<'project'>) {
           { title: 'Changed', cell: (template) => <Time at={template.updated_at} /> },
         ]}
         empty={
-          <Empty title="No template yet">
+          <Empty drawing="mail" title="No template yet">
             <p>Write the first mail here; an app then sends it by its slug, with the values of its fields.</p>
             {create}
           </Empty>

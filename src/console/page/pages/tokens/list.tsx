@@ -77,6 +77,7 @@ export default function TokensPage() {
         ]}
         empty={
           <Empty
+            drawing="key"
             title="No token yet"
             command="satchel token create --name deploy --project shop --can read_vault"
           >
