@@ -26,6 +26,7 @@ test('those that are plain arrays are these', () => {
     '/projects/:project/api-keys/:apiKey/origins',
     '/projects/:project/email-templates',
     '/projects/:project/vault',
+    '/relay-providers',
     '/vault/services',
   ]);
 });

@@ -97,6 +97,11 @@ const MARKETING = [
   'POST /email-sequences/:sequence/steps/:key/test',
   'POST /email-suppressions',
 ];
+/** What is asked for there has to be said. */
+const NEEDED_QUERIES: Readonly<Record<string, string>> = {
+  '/search': '?q=owner',
+  '/projects/:project/email-schedule-runs': '?cron_expression=@daily',
+};
 /** Files and mail of a project on the management plane. */
 const OF_PROJECTS = [
   'DELETE /projects/:project/email-schedules/:id',
@@ -106,6 +111,7 @@ const OF_PROJECTS = [
   'DELETE /projects/:project/objects/:public_id',
   'GET /projects/:project/email-contacts',
   'GET /projects/:project/email-contacts/:contact/why',
+  'GET /projects/:project/email-schedule-runs',
   'GET /projects/:project/email-schedules',
   'GET /projects/:project/email-schedules/:id',
   'GET /projects/:project/email-sequences/:sequence/why',
@@ -231,6 +237,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /backups',
     'POST /backups/:backup/verify',
     'GET /mailboxes',
+    'GET /relay-providers',
     'GET /mailboxes/:address',
     'PATCH /mailboxes/:address',
     'POST /global-origins',
@@ -558,7 +565,7 @@ describe('the management plane', () => {
       { Cookie: cookie, 'X-Satchel-Console': '1', Origin: ORIGIN },
     ]) {
       for (const route of of('management').filter(({ method }) => method === 'GET')) {
-        const query = { '/search': '?q=owner' }[route.path] ?? '';
+        const query = NEEDED_QUERIES[route.path] ?? '';
         const answer = await app.call('GET', `${pathOf(route, existing)}${query}`, { headers });
         expect([route.path, answer.status]).toEqual([route.path, 200]);
       }

@@ -1,6 +1,6 @@
 /** The fields of a schedule: merging what was sent with what there is, and judging the whole. Pure functions. */
 import { type FieldErrors, invalid } from '../../errors.ts';
-import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
+import { type Cron, type CronRefusal, parseCron } from '../../platform/jobs/cron.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import type { MissedRuns, Recipient, ScheduleRow } from './tables.ts';
 
@@ -92,14 +92,25 @@ export function checkSchedule(
       errors[field] ??= ['must have no line breaks or other control characters'];
   }
   const cron = parseCron(fields.cron_expression, fields.timezone);
-  if (!cron.ok) {
-    errors[cron.field] ??= [cron.message];
-    // In a zone that does not exist the expression has not been looked at.
-    const elsewhere = parseCron(fields.cron_expression, 'UTC');
-    if (!elsewhere.ok) errors[elsewhere.field] ??= [elsewhere.message];
-  }
+  if (!cron.ok) Object.assign(errors, errorsInCron(cron, fields.cron_expression));
   if (!cron.ok || Object.keys(errors).length > 0) throw invalid(errors);
   return { fields, cron };
+}
+
+/** Reads when a schedule runs. Throws AppError `invalid` by field. */
+export function readCron(expression: string, timezone: string): Cron {
+  const cron = parseCron(expression, timezone);
+  if (!cron.ok) throw invalid(errorsInCron(cron, expression));
+  return cron;
+}
+
+function errorsInCron(refusal: CronRefusal, expression: string): FieldErrors {
+  // In a zone that does not exist the expression has not been looked at.
+  const elsewhere = parseCron(expression, 'UTC');
+  return {
+    [refusal.field]: [refusal.message],
+    ...(elsewhere.ok ? {} : { [elsewhere.field]: [elsewhere.message] }),
+  };
 }
 
 /** The schedule that results from the changes, whatever is wrong with it; `current` as in `checkSchedule`. */

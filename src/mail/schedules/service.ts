@@ -11,7 +11,13 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { checkSchedule, mergeSchedule, type ScheduleChanges, type ScheduleFields } from './fields.ts';
+import {
+  checkSchedule,
+  mergeSchedule,
+  readCron,
+  type ScheduleChanges,
+  type ScheduleFields,
+} from './fields.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {
   countSchedules,
@@ -118,8 +124,7 @@ export class Schedules {
 
   /** When a schedule that is yet to be saved would run next. Throws AppError `invalid` by field. */
   foreseeRuns(cron_expression: string, timezone: string): string[] {
-    const cron = parseCron(cron_expression, timezone);
-    if (!cron.ok) throw invalid({ [cron.field]: [cron.message] });
+    const cron = readCron(cron_expression, timezone);
     return runsFrom(cron, cron.next(this.#deps.clock.now()));
   }
 

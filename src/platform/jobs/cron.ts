@@ -12,7 +12,7 @@ export interface Cron {
   next(after_ms: number): number | null;
 }
 
-interface CronRefusal {
+export interface CronRefusal {
   ok: false;
   /** Which of the two arguments is wrong. */
   field: 'cron_expression' | 'timezone';
