@@ -132,7 +132,10 @@ export const scheduleListQuery = t.Object({
   template: t.Optional(text({ min: 1, max: MAX_NAME_CHARS, description: 'Those that send it, by slug.' })),
 });
 
-export const runsQuery = t.Object({ cron_expression, timezone: t.Optional(optional_fields.timezone) });
+export const runsQuery = t.Object({
+  cron_expression: { ...cron_expression, example: '0 9 * * 1' },
+  timezone: t.Optional(optional_fields.timezone),
+});
 export const foreseenRuns = t.Object({
   next_runs: t.Array(dateTime(), { description: `The next ${SHOWN_RUNS}.` }),
 });
