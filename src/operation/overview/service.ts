@@ -4,11 +4,14 @@ import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
 import { HOURS_OF_DAY, readActivity } from './activity.ts';
 import type { Activity, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
+
+const DAYS_A_TURN = 5;
 
 export class Overviews {
   readonly #database: Database;
@@ -22,7 +25,7 @@ export class Overviews {
   }
 
   /** Read off counters; the hours are the last 24 in UTC, and so many days as are asked for, the present ones among them. */
-  read(caller: ManagementCaller, { days }: { days: number | null } = { days: null }): Overview {
+  async read(caller: ManagementCaller, { days }: { days: number | null }): Promise<Overview> {
     const { read } = this.#database;
     const ids = scopeOf(caller);
     const scope = ids === null ? null : JSON.stringify(ids);
@@ -60,7 +63,7 @@ export class Overviews {
       suppressions: sumOf('suppressions'),
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
-      ...(days === null ? {} : { days: this.#days(scope, days) }),
+      ...(days === null ? {} : { days: await this.#days(scope, days) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
   }
@@ -87,7 +90,8 @@ export class Overviews {
     return hours;
   }
 
-  #days(scope: string | null, count: number): MailDay[] {
+  /** A few days a turn: all of a month, of 50 projects that mail every hour, would keep others waiting for 50 ms. */
+  async #days(scope: string | null, count: number): Promise<MailDay[]> {
     const first = Math.floor(this.#clock.now() / DAY_MS) - count + 1;
     const days = Array.from({ length: count }, (_, index) => ({
       date: utcDay((first + index) * DAY_MS),
@@ -96,9 +100,13 @@ export class Overviews {
       complained: 0,
       failed: 0,
     }));
-    for (const { day, what, n } of store.readDays(this.#database.read, scope, first * HOURS_OF_DAY)) {
-      const of_day = days[day - first];
-      if (of_day) of_day[what] = n;
+    for (let at = first; at < first + count; at += DAYS_A_TURN) {
+      const [since, end] = [at * HOURS_OF_DAY, (at + DAYS_A_TURN) * HOURS_OF_DAY];
+      for (const { day, what, n } of store.readDays(this.#database.read, scope, since, end - 1)) {
+        const of_day = days[day - first];
+        if (of_day) of_day[what] = n;
+      }
+      await letOthers();
     }
     return days;
   }

@@ -54,13 +54,13 @@ export function readHours(read: Tx, scope: string | null, since_hour: number): H
   return hours.all(read, scope, since_hour);
 }
 
-const days = rawSql<{ day: number; what: HourCounter['what']; n: number }, [string | null, number]>(
-  `SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour >= +?2 AND what <> 'clicked' GROUP BY 1, what`,
+const days = rawSql<{ day: number; what: HourCounter['what']; n: number }, [string | null, number, number]>(
+  `SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour BETWEEN +?2 AND +?3 AND what <> 'clicked' GROUP BY 1, what`,
 );
 
-/** The same by day, which is counted from 1970 as well. */
-export function readDays(read: Tx, scope: string | null, since_hour: number) {
-  return days.all(read, scope, since_hour);
+/** The same by day, which is counted from 1970 as well, of hours up to a last one. */
+export function readDays(read: Tx, scope: string | null, since_hour: number, last_hour: number) {
+  return days.all(read, scope, since_hour, last_hour);
 }
 
 /* --- One project -------------------------------------------------------------------------------------------------- */
