@@ -147,7 +147,8 @@ export function Form(props: {
     } catch (thrown) {
       if (thrown instanceof Declined) return;
       if (version.current !== null && isOutdated(thrown)) {
-        setTouched(false);
+        // The next version is what is saved over; what was typed is unsaved still.
+        is_touched.current = false;
         reloadAll();
       }
       const refusal =
