@@ -126,11 +126,11 @@ function Resting({ of }: { of: MailboxDetails }) {
 function tellSigning({ address, relay }: MailboxDetails) {
   if (relay?.includes('dkim=off')) return 'by its relay';
   return (
-    <>
+    <p>
       Here, which takes 0.85 ms of the processor a mail. Where the relay signs as {address.split('@').at(-1)}{' '}
       itself, <code>?dkim=off</code> at the end of its address, under{' '}
       <a href={hrefOf(`${to`/mailboxes/${address}`}?tab=settings`)}>Settings</a>, saves that.
-    </>
+    </p>
   );
 }
 
