@@ -128,8 +128,8 @@ function tellSigning({ address, relay }: MailboxDetails) {
   return (
     <p>
       Here, which takes 0.85 ms of the processor a mail. Where the relay signs as {address.split('@').at(-1)}{' '}
-      itself, <code>?dkim=off</code> at the end of its address, under{' '}
-      <a href={hrefOf(`${to`/mailboxes/${address}`}?tab=settings`)}>Settings</a>, saves that.
+      itself, <code>?dkim=off</code> at its end saves that, where it is given as an address under{' '}
+      <a href={hrefOf(`${to`/mailboxes/${address}`}?tab=settings`)}>Settings</a>.
     </p>
   );
 }
