@@ -44,6 +44,9 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.getByRole('link', { name: '1 problem' }).waitFor();
     await page.getByText('mail.example.com is not verified: nothing is sent from it.').waitFor();
     await page.getByText('satchel domain verify mail.example.com').waitFor();
+    // The line and the panel have asked once between them.
+    const asked = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/findings')).length`;
+    expect(await page.evaluate(asked)).toBe(1);
     await page.getByRole('link', { name: 'To the domain' }).click();
     await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
     // What the page is still asking of the domain would not be found.

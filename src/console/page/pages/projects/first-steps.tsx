@@ -8,8 +8,8 @@ import { person } from '../../session.ts';
 import { serverNow } from '../../time.ts';
 import { curlThatSends, curlThatStores } from '../keys/curl-lines.ts';
 
-/** Whoever has gone without one of them for so long does without it. */
-const NEW_MS = 14 * 86_400_000;
+/** Whoever has gone without one of them for so long does without it. No more than the shown days tell of. */
+const NEW_MS = 6 * 86_400_000;
 const PLACE_OF_KEY = 'YOUR_KEY';
 
 interface Done {
