@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { PAGES } from '../pages.ts';
 import { hrefOf, to } from '../router.ts';
 import { useLoad } from '../use-load.ts';
+import { useRested } from '../use-rested.ts';
 import { Icon } from './icon.tsx';
 import { moveInside } from './move-inside.ts';
 import { useMenu } from './use-menu.ts';
@@ -34,7 +35,8 @@ function partOf(path: string): string {
 }
 
 function Projects({ now, part }: { now: string | null; part: string }) {
-  const [q, setQ] = useState('');
+  const [typed, setTyped] = useState('');
+  const q = useRested(typed);
   const { data } = useLoad('GET /projects', { query: { per_page: SHOWN, ...(q && { q }) } });
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: its field and links take the keys; this hands them on.
@@ -47,7 +49,7 @@ function Projects({ now, part }: { now: string | null; part: string }) {
         autocomplete="off"
         spellcheck={false}
         ref={focusOn}
-        onInput={(event) => setQ(event.currentTarget.value.trim())}
+        onInput={(event) => setTyped(event.currentTarget.value.trim())}
       />
       <p class="hidden" role="status">
         {data && `${data.meta.total} found`}
@@ -57,7 +59,7 @@ function Projects({ now, part }: { now: string | null; part: string }) {
           {name}
         </a>
       ))}
-      {data?.data.length === 0 && <p class="muted">No project begins so.</p>}
+      {data?.data.length === 0 && <p class="muted">No project is called so.</p>}
       <a class="all" href={hrefOf('/projects')}>
         All projects
       </a>
