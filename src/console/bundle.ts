@@ -27,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
   woff2: 'font/woff2',
 };
 
@@ -69,7 +70,7 @@ export async function buildBundle(): Promise<Bundle> {
     style: entry(/^style-.*\.css$/),
     font: FONT,
     icon: icon.name,
-    assets: [...assets, icon, await readFont(page)],
+    assets: [...assets, icon, ...(await readFont(page))],
   };
 }
 
@@ -85,6 +86,10 @@ async function readIcon(page: string): Promise<Asset> {
 }
 
 /** In a style that is bundled it would stand as text, which the policy of the page refuses. Another one is to have another name. */
-async function readFont(page: string): Promise<Asset> {
-  return assetOf(FONT, await Bun.file(join(page, 'fonts', FONT)).bytes());
+function readFont(page: string): Promise<Asset[]> {
+  // Its licence wants to go along with each copy.
+  const names = [FONT, 'inter-license.txt'];
+  return Promise.all(
+    names.map(async (name) => assetOf(name, await Bun.file(join(page, 'fonts', name)).bytes())),
+  );
 }

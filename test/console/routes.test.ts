@@ -61,6 +61,11 @@ describe('its files', () => {
     expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
   });
 
+  test('bring the licence of the typeface along', async () => {
+    const licence = await app.call('GET', '/console/assets/inter-license.txt');
+    expect(licence.text).toContain('SIL OPEN FONT LICENSE Version 1.1');
+  });
+
   test('are 404 under a name that there is not', async () => {
     expect((await app.call('GET', '/console/assets/main-00000000.js')).status).toBe(404);
   });
