@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { type Options, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
@@ -9,7 +10,7 @@ import { parse } from '../../platform/http/schema.ts';
 import { emailListQuery, emailLogQuery } from './schemas.ts';
 import { EMAIL_STATUSES, type Emails } from './service.ts';
 
-type Services = { emails: Emails; projects: Projects };
+type Services = { emails: Emails; projects: Projects; template_names: Naming };
 
 /** Registers `satchel email list | export` below its noun. */
 export function registerEmailLogCommand(email: Noun<Services>): void {
@@ -20,8 +21,9 @@ export function registerEmailLogCommand(email: Noun<Services>): void {
     )
     .lists(
       ({ services, page }, options) => {
-        const query = parse(emailListQuery, { ...page, ...filtersOf(options) });
-        return services.emails.list(projectOf(services, options), query);
+        const project = projectOf(services, options);
+        const query = parse(emailListQuery, { ...page, ...filtersOf(services, project, options) });
+        return services.emails.list(project, query);
       },
       ({ id, status, to, subject, template, created_at, from_email }) => ({
         email: id,
@@ -39,7 +41,7 @@ export function registerEmailLogCommand(email: Noun<Services>): void {
     .does(async (session, options) => {
       const { services, onTrail } = session;
       const project = projectOf(services, options);
-      const query = parse(emailLogQuery, filtersOf(options));
+      const query = parse(emailLogQuery, filtersOf(services, project, options));
       return writeTable(session, options, await services.emails.export(project, query, onTrail(project)));
     });
 }
@@ -49,13 +51,13 @@ function withFilters<S>(verb: Verb<S>): Verb<S> {
     .ofProject()
     .addOption(new Option('--status <status>', 'only these').choices(EMAIL_STATUSES))
     .option('--to <address>', 'only those to this address')
-    .option('--template <slug>', 'only those of this template')
+    .option('--template <template>', 'only those of this template: its slug, name or id')
     .option('--date-from <time>', 'only those accepted at or after this moment (UTC unless it says)')
     .option('--date-to <time>', 'only those accepted before this moment');
 }
 
-function filtersOf(options: Options) {
-  const { dateFrom, dateTo, ...given } = textOptions(
+function filtersOf({ template_names }: Services, project: { id: number }, options: Options) {
+  const { dateFrom, dateTo, template, ...given } = textOptions(
     options,
     'status',
     'to',
@@ -63,5 +65,7 @@ function filtersOf(options: Options) {
     'dateFrom',
     'dateTo',
   );
-  return { ...given, date_from: dateFrom, date_to: dateTo };
+  // One that was deleted stays in the log, by its slug.
+  const slug = keyOrAsGiven(template_names, project, template);
+  return { ...given, template: slug, date_from: dateFrom, date_to: dateTo };
 }

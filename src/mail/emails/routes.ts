@@ -3,7 +3,15 @@
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
 import { bothPlanes, projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
-import { emailContent, emailListQuery, emailLogQuery, emailRecord, sendBody, sendResult } from './schemas.ts';
+import {
+  CONTENT_FIELDS,
+  emailContent,
+  emailListQuery,
+  emailLogQuery,
+  emailRecord,
+  sendBody,
+  sendResult,
+} from './schemas.ts';
 import type { Emails } from './service.ts';
 
 const TAG = 'Emails';
@@ -30,7 +38,7 @@ function sendingRoutes(emails: Emails): Route[] {
       body: sendBody,
       example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,
-      together: ['template', 'subject', 'body_html', 'body_text'],
+      together: CONTENT_FIELDS,
       errorsIn: ({ caller, body }) => emails.errorsIn(caller, body),
       async handle({ ctx, caller, body, raw, acceptAgain }) {
         // A relay may take longer over its answer than a connection may be idle.

@@ -21,6 +21,9 @@ import {
 } from '../../platform/http/schema.ts';
 import { EMAIL_SOURCES, EMAIL_STATUSES } from './tables.ts';
 
+/** Of which some stand for the others. */
+export const CONTENT_FIELDS = ['template', 'subject', 'body_html', 'body_text'] as const;
+
 export const sendBody = named(
   'NewEmail',
   t.Object({

@@ -1,22 +1,24 @@
 /** `satchel email send`: one email, raw or from a template, now or later. */
 import type { Projects } from '../../access/projects/service.ts';
-import { AppError, refuseAll } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { EMAIL_WAIT_MAX_MS, EMAIL_WATCH_MS } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { given, inOptions, pairsOption, readLongText } from '../../platform/cli/fields.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { shellCaller } from '../../platform/cli/shell-actor.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { isServed } from '../../platform/host/directory-lock.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
-import { parse, requireValid, validate } from '../../platform/http/validation.ts';
-import { sendBody, sendResult } from './schemas.ts';
+import { parse, requireAll, validate } from '../../platform/http/validation.ts';
+import { CONTENT_FIELDS, sendBody, sendResult } from './schemas.ts';
 import type { EmailRecord, Emails } from './service.ts';
 
 interface Services {
   emails: Emails;
   projects: Projects;
+  template_names: Naming;
 }
 
 const OPTION_OF_FIELD = {
@@ -47,7 +49,7 @@ export function registerEmailSendCommand<S extends Services>(cli: Cli<S>, email:
     .option('--subject <text>', 'its subject')
     .option('--text <text>', 'its text; @file and - (standard input) are read')
     .option('--html <html>', 'its HTML, likewise')
-    .option('--template <slug>', 'a template in place of subject and bodies')
+    .option('--template <template>', 'a template in place of subject and bodies: its slug, name or id')
     .option('--set <name=value>', 'a value of a placeholder; may be repeated', collect)
     .option('--from <address>', 'the mailbox it goes out from, or not at all')
     .option('--from-name <name>', 'the name beside that')
@@ -71,7 +73,8 @@ export function registerEmailSendCommand<S extends Services>(cli: Cli<S>, email:
       if (waits && !is_served)
         throw new AppError('conflict', `${notServed(config.data_dir)} Leave out --wait to queue it.`);
       const caller = shellCaller(session, projectOf(services, options));
-      const body = await bodyOf(cli, options);
+      const template = keyOrAsGiven(services.template_names, caller.project, textOption(options, 'template'));
+      const body = given({ ...(await fieldsOf(cli, options)), template });
       const id = await inOptions(OPTION_OF_FIELD, () => send(emails, caller, body));
       if (!is_served) note(`satchel: ${notServed(config.data_dir)}`);
       return present(waits ? await standing(emails, caller, id) : emails.get(caller.project, id), waits);
@@ -82,17 +85,16 @@ function notServed(data_dir: string): string {
   return `No server serves ${data_dir}: it is sent once satchel serve does.`;
 }
 
-async function bodyOf<S>(cli: Cli<S>, options: Options): Promise<Record<string, unknown>> {
+async function fieldsOf<S>(cli: Cli<S>, options: Options): Promise<Record<string, unknown>> {
   if (options.text === '-' && options.html === '-')
     throw new UsageError('Only one of --text and --html can come from standard input.');
   const all = (name: string) => (options[name] === undefined ? undefined : listOption(options, name));
-  return given({
+  return {
     to: textOption(options, 'to'),
     to_name: textOption(options, 'toName'),
     subject: textOption(options, 'subject'),
     body_text: await readLongText(cli, textOption(options, 'text')),
     body_html: await readLongText(cli, textOption(options, 'html')),
-    template: textOption(options, 'template'),
     variables: pairsOption(options, 'set'),
     from: textOption(options, 'from'),
     from_name: textOption(options, 'fromName'),
@@ -102,15 +104,15 @@ async function bodyOf<S>(cli: Cli<S>, options: Options): Promise<Record<string, 
     attachments: all('attach'),
     domain: textOption(options, 'domain'),
     scheduled_at: textOption(options, 'at'),
-  });
+  };
 }
 
 /** Queues a mail, whatever is wrong with it told at once, and returns its id. */
 async function send(emails: Emails, caller: ProjectCaller, given: Record<string, unknown>): Promise<string> {
   const sent = validate(sendBody, given);
-  refuseAll({ ...emails.errorsIn(caller, sent.value), ...sent.errors });
+  const body = requireAll(sent, (sound) => emails.errorsIn(caller, sound), CONTENT_FIELDS);
   const idempotency = { project_id: caller.project.id, caller: caller.identity, key: null, acceptAgain() {} };
-  const { value } = await emails.send(caller, requireValid(sent), {
+  const { value } = await emails.send(caller, body, {
     idempotency,
     hash: () => '',
     ip: null,

@@ -1,7 +1,7 @@
 /** `satchel template`: looking at the templates of a project, keeping them as files, and deleting them. */
 import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
-import { AppError, messageOf, refuseAll } from '../../errors.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import type { Naming } from '../../platform/cli/naming.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
@@ -9,9 +9,9 @@ import { counted, formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import { requireValid, validate } from '../../platform/http/validation.ts';
+import { requireAll, validate } from '../../platform/http/validation.ts';
 import { slugOf } from './fields.ts';
-import { newTemplate } from './schemas.ts';
+import { BODY_FIELDS, newTemplate } from './schemas.ts';
 import type { TemplateChanges, TemplateRecord, Templates } from './service.ts';
 import type { FileKind, TemplateFile } from './template-file.ts';
 
@@ -148,8 +148,8 @@ async function push(
   const current = is_named ? templates.find(project_id, slug) : null;
   if (current === null) {
     const sent = validate(newTemplate, { ...fields, [body_field]: body });
-    refuseAll({ ...templates.errorsIn(project_id, null, sent.value), ...sent.errors });
-    const made = await templates.create(project_id, requireValid(sent), note);
+    const template = requireAll(sent, (sound) => templates.errorsIn(project_id, null, sound), BODY_FIELDS);
+    const made = await templates.create(project_id, template, note);
     return { json: made, text: `Template ${made.name} (${made.slug}) is made.` };
   }
   const changes = changesIn(current, { ...given, ...bodiesIn(current, body_field, body) });

@@ -9,6 +9,7 @@ import {
 } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import {
+  BODY_FIELDS,
   newTemplate,
   TEMPLATE_CATEGORIES,
   templateCategories,
@@ -134,7 +135,7 @@ function changingRoutes(templates: Templates): Route[] {
       },
       response: templateRecord,
       authorizeBody,
-      together: ['body_html', 'body_text', 'body_markdown'],
+      together: BODY_FIELDS,
       errorsIn: ({ caller, body }) => templates.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => templates.create(caller.project.id, body, caller.note),
     }),
@@ -154,7 +155,7 @@ function changingRoutes(templates: Templates): Route[] {
       response: templateRecord,
       authorizeBody,
       load: loadForChange,
-      together: ['body_html', 'body_text', 'body_markdown'],
+      together: BODY_FIELDS,
       errorsIn: ({ caller, body, resource }) => templates.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) =>
         templates.update(caller.project.id, resource.slug, body, caller.note),

@@ -69,6 +69,9 @@ const optional_fields = {
   },
 };
 
+/** Of which some stand for the others. */
+export const BODY_FIELDS = ['body_html', 'body_text', 'body_markdown'] as const;
+
 export const newTemplate = named(
   'NewTemplate',
   t.Object({

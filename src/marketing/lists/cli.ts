@@ -3,8 +3,9 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
-import { listOption, textOption, textOptions } from '../../platform/cli/options.ts';
+import { inOptions } from '../../platform/cli/fields.ts';
+import { isSecond, keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
+import { listOption, type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
@@ -17,9 +18,20 @@ interface Needs {
   projects: Projects;
   lists: Lists;
   list_names: Naming;
+  template_names: Naming;
 }
 
 const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_names });
+
+const OPTION_OF_FIELD = {
+  name: '--name',
+  description: '--description',
+  default_consent_basis: '--basis',
+  double_opt_in: '--double-opt-in',
+  confirmation_template: '--confirmation-template',
+  token_hosts: '--token-hosts',
+  sign_up_page: '--sign-up-page',
+};
 
 /** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<Needs>): void {
@@ -38,11 +50,13 @@ export function registerListCommands(cli: Cli<Needs>): void {
         description: textOption(options, 'description'),
         default_consent_basis: basis,
         double_opt_in: options.doubleOptIn === true,
-        confirmation_template: textOption(options, 'confirmationTemplate'),
+        confirmation_template: confirmationOf(services, project, options),
         token_hosts: listOption(options, 'tokenHosts'),
         sign_up_page: options.signUpPage === true,
       };
-      const made = await services.lists.create(project.id, fields, onTrail(project));
+      const made = await inOptions(OPTION_OF_FIELD, () =>
+        services.lists.create(project.id, fields, onTrail(project)),
+      );
       if (isSecond(services.list_names, project.id, made.name)) note(secondOfName('list', made.name));
       return {
         json: made,
@@ -115,13 +129,24 @@ function registerChange(list: Noun<Needs>): void {
       const project = ownerOf(services, services.lists.require(id));
       const given = requireChanges({
         name: textOption(options, 'name'),
-        ...clearable(textOptions(options, 'description', 'confirmationTemplate', 'basis')),
+        ...clearable({
+          ...textOptions(options, 'description', 'basis'),
+          confirmation_template: confirmationOf(services, project, options),
+        }),
         double_opt_in: options.doubleOptIn,
         token_hosts: options.tokenHosts === undefined ? undefined : listOption(options, 'tokenHosts'),
         sign_up_page: options.signUpPage,
       });
-      const changed = await services.lists.update(project.id, id, parse(changes, given), onTrail(project));
-      return { json: changed, text: present(changed) };
+      const changed = await inOptions(OPTION_OF_FIELD, () =>
+        services.lists.update(project.id, id, parse(changes, given), onTrail(project)),
+      );
+      return {
+        json: changed,
+        text: [
+          `The list ${changed.name} is changed: ${Object.keys(given).join(', ')}.`,
+          ...(given.sign_up_page === true ? [`People sign up at ${changed.sign_up_url}`] : []),
+        ].join('\n'),
+      };
     });
 }
 
@@ -130,18 +155,29 @@ function addFields(verb: Verb<Needs>, bases: readonly string[]): Verb<Needs> {
     .option('--description <text>', 'what it is for')
     .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(bases))
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
-    .option('--confirmation-template <slug>', 'template of that mail; it holds {{confirm_url}}')
+    .option(
+      '--confirmation-template <template>',
+      'template of that mail, which holds {{confirm_url}}: its slug, name or id',
+    )
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
 }
 
+function confirmationOf({ template_names }: Needs, project: { id: number }, options: Options) {
+  return keyOrAsGiven(template_names, project, textOption(options, 'confirmationTemplate'));
+}
+
 /** Texts that may be empty, which clears them, under their fields' names. */
-function clearable(given: { description?: string; confirmationTemplate?: string; basis?: string }) {
-  const { description, confirmationTemplate, basis } = given;
+function clearable(given: {
+  description?: string;
+  basis?: string;
+  confirmation_template: string | undefined;
+}) {
+  const { description, confirmation_template, basis } = given;
   const orNull = (text: string | undefined) => (text === '' ? null : text);
   return {
     description: orNull(description),
-    confirmation_template: orNull(confirmationTemplate),
+    confirmation_template: orNull(confirmation_template),
     default_consent_basis: orNull(basis),
   };
 }

@@ -1,6 +1,5 @@
 /** `satchel marketing`: who a project's marketing comes from, how it looks, when and how much of it goes out. */
 import type { Projects } from '../../access/projects/service.ts';
-import { refuseAll } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
@@ -13,7 +12,7 @@ import {
 } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
-import { requireValid, validate } from '../../platform/http/validation.ts';
+import { requireAll, validate } from '../../platform/http/validation.ts';
 import { changes } from './schemas.ts';
 import { lackOf, type Marketing, type Settings } from './service.ts';
 
@@ -76,8 +75,8 @@ export function registerMarketingCommands(cli: Cli<Needs>): void {
       const given = requireChanges(fieldsOf(options));
       const settings = await inOptions(OPTION_OF_FIELD, () => {
         const sent = validate(changes, given);
-        refuseAll({ ...marketing.errorsIn(project.id, sent.value), ...sent.errors });
-        return marketing.change(project.id, requireValid(sent), onTrail(project));
+        const errorsIn = (sound: typeof sent.value) => marketing.errorsIn(project.id, sound);
+        return marketing.change(project.id, requireAll(sent, errorsIn), onTrail(project));
       });
       const what = `Changed for ${project.slug}: ${Object.keys(given).join(', ')}.`;
       return { json: settings, text: `${what}\n${outlookOf(marketing, project.id, settings)}` };

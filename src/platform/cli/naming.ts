@@ -34,24 +34,42 @@ export type NamingPlace = Naming & { projects: { require(ref: string): { id: num
  */
 export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
   const { what } = place;
-  const project_ref = textOption(options, 'project');
-  const project = project_ref === undefined ? null : place.projects.require(project_ref);
-  const by_id = isUlid(ref) ? place.byId(ref.toUpperCase()) : null;
-  if (by_id && (project === null || by_id.project_id === project.id)) return by_id.key;
-  if (project === null && !isUlid(ref))
+  const project = textOption(options, 'project');
+  if (project === undefined && !isUlid(ref))
     throw new UsageError(`A ${what} is named by its id, or with --project by its name.`);
-  const called = project === null ? [] : place.called(project.id, ref);
+  const found =
+    project === undefined
+      ? place.byId(ref.toUpperCase())
+      : findNamed(place, place.projects.require(project).id, ref);
+  if (!found) throw notFound(capitalized(what), `satchel ${what} list --project REF`);
+  return found.key;
+}
+
+/**
+ * As `resolveNamed`, for a field of something in a project; what names nothing stays as it is, for the rules of the field to
+ * refuse. Throws AppError `conflict` where several are called so.
+ */
+export function keyOrAsGiven<R extends null | undefined>(
+  naming: Naming,
+  project: { id: number },
+  ref: string | R,
+): string | R {
+  return ref ? (findNamed(naming, project.id, ref)?.key ?? ref) : ref;
+}
+
+/** What is meant in a project; null where nothing is. Throws AppError `conflict` where several are called so. */
+export function findNamed(naming: Naming, project_id: number, ref: string): Named | null {
+  const by_id = isUlid(ref) ? naming.byId(ref.toUpperCase()) : null;
+  if (by_id?.project_id === project_id) return by_id;
+  const called = naming.called(project_id, ref);
   const tiers = [false, true].flatMap((is_over) => {
     const alike = called.filter((each) => each.is_over === is_over);
     return [alike.filter(({ slug }) => slug === ref), alike];
   });
   const [found, ...others] = tiers.find((tier) => tier.length > 0) ?? [];
-  if (!found) throw notFound(capitalized(what), `satchel ${what} list --project REF`);
-  if (others.length > 0) {
-    const ids = [found, ...others].map(({ id }) => id).join(', ');
-    throw conflict(`Several ${what}s are called so: ${ids}. Name one by its id.`);
-  }
-  return found.key;
+  if (!found || others.length === 0) return found ?? null;
+  const ids = [found, ...others].map(({ id }) => id).join(', ');
+  throw conflict(`Several ${naming.what}s are called so: ${ids}. Name one by its id.`);
 }
 
 function capitalized(word: string): string {

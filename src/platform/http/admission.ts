@@ -27,7 +27,8 @@ import { ignoredNames } from './ignored-fields.ts';
 import { readParameters } from './parameters.ts';
 import type { Rate } from './rate-limit.ts';
 import type { Exchange, HttpDeps, Inputs, ProjectCaller, ProjectRef, SpecBase } from './routes.ts';
-import { requireValid, type Static, type TSchema, type Validated, validate } from './schema.ts';
+import type { Static, TSchema } from './schema.ts';
+import { allErrors, requireValid, type Validated, validate } from './validation.ts';
 
 /** A request whose caller is accepted. */
 export interface Accepted<C> extends Exchange {
@@ -260,18 +261,9 @@ function withAllErrors<C, Q extends TSchema, B extends TSchema, R>(
   const is_of_body = error instanceof AppError && error.kind === 'invalid' && !error.code && !error.details;
   if (!spec.errorsIn || !is_of_body) return error;
   const { found, caller, resource } = input;
-  const topOf = (path: string): string => path.split('.')[0] ?? path;
-  const broken = new Set(Object.keys(found.errors).map(topOf));
-  const sound = Object.entries(found.value).filter(([field]) => !broken.has(field));
-  const body = Object.fromEntries(sound) as Partial<Static<B>>; // Some of its fields.
-  const together: readonly PropertyKey[] = spec.together ?? [];
-  const is_unsure = [...broken].some((field) => together.includes(field));
-  const isTold = (field: string): boolean =>
-    !broken.has(field) && !(is_unsure && together.includes(field) && !Object.hasOwn(body, field));
-  const rules = Object.entries(spec.errorsIn({ caller, body, resource })).filter(([path]) =>
-    isTold(topOf(path)),
-  );
-  return invalid({ ...Object.fromEntries(rules), ...error.errors });
+  const { errorsIn } = spec;
+  const errors = allErrors(found, (body) => errorsIn({ caller, body, resource }), spec.together);
+  return invalid({ ...errors, ...error.errors });
 }
 
 type Sent = { raw: Uint8Array; value: Record<string, unknown> } | { error: unknown };

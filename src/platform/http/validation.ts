@@ -53,6 +53,36 @@ export function parse<T extends TSchema>(
   return requireValid(validate(schema, input, options));
 }
 
+/**
+ * What is wrong with an input by its shape and by rules past that, which look at the sound fields only. What the rules say of a
+ * field is left out where that is broken, or absent while another of those that are judged `together` is broken.
+ */
+export function allErrors<T extends TSchema>(
+  { value, errors }: Validated<T>,
+  errorsIn: (sound: Partial<Static<T>>) => FieldErrors,
+  together: readonly PropertyKey[] = [],
+): FieldErrors {
+  const topOf = (path: string): string => path.split('.')[0] ?? path;
+  const broken = new Set(Object.keys(errors).map(topOf));
+  const sound = Object.fromEntries(Object.entries(value).filter(([field]) => !broken.has(field)));
+  const is_unsure = [...broken].some((field) => together.includes(field));
+  const isTold = (field: string): boolean =>
+    !broken.has(field) && !(is_unsure && together.includes(field) && !Object.hasOwn(sound, field));
+  const told = Object.entries(errorsIn(sound as Partial<Static<T>>)) // Some of its fields.
+    .filter(([path]) => isTold(topOf(path)));
+  return { ...Object.fromEntries(told), ...errors };
+}
+
+/** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all that `allErrors` finds. */
+export function requireAll<T extends TSchema>(
+  found: Validated<T>,
+  errorsIn: (sound: Partial<Static<T>>) => FieldErrors,
+  together: readonly PropertyKey[] = [],
+): Static<T> {
+  refuseAll(allErrors(found, errorsIn, together));
+  return requireValid(found);
+}
+
 function fail(walk: Walk, path: string, message: string): undefined {
   const field = path === '' ? '_' : path;
   const list = walk.errors[field];
