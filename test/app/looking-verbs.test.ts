@@ -70,3 +70,51 @@ test('a list of more than a page says which it shows, and what shows the next', 
   expect((await list()).stdout).not.toContain(' of 3');
   expect((await list('--limit', '0')).exit).toBe(2);
 });
+
+test('a schedule is made and changed at the shell, refused by the names of its options', async () => {
+  const made = await run(
+    app.data_dir,
+    ...[
+      'schedule',
+      'create',
+      '--project',
+      'one',
+      '--name',
+      'Daily',
+      '--to',
+      'ann@example.org,ben@example.org',
+    ],
+    ...['--cron', '@daily', '--template', 'welcome', '--set', 'name=Ann'],
+  );
+  const [id = '', what, next] = made.stdout.split('\n');
+  expect([made.exit, what]).toEqual([0, 'The schedule Daily is made: 2 recipients, @daily (UTC).']);
+  expect(next).toMatch(/^It runs next at .*T00:00:00\.000Z\.$/);
+  const changed = await runRecord(
+    app.data_dir,
+    ...[
+      'schedule',
+      'change',
+      'Daily',
+      '--project',
+      'one',
+      '--template',
+      '',
+      '--subject',
+      'Hi',
+      '--text',
+      'Hi',
+    ],
+    ...['--cron', '0 9 * * 1', '--timezone', 'Europe/Berlin'],
+  );
+  expect(changed).toMatchObject({ id, template: null, subject: 'Hi', timezone: 'Europe/Berlin' });
+  const wrong = await run(
+    app.data_dir,
+    ...['schedule', 'create', '--project', 'one', '--name', 'X', '--to', 'ann', '--cron', '0 0 31 2 *'],
+    ...['--timezone', 'Mars', '--missed-runs', 'all', '--reply-to', 'x'],
+  );
+  expect(wrong.exit).toBe(1);
+  for (const option of ['to', 'timezone', 'missed-runs', 'reply-to', 'subject'])
+    expect(wrong.stderr).toContain(`--${option}`);
+  expect(wrong.stderr).not.toMatch(/recipients|missed_runs|body_/);
+  expect((await run(app.data_dir, 'schedule', 'change', id)).exit).toBe(2);
+});

@@ -5,16 +5,18 @@ import type { Naming } from '../../platform/cli/naming.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { ScheduleRecord, Schedules } from './service.ts';
+import { registerScheduleWriting } from './writing-cli.ts';
 
 interface Services {
   projects: Projects;
   schedules: Schedules;
   schedule_names: Naming;
+  template_names: Naming;
 }
 
 const named_schedule = ({ projects, schedule_names }: Services) => ({ projects, ...schedule_names });
 
-/** Registers `satchel schedule list | show | pause | resume | run | delete`. */
+/** Registers `satchel schedule list | show | create | change | pause | resume | run | delete`. */
 export function registerScheduleCommands(cli: Cli<Services>): void {
   const noun = cli.noun('schedule', 'recurring emails');
   noun
@@ -61,6 +63,7 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       const job_id = await services.schedules.runNow({ project, key: null, note: onTrail(project) }, id);
       return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
     });
+  registerScheduleWriting(cli, noun);
   noun
     .verb('delete <schedule>', 'delete a schedule; a run that waits fails')
     .named(named_schedule)

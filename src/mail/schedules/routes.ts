@@ -10,6 +10,7 @@ import {
 } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import {
+  CONTENT_FIELDS,
   foreseenRuns,
   newSchedule,
   runsQuery,
@@ -68,7 +69,7 @@ function collectionRoutes(schedules: Schedules): Route[] {
         body_text: 'Nothing broke.',
       },
       response: scheduleRecord,
-      together: ['template', 'subject', 'body_html', 'body_text'],
+      together: CONTENT_FIELDS,
       errorsIn: ({ caller, body }) => schedules.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => schedules.create(caller, body),
     }),
@@ -116,7 +117,7 @@ function singleScheduleRoutes(schedules: Schedules): Route[] {
       example: { is_active: false },
       response: scheduleRecord,
       load,
-      together: ['template', 'subject', 'body_html', 'body_text'],
+      together: CONTENT_FIELDS,
       errorsIn: ({ caller, body, resource }) => schedules.errorsIn(caller.project.id, resource, body),
       handle: ({ caller, body, resource }) =>
         schedules.update(caller.project.id, resource.id, body, caller.note),

@@ -71,6 +71,9 @@ const optional_fields = {
   is_active: t.Boolean({ description: 'Default true; false pauses.' }),
 };
 
+/** Of which some stand for the others. */
+export const CONTENT_FIELDS = ['template', 'subject', 'body_html', 'body_text'] as const;
+
 export const newSchedule = named(
   'NewSchedule',
   t.Object({ name, recipients, cron_expression, ...optionals(optional_fields) }),
