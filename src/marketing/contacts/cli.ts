@@ -3,12 +3,14 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
-import { addProjectOfName, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
-import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
+import { addProjectOfName, type Naming } from '../../platform/cli/naming.ts';
+import { textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
+import type { Lists } from '../lists/service.ts';
+import { listOf, registerContactAddCommand } from './add-cli.ts';
 import type { Privacy } from './privacy.ts';
 import { CONTACT_STATUSES, type Contacts, contact_filter, FILTER_HELP, readFilter } from './service.ts';
 
@@ -17,16 +19,11 @@ interface Needs {
   lists: Lists;
   contacts: Contacts;
   privacy: Privacy;
+  clock: Clock;
   list_names: Naming;
 }
 
-/** The row of the list that an option names. */
-function listOf({ projects, lists, list_names }: Needs, options: Options): ListRow {
-  const ref = textOption(options, 'list') ?? '';
-  return lists.require(resolveNamed({ projects, ...list_names }, ref, options));
-}
-
-/** Registers `satchel contact list | show | unsubscribe | why | export | forget`. */
+/** Registers `satchel contact list | show | add | unsubscribe | why | export | forget`. */
 export function registerContactCommands(cli: Cli<Needs>): void {
   const contact = cli.noun('contact', 'who is on a list, and what is held about an address');
   addProjectOfName(contact.verb('list', 'contacts of a list, newest first'))
@@ -78,6 +75,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
+  registerContactAddCommand(contact);
   registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')

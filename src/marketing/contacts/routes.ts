@@ -16,14 +16,8 @@ import { emailAddress, type Static, t, text } from '../../platform/http/schema.t
 import type { Lists } from '../lists/service.ts';
 import type { Privacy } from './privacy.ts';
 import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
-import {
-  type Candidate,
-  type Contacts,
-  filter_fields,
-  readCustom,
-  readTags,
-  SOURCE_PLATFORM,
-} from './service.ts';
+import { candidateOf, errorsInContact } from './sent-contact.ts';
+import { type Contacts, filter_fields, readTags } from './service.ts';
 
 const TAG = 'Contacts';
 
@@ -262,19 +256,6 @@ function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
   ];
 }
 
-/** Rules of a contact past its schema. */
-function errorsInContact(
-  body: Partial<Static<typeof contact_changes>> & { source_platform?: string },
-): FieldErrors {
-  const errors: FieldErrors = {};
-  if (body.tags) readTags(body.tags, 'tags', errors);
-  if (body.custom) readCustom(body.custom, errors);
-  const platform = body.source_platform;
-  if (platform && !SOURCE_PLATFORM.test(platform))
-    errors.source_platform = ['must be a lowercase slug, such as shop or newsletter-2030'];
-  return errors;
-}
-
 function errorsInBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
   const errors: FieldErrors = {};
   if (body.contact_ids && body.filter) errors.filter = ['must be left out where contact_ids are given'];
@@ -286,25 +267,4 @@ function errorsInBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
   const both = add.filter((tag) => remove.includes(tag));
   if (both.length > 0) errors.remove ??= ['must not hold a tag that is to be added'];
   return errors;
-}
-
-function candidateOf(
-  body: Static<typeof creation>,
-  { now_ms, is_test }: { now_ms: number; is_test: boolean },
-): Candidate {
-  return {
-    email: body.email,
-    first_name: body.first_name ?? null,
-    last_name: body.last_name ?? null,
-    tags: readTags(body.tags ?? [], 'tags', {}),
-    custom: readCustom(body.custom ?? {}, {}),
-    source: body.source ?? null,
-    reason: body.reason ?? null,
-    source_platform: body.source_platform ?? 'api',
-    consent_basis: body.consent_basis ?? null,
-    consent_at: body.consent_at ? Date.parse(body.consent_at) : now_ms,
-    consent_ip: body.consent_ip ?? null,
-    consent_origin: body.consent_origin ?? null,
-    is_test,
-  };
 }

@@ -243,3 +243,45 @@ describe('imports', () => {
     expect(await start()).toContain('No server serves');
   });
 });
+
+describe('adding a contact', () => {
+  const add = (...args: string[]) =>
+    runWith(
+      { SATCHEL_DATA_DIR: dir, SATCHEL_DNS_SERVERS: on.dns.address },
+      ...['contact', 'add', ...args, '--list', list],
+    );
+
+  test('takes all that may be known of somebody, and them once', async () => {
+    const { exit, stdout } = await add(
+      ...[
+        'Zoe@example.com',
+        '--first-name',
+        'Zoe',
+        '--tags',
+        'vip,new',
+        '--custom',
+        'plan=pro',
+        '--reason',
+        'Fair',
+      ],
+    );
+    const [id = '', what] = stdout.split('\n');
+    expect([exit, what]).toEqual([0, 'zoe@example.com is active on News.']);
+    expect(await runRecord(dir, 'contact', 'show', id)).toMatchObject({
+      ...{ email: 'zoe@example.com', first_name: 'Zoe', tags: ['new', 'vip'], custom: { plan: 'pro' } },
+      ...{ source_platform: 'manual', consent_basis: 'consent', reason: 'Fair' },
+    });
+    const again = await add('zoe@example.com', '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ id, duplicate: true });
+  });
+
+  test.each([
+    [['no-address'], /not an email address/],
+    [['a@null-mx.example'], /takes no mail/],
+    [['a@example.com', '--basis', 'hope', '--consent-at', 'then'], /--basis must.*\n.*--consent-at must/],
+    [['a@example.com', '--tags', 'x'.repeat(101)], /--tags/],
+  ])('%p is refused', async (args, message) => {
+    const { exit, stderr } = await add(...args);
+    expect([exit, stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+});
