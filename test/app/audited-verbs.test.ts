@@ -56,18 +56,25 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['mailbox resume hi@side.example', 'mailbox.resumed'],
   ['mailbox remove hi@side.example --yes', 'mailbox.removed'],
   ['domain remove side.example --yes', 'sending_domain.removed'],
+  [
+    'schedule create --project shop --name Weekly --to ben@example.org --cron @weekly --subject Hi --text Hi',
+    'schedule.created',
+  ],
+  ['schedule change SCHEDULE --cron @monthly', 'schedule.changed'],
   ['schedule pause SCHEDULE', 'schedule.changed'],
   ['schedule resume SCHEDULE', 'schedule.changed'],
   ['schedule run SCHEDULE', 'schedule.run'],
   ['schedule delete SCHEDULE --yes', 'schedule.deleted'],
   ['marketing change --project shop --brand-name Shop', 'marketing_settings.changed'],
   ['list create --project shop --name News --basis consent', 'list.created', 'LIST'],
+  ['contact add eve@example.com --list LIST', 'contact.added'],
   ['import start LIST FILE', 'import.started'],
   ['import resume IMPORT', 'import.resumed'],
   ['import cancel IMPORT --yes', 'import.cancelled'],
   ['contact export --list LIST', 'contacts.exported'],
   ['suppression add eve@example.com --project shop', 'suppression.added'],
   ['suppression remove eve@example.com --project shop --yes', 'suppression.lifted'],
+  ['sequence push SEQUENCE_FILE --project shop', 'sequence.created'],
   ['sequence copy SEQUENCE', 'sequence.created'],
   ['sequence activate SEQUENCE', 'sequence.activated'],
   ['sequence enroll SEQUENCE --all', 'sequence.enrolled'],
@@ -102,7 +109,7 @@ const OTHERS = `
   object list, object show, object get, vault services, vault show, domain list, domain verify, mailbox list, mailbox test,
   email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   marketing show, list list, list show, contact list, contact show, contact why, import show, suppression list,
-  sequence list, sequence show, sequence why, sequence check, sequence preview,
+  sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
   backup, restore, verify, migrate, doctor, serve, completion, version`
   .split(',')
@@ -162,6 +169,8 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
   writeFileSync(env_file, 'LOG_LEVEL=info\n');
   const template_file = join(app.data_dir, 'news.md');
   writeFileSync(template_file, '---\nname: News\nsubject: News\ncategory: other\n---\nHello\n');
+  const sequence_file = join(app.data_dir, 'welcome.json');
+  writeFileSync(sequence_file, JSON.stringify({ name: 'Pushed', list, max_recipients: 5 }));
   const pasted = dataOf(
     await call('POST', `/email-lists/${list}/imports`, { method: 'paste', text: 'dan@example.com' }),
     201,
@@ -191,6 +200,7 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
       ENV_FILE: env_file,
       TEMPLATE_FILE: template_file,
       SEQUENCE: sequence,
+      SEQUENCE_FILE: sequence_file,
     },
   };
   return Object.fromEntries(Object.entries(made).map(([name, id]) => [name, String(id)]));

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { resolveNamed } from '../../src/platform/cli/naming.ts';
 import { type MarketingApp, startMarketingApp } from '../marketing/settings/setup.ts';
-import { run, runRecord } from '../support/command.ts';
+import { run, runJson, runRecord } from '../support/command.ts';
 import { actor, addCapturingMailbox } from '../support/helpers.ts';
 
 let on: MarketingApp;
@@ -99,6 +99,30 @@ test('sequences, broadcasts, templates and schedules are found alike', async () 
     },
   });
   expect(await show('schedule', 'pause', 'Weekly')).toMatchObject({ id: schedule.body.id, is_active: false });
+});
+
+test('a template is named likewise where another thing asks for one', async () => {
+  const { templates } = on.app.services;
+  const body_text = '{{confirm_url}} {{first_name}}';
+  await templates.create(
+    on.project.id,
+    { name: 'Press here', slug: 'press', category: 'opt_in', subject: 'Hi', body_text },
+    () => {},
+  );
+  const template = ['--template', 'Press here', '--set', 'first_name=Ann', '--set', 'confirm_url=x'];
+  const mail = await show('email', 'send', '--to', 'ann@example.org', ...template);
+  expect(mail).toMatchObject({ template: 'press' });
+  const listed = await runJson(dir, 'email', 'list', '--template', 'Press here', ...IN_SHOP);
+  expect(listed).toMatchObject([{ id: mail.id }]);
+  const of_schedule = ['--name', 'Named', '--to', 'ann@example.org', '--cron', '@daily', ...template];
+  expect(await show('schedule', 'create', ...of_schedule)).toMatchObject({ template: 'press' });
+  const made = await show('list', 'create', '--name', 'Confirmed', '--confirmation-template', 'Press here');
+  expect(made).toMatchObject({ confirmation_template: 'press' });
+  const change = ['list', 'change', 'Confirmed', ...IN_SHOP, '--confirmation-template'];
+  expect(await runRecord(dir, ...change, '')).toMatchObject({ confirmation_template: null });
+  expect(await runRecord(dir, ...change, 'Press here')).toMatchObject({ confirmation_template: 'press' });
+  const { exit, stderr } = await run(dir, ...change, 'Press');
+  expect([exit, stderr]).toEqual([1, expect.stringMatching(/^satchel: --confirmation-template must be/)]);
 });
 
 describe('a second one of a name', () => {

@@ -10,7 +10,9 @@ import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
 import { explainProblem } from '../mails/service.ts';
+import { registerSequenceFiles } from './file-cli.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
 
@@ -20,16 +22,20 @@ interface Needs {
   sequences: Sequences;
   lifecycle: Lifecycle;
   sequence_names: Naming;
+  lists: Lists;
+  list_names: Naming;
+  template_names: Naming;
 }
 
 const named_sequence = ({ projects, sequence_names }: Needs) => ({ projects, ...sequence_names });
 
-/** Registers `satchel sequence list | show | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
+/** Registers `satchel sequence list | show | push | pull | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
 export function registerSequenceCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
   registerLooking(noun);
   registerForesight(noun);
   registerTransitions(noun);
+  registerSequenceFiles(cli, noun);
   noun
     .verb('copy <sequence>', 'make a draft that is as a sequence is, with nobody in it')
     .named(named_sequence)

@@ -26,7 +26,7 @@ const condition = t.Record(t.String(), t.Unknown(), {
     '`{type, event?, of?, else?}`: type is always, clicked, not_clicked, event, no_event (both with `event`) or all (with ' +
     '`of`, an array of conditions). `else` is skip (default), exit, or `{route_to}` with a track.',
 });
-const step = named(
+export const step = named(
   'NewStep',
   t.Object({
     key: text({ min: 1, max: 100, description: 'Names the step within its sequence.' }),

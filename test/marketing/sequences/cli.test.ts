@@ -240,3 +240,88 @@ test('copy makes a draft, and is on the audit trail', async () => {
     .all();
   expect(JSON.parse(entry?.metadata ?? '{}')).toEqual({ name: 'Welcome (copy)', copy_of: id });
 });
+
+describe('a file', () => {
+  const push = async (file: unknown, ...more: string[]) => {
+    const path = join(on.app.data_dir, 'sequence.json');
+    writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file));
+    return sequence('push', path, '--project', 'shop', ...more);
+  };
+  const pull = async (ref: string) => (await sequence('pull', ref, '--project', 'shop')).stdout;
+
+  test('makes a draft of the list that it names, and then changes the one of its name', async () => {
+    const name = `Of a file ${id}`;
+    const list_name = `Readers ${id}`;
+    await on.call('PATCH', `/email-lists/${list}`, { name: list_name });
+    const file = { name, list: list_name, max_recipients: 9, steps: STEPS };
+    const made = await push(file);
+    const [made_id = '', what] = made.stdout.split('\n');
+    expect([made.exit, what]).toEqual([
+      0,
+      `The draft ${name} is made, with 2 steps. Next: satchel sequence check ${made_id}`,
+    ]);
+    expect((await push(file)).stdout).toBe(
+      `${made_id}\nThe sequence ${name} is as the file has it: nothing was changed.\n`,
+    );
+    const steps = [
+      { ...STEPS[0], delay_hours: 3 },
+      { key: 'c', template: 'bye', is_final: true },
+    ];
+    const changed = await push({ name, max_recipients: 10, steps });
+    expect(changed.stdout).toBe(
+      `${made_id}\nThe sequence ${name} is changed: max_recipients, steps (a: delay_hours; c is new; b is gone).\n`,
+    );
+    expect(await json(0, 'show', made_id)).toMatchObject({ name, list, max_recipients: 10 });
+  });
+
+  test('that was pulled changes nothing when it is pushed, under another name it renames', async () => {
+    const file = await pull(id);
+    expect(JSON.parse(file)).toMatchObject({ id, name: 'Welcome', exit_events: ['paid', 'left'] });
+    const before = await json(0, 'show', id);
+    expect((await push(file)).stdout).toContain('nothing was changed');
+    expect(await json(0, 'show', id)).toEqual(before);
+    // A draft may wait for its template, and a file may name those that there are.
+    const waiting = { ...STEPS[0], template: 'to-come' };
+    await on.call('PATCH', `/email-sequences/${id}`, { steps: [waiting] });
+    expect((await push(await pull(id))).stdout).toContain('nothing was changed');
+    await on.setTemplate('bye', { name: 'Good bye' });
+    const named = { ...JSON.parse(await pull(id)), steps: [waiting, { ...STEPS[1], template: 'Good bye' }] };
+    expect((await push(named)).stdout).toContain('is changed: steps (b is new)');
+    expect(JSON.parse(await pull(id)).steps).toMatchObject([waiting, { template: 'bye' }]);
+    await on.setTemplate('bye', { name: 'bye' });
+    const renamed = await push({ ...JSON.parse(await pull(id)), name: 'Hello' });
+    expect(renamed.stdout).toBe(`${id}\nThe sequence Hello is changed: name.\n`);
+  });
+
+  test.each([
+    ['what is not JSON', '{', 'The file is not JSON'],
+    [
+      'a misspelt member',
+      { name: 'X', list: 'x', steps: [{ key: 'a', template: 'b', dely: 1 }] },
+      'steps.0.dely is unknown',
+    ],
+    [
+      'a misspelt member of a condition',
+      { name: 'X', steps: [{ key: 'a', template: 'hello', condition: { type: 'clicked', els: 'exit' } }] },
+      'steps.0.condition has an unknown member: there are type, event, of, else',
+    ],
+    [
+      'a template that is not there',
+      { name: 'X', list: 'x', max_recipients: 1, steps: [{ key: 'a', template: 'nowhere' }] },
+      'steps.0.template names no template of this project',
+    ],
+    ['no name', { list: 'x' }, 'name is required'],
+    ['an id of no sequence', { id: ABSENT, name: 'X' }, 'leave the id out to make one'],
+    ['a list that is not there', { name: 'No such', list: 'nowhere', max_recipients: 1 }, 'List not found'],
+    ['too little for a new one', { name: 'No such' }, 'list is required'],
+  ])('with %s is refused', async (_what, file, message) => {
+    const { exit, stderr } = await push(file);
+    expect([exit, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  test('may not change who gets a sequence that runs', async () => {
+    await sequence('activate', id);
+    const { exit, stderr } = await push({ ...JSON.parse(await pull(id)), exit_events: [] });
+    expect([exit, stderr]).toEqual([1, expect.stringContaining('Change them in a copy')]);
+  });
+});
