@@ -150,15 +150,16 @@ function registerChange(key: Noun<Services>): void {
 }
 
 function present(key: KeyRecord) {
+  const { rate_limit_per_minute: rate, email_daily_limit: mails } = key;
+  const limits = [
+    ...(rate === null ? [] : [`${rate} requests a minute`]),
+    ...(mails === null ? [] : [`${mails} mails a day`]),
+  ];
   return {
-    id: key.id,
-    name: key.name,
-    key: `${key.key_prefix}...`,
+    key: `${key.id} (${key.name}), ${key.key_prefix}...`,
     can: abilitiesOf(key),
-    restricted: key.restricted,
-    allow_no_origin: key.allow_no_origin,
-    rate_limit: key.rate_limit_per_minute,
-    email_daily_limit: key.email_daily_limit,
+    restricted: key.restricted && key.allow_no_origin ? 'yes, but for servers' : key.restricted,
+    limits,
     active: key.is_active,
   };
 }

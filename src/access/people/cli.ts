@@ -188,8 +188,14 @@ function powersOf(options: Options, in_full = false): Record<string, unknown> {
 }
 
 function present(person: PersonRecord) {
-  const { projects, ...fields } = person;
-  return { ...fields, projects: scopeOf(person) };
+  return {
+    email: person.email,
+    name: person.name,
+    projects: scopeOf(person),
+    can: presentCapabilities(person),
+    active: person.is_active,
+    'second step': person.totp ? 'on' : 'off',
+  };
 }
 
 function scopeOf({ projects }: PersonRecord): string {

@@ -107,24 +107,24 @@ function registerChange<S extends Services>(noun: Noun<S>): void {
       'satchel project change shop --name "Corner shop" --description "Orders and receipts"',
       'satchel project change shop --status inactive',
     )
-    .shows(
-      async ({ services: { projects }, actor }, options, ref) => {
-        const orNull = (text: unknown) => (text === '' ? null : text);
-        const given = requireChanges({
-          name: options.name,
-          slug: options.slug,
-          status: options.status,
-          description: orNull(options.description),
-          notes: orNull(options.notes),
-          primary_url: orNull(options.primaryUrl),
-          repo_url: orNull(options.repoUrl),
-          app_identifier: orNull(options.appIdentifier),
-        });
-        const changes = parse(updateProjectBody, given);
-        return projects.present(await projects.update(actor, projects.require(ref), changes));
-      },
-      ({ platforms, tech_stack, ...fields }) => ({ ...fields, platforms, tech_stack }),
-    );
+    .does(async ({ services: { projects }, actor }, options, ref) => {
+      const orNull = (text: unknown) => (text === '' ? null : text);
+      const given = requireChanges({
+        name: options.name,
+        slug: options.slug,
+        status: options.status,
+        description: orNull(options.description),
+        notes: orNull(options.notes),
+        primary_url: orNull(options.primaryUrl),
+        repo_url: orNull(options.repoUrl),
+        app_identifier: orNull(options.appIdentifier),
+      });
+      const changes = parse(updateProjectBody, given);
+      const changed = projects.present(await projects.update(actor, projects.require(ref), changes));
+      const { name, slug, status } = changed;
+      const what = Object.keys(given).join(', ');
+      return { json: changed, text: `The project ${name} (${slug}, ${status}) is changed: ${what}.` };
+    });
 }
 
 function summarize(counts: Readonly<Record<string, number>>): string {

@@ -1,10 +1,10 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
-import { AppError, collectErrors, type FieldErrors, invalid, messageOf, notFound } from '../../errors.ts';
+import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '../../errors.ts';
 import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
-import { readMultipart } from '../../platform/files/multipart.ts';
+import { readMultipart, tooLarge } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
@@ -132,8 +132,7 @@ export class Objects {
     const upload = blobs.openUpload(newId(clock.now()));
     try {
       for await (const chunk of file.bytes) {
-        if (upload.size_bytes + chunk.byteLength > file.max_bytes)
-          throw invalid({ file: [`must be at most ${file.max_bytes} bytes`] });
+        if (upload.size_bytes + chunk.byteLength > file.max_bytes) throw tooLarge(file.max_bytes);
         await upload.write(chunk);
       }
       const { fields, mime_type } = file;

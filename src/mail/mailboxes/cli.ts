@@ -47,6 +47,13 @@ export function registerMailboxCommands(cli: Cli<Needs>): void {
       'No mailbox yet. Add one: satchel mailbox add --help',
     );
   mailbox
+    .verb('show <mailbox>', 'all of one mailbox')
+    .example('satchel mailbox show shop@mail.example.com')
+    .shows(
+      ({ services }, _options, address) => services.mailboxes.show(services.mailboxes.require(address)),
+      presentAll,
+    );
+  mailbox
     .verb('test <mailbox>', 'send one message through it and print what its relay says')
     .example('satchel mailbox test shop@mail.example.com --to me@example.org')
     .requiredOption('--to <address>', 'who gets the message')
@@ -222,6 +229,18 @@ function readReturnPath(text: string | undefined): string | null {
 }
 
 function present(mailbox: MailboxRecord) {
+  const { daily_limit, rate, inbox } = mailbox;
+  return {
+    mailbox: mailbox.address,
+    state: presentState(mailbox),
+    relay: mailbox.relay ?? 'captures mail',
+    for: mailbox.for,
+    limits: [...(daily_limit === null ? [] : [`${daily_limit} a day`]), ...(rate === null ? [] : [rate])],
+    inbox: inbox && `${inbox.address}, ${presentInbox(inbox)}`,
+  };
+}
+
+function presentAll(mailbox: MailboxRecord) {
   const { pace, inbox } = mailbox;
   return {
     ...mailbox,

@@ -50,10 +50,13 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       .verb(`${name} <schedule>`, what)
       .named(named_schedule)
       .example(`satchel schedule ${name} 01J00000000000000000000000`)
-      .shows(({ services, onTrail }, _options, id) => {
+      .does(async ({ services, onTrail }, _options, id) => {
         const project = ownerOf(services, id);
-        return services.schedules.update(project.id, id, { is_active }, onTrail(project));
-      }, present);
+        const changed = await services.schedules.update(project.id, id, { is_active }, onTrail(project));
+        const { next_run_at } = changed;
+        const how = next_run_at === null ? 'is paused' : `runs next at ${next_run_at}`;
+        return { json: changed, text: `The schedule ${changed.name} ${how}.` };
+      });
   noun
     .verb('run <schedule>', 'run it now, off its cadence')
     .named(named_schedule)

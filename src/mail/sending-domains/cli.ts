@@ -59,7 +59,7 @@ export function registerDomainCommands(cli: Cli<Needs>): void {
       .example(`satchel domain ${name} mail.example.com`)
       .shows(
         ({ services, actor }, _options, named) => services.sending_domains.change(actor, named, changes),
-        ({ mailboxes, created_at, ...fields }) => ({ ...fields, mailboxes, created_at }),
+        presentChanged,
       );
   domain
     .verb('remove <name>', 'remove it with its mailboxes and its DKIM key')
@@ -86,6 +86,13 @@ export function registerDomainCommands(cli: Cli<Needs>): void {
       const text = `Publish this record beside the old one:\n\n${record}\n\nThen: satchel domain verify ${name}`;
       return { json: rotation, text };
     });
+}
+
+function presentChanged({ name, is_default, is_active, is_verified, is_trusted, mailboxes }: DomainRecord) {
+  return {
+    ...{ domain: name, default: is_default, active: is_active, verified: is_verified, trusted: is_trusted },
+    mailboxes,
+  };
 }
 
 function presentAdded({

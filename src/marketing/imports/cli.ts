@@ -7,7 +7,13 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
-import { type Cli, type CliContext, type CliSession, UsageError } from '../../platform/cli/cli.ts';
+import {
+  type Cli,
+  type CliContext,
+  type CliResult,
+  type CliSession,
+  UsageError,
+} from '../../platform/cli/cli.ts';
 import type { Naming } from '../../platform/cli/naming.ts';
 import { listOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
@@ -68,7 +74,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
       };
       const by = { is_paced: false, is_test: false, note };
       const { record } = await services.imports.csv(project, list, wanted, by);
-      return present(session, record);
+      return presentBriefly(session, record);
     });
   noun
     .verb('show <id>', 'how an import stands')
@@ -83,7 +89,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
     .does(async (session, _options, id) => {
       const { services, onTrail } = session;
       const project = ownerOf(services, services.imports.require(id));
-      return present(session, await services.imports.resume(project.id, id, onTrail(project)));
+      return presentBriefly(session, await services.imports.resume(project.id, id, onTrail(project)));
     });
   noun
     .verb('cancel <id>', 'end an import for good')
@@ -95,7 +101,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
       consent(
         `ends the import for good: ${processed_rows} of ${total_rows ?? 'its'} rows are done, and stay`,
       );
-      return present(session, await services.imports.cancel(project.id, id, onTrail(project)));
+      return presentBriefly(session, await services.imports.cancel(project.id, id, onTrail(project)));
     });
 }
 
@@ -149,10 +155,33 @@ function isUnderWay({ status }: ImportRecord): boolean {
   return status === 'pending' || status === 'processing';
 }
 
-function present({ config }: CliContext, record: ImportRecord) {
+function present({ config }: CliContext, record: ImportRecord, fields: object = record): CliResult {
   const by = isServed(config.data_dir)
     ? 'The running server goes on with it.'
     : `No server serves ${config.data_dir}: it goes on once satchel serve does.`;
   const next = !isUnderWay(record) ? '' : `\n${by} To watch: satchel import show ${record.id} --watch`;
-  return { json: record, text: `${formatFields({ ...record })}${next}` };
+  return { json: record, text: `${formatFields(fields)}${next}` };
+}
+
+/** What became of rows. */
+const ENDS = [
+  'accepted',
+  'updated_existing',
+  'duplicate',
+  'suppressed',
+  'no_mx',
+  'invalid_syntax',
+  'missing_consent',
+] as const;
+
+function presentBriefly(context: CliContext, record: ImportRecord): CliResult {
+  const { id, status, processed_rows, total_rows } = record;
+  const ends = ENDS.filter((end) => record[end] > 0);
+  return present(context, record, {
+    import: id,
+    status,
+    rows: `${processed_rows} of ${total_rows ?? 'not yet counted'}`,
+    ...Object.fromEntries(ends.length > 0 ? [['of which', ends.map((end) => `${record[end]} ${end}`)]] : []),
+    ...(record.error === null ? {} : { error: record.error }),
+  });
 }

@@ -137,7 +137,8 @@ function fileError(message: string): AppError {
   return invalid({ [FILE_PART]: [message] });
 }
 
-function tooLarge(max_file_bytes: number): AppError {
+/** The refusal of a file of more bytes than that, and what says so. */
+export function tooLarge(max_file_bytes: number): AppError {
   const bytes = `${max_file_bytes} bytes, SATCHEL_MAX_UPLOAD_BYTES`;
   return fileError(`must be at most ${formatBytes(max_file_bytes).replace('.0 ', ' ')} (${bytes})`);
 }

@@ -139,7 +139,10 @@ describe('put', () => {
       { SATCHEL_DATA_DIR: dir, SATCHEL_MAX_UPLOAD_BYTES: '1999' },
       ...['object', 'put', path, '--project', 'shop'],
     );
-    expect([large.exit, large.stderr]).toEqual([1, 'satchel: the file must be at most 1999 bytes\n']);
+    expect([large.exit, large.stderr]).toEqual([
+      1,
+      'satchel: the file must be at most 2 KiB (1999 bytes, SATCHEL_MAX_UPLOAD_BYTES)\n',
+    ]);
     const missing = await run(dir, 'object', 'put', `${path}x`, '--project', 'shop');
     expect([missing.exit, missing.stderr]).toEqual([1, expect.stringContaining('The file cannot be read')]);
   });

@@ -41,6 +41,8 @@ test('a domain and mailboxes are added, and the running server sends with them a
   expect(await runJson(dir, 'mailbox', 'list')).toMatchObject([
     { address: 'hi@mail.example.com', daily_limit: 100 },
   ]);
+  const { stdout } = await run(dir, 'mailbox', 'show', 'hi@mail.example.com');
+  expect(stdout).toMatch(/address +hi@mail\.example\.com\n.*daily_limit +100\n.*last_error +-\n/s);
   expect((await sender.send({ queue: false })).status).toBe(201);
   expect(sink.mails[0]?.user).toBe('user');
   await run(dir, 'mailbox', 'pause', 'hi@mail.example.com');
