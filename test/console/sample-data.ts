@@ -1,6 +1,7 @@
 /** A Satchel as one looks after a few weeks, with hostile strings where people could have put them. */
 import { actor, addCapturingMailbox, makeProject, type TestApp } from '../support/helpers.ts';
 import { type AdministrationSample, addAdministration } from './sample-admin.ts';
+import { addBroadcasts, type BroadcastsSample } from './sample-broadcasts.ts';
 import { addFilesAndMail, type MailSample } from './sample-mail.ts';
 import { addImports, addMarketing, type ImportsSample, type MarketingSample } from './sample-marketing.ts';
 import { addPeople, type PeopleSample } from './sample-people.ts';
@@ -17,6 +18,7 @@ export interface Sample
     SecretsSample,
     PeopleSample,
     SequencesSample,
+    BroadcastsSample,
     AdministrationSample {
   project: string;
   key: string;
@@ -33,6 +35,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   const key = await sample.makeKey();
   const marketing = await addMarketing(app, key, HOSTILE);
   const sequences = await addSequences(app, now_ms, HOSTILE);
+  const broadcasts = await addBroadcasts(app, sequences, HOSTILE);
   await addMails(app, now_ms, key);
   const people = await addPeople(app, HOSTILE);
   const secrets = await addSecrets(app, HOSTILE);
@@ -46,6 +49,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
     ...mail,
     ...marketing,
     ...sequences,
+    ...broadcasts,
     ...imports,
     ...people,
     ...secrets,

@@ -348,6 +348,64 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}/edit`,
   },
   {
+    ...{ name: 'broadcasts', pattern: '/projects/:project/broadcasts' },
+    path: ({ magazine }) => `/projects/${magazine}/broadcasts`,
+  },
+  {
+    ...{ name: 'broadcasts-empty', pattern: '/projects/:project/broadcasts' },
+    path: () => '/projects/bakery/broadcasts',
+  },
+  {
+    ...{ name: 'broadcast-new', pattern: '/projects/:project/broadcasts/new' },
+    path: ({ magazine }) => `/projects/${magazine}/broadcasts/new`,
+  },
+  {
+    ...{ name: 'broadcast-sent', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}`,
+  },
+  {
+    ...{ name: 'broadcast-paused', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, paused_broadcast }) => `/projects/${magazine}/broadcasts/${paused_broadcast}`,
+  },
+  {
+    ...{ name: 'broadcast-scheduled', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, scheduled_broadcast }) => `/projects/${magazine}/broadcasts/${scheduled_broadcast}`,
+  },
+  {
+    ...{ name: 'broadcast-draft', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, draft_broadcast }) => `/projects/${magazine}/broadcasts/${draft_broadcast}`,
+  },
+  {
+    ...{ name: 'broadcast-hostile', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, hostile_broadcast }) => `/projects/${magazine}/broadcasts/${hostile_broadcast}`,
+  },
+  {
+    ...{ name: 'broadcast-recipients', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, sent_broadcast }) =>
+      `/projects/${magazine}/broadcasts/${sent_broadcast}?tab=recipients`,
+  },
+  {
+    ...{ name: 'broadcast-mail', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}?tab=mail`,
+  },
+  {
+    ...{ name: 'broadcast-about', pattern: '/projects/:project/broadcasts/:broadcast' },
+    path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}?tab=about`,
+  },
+  {
+    ...{ name: 'broadcast-edit', pattern: '/projects/:project/broadcasts/:broadcast/edit' },
+    path: ({ magazine, scheduled_broadcast }) =>
+      `/projects/${magazine}/broadcasts/${scheduled_broadcast}/edit`,
+  },
+  {
+    ...{ name: 'broadcast-edit-hostile', pattern: '/projects/:project/broadcasts/:broadcast/edit' },
+    path: ({ magazine, hostile_broadcast }) => `/projects/${magazine}/broadcasts/${hostile_broadcast}/edit`,
+  },
+  {
+    ...{ name: 'broadcast-edit-sent', pattern: '/projects/:project/broadcasts/:broadcast/edit' },
+    path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}/edit`,
+  },
+  {
     ...{ name: 'accounts', pattern: '/projects/:project/accounts' },
     path: ({ project }) => `/projects/${project}/accounts`,
   },

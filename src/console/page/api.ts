@@ -185,7 +185,10 @@ export function addressOf(endpoint: string, input: { path?: object; query?: obje
     .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name) ?? '')));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(input.query ?? {})) {
-    if (value !== undefined && value !== '') query.set(name, String(value));
+    // The members of a record stand one by one, as the API reads them.
+    if (isObject(value))
+      for (const [key, of] of Object.entries(value)) query.set(`${name}.${key}`, String(of));
+    else if (value !== undefined && value !== '') query.set(name, String(value));
   }
   const prefix = path.startsWith('/console/') ? '' : '/api/public/v1';
   return `${prefix}${path}${query.size > 0 ? `?${query}` : ''}`;

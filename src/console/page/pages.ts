@@ -256,6 +256,22 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Contact' },
     load: () => import('./pages/contacts/detail.tsx'),
   }),
+  page('/projects/:project/broadcasts', {
+    ...{ title: 'Broadcasts', nav: { group: 'marketing', icon: 'broadcast' } },
+    load: () => import('./pages/broadcasts/list.tsx'),
+  }),
+  page('/projects/:project/broadcasts/new', {
+    ...{ title: 'New broadcast' },
+    load: () => import('./pages/broadcasts/new.tsx'),
+  }),
+  page('/projects/:project/broadcasts/:broadcast', {
+    ...{ title: 'Broadcast' },
+    load: () => import('./pages/broadcasts/detail.tsx'),
+  }),
+  page('/projects/:project/broadcasts/:broadcast/edit', {
+    ...{ title: 'Edit the broadcast' },
+    load: () => import('./pages/broadcasts/edit.tsx'),
+  }),
   page('/projects/:project/sequences', {
     ...{ title: 'Sequences', nav: { group: 'marketing', icon: 'sequence' } },
     load: () => import('./pages/sequences/list.tsx'),

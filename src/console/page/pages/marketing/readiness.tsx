@@ -1,9 +1,10 @@
-/** What a sequence needs of the settings and mailboxes before it can be activated: what is there, and what is missing. */
+/** What sequences and broadcasts need of the settings and mailboxes before they can go out: what is there, and what is missing. */
 import type { DnsCheck, MarketingSettings } from '../../api.generated.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Status } from '../../components/status.tsx';
 import type { Load } from '../../use-load.ts';
+import { LACKS } from './lacks.ts';
 
 type Mailbox = NonNullable<MarketingSettings['mailboxes']>[number];
 
@@ -17,9 +18,9 @@ function isSound(mailbox: Mailbox): boolean {
 function missingOf(settings: MarketingSettings): string[] {
   const { enabled, from_name, postal_address, captured, mailboxes = [] } = settings;
   return [
-    ...(enabled ? [] : ['Marketing is not enabled.']),
-    ...(from_name === null ? ['There is no from name.'] : []),
-    ...(postal_address === null ? ['There is no postal address.'] : []),
+    ...(enabled ? [] : [LACKS.marketing_disabled]),
+    ...(from_name === null ? [LACKS.no_from_name] : []),
+    ...(postal_address === null ? [LACKS.no_postal_address] : []),
     ...(mailboxes.length === 0
       ? ['No active mailbox is for marketing: satchel mailbox add ADDRESS --smtp RELAY --for marketing']
       : captured || mailboxes.some(isSound)
@@ -31,7 +32,7 @@ function missingOf(settings: MarketingSettings): string[] {
 
 export function Readiness({ load }: { load: Load<MarketingSettings> }) {
   return (
-    <Panel title="Ready for sequences">
+    <Panel title="Ready to send">
       <Loaded load={load}>
         {(settings) => {
           const missing = missingOf(settings);
@@ -39,11 +40,11 @@ export function Readiness({ load }: { load: Load<MarketingSettings> }) {
             <div class="stack-small">
               {missing.length === 0 ? (
                 <div class="notice good">
-                  <p>Nothing is missing here: a sequence whose steps are complete can be activated.</p>
+                  <p>Nothing is missing here: a sequence or broadcast that is complete can go out.</p>
                 </div>
               ) : (
                 <div class="notice warn">
-                  <p>Before a sequence can be activated:</p>
+                  <p>Before a sequence can be activated, or a broadcast sent:</p>
                   <ul class="bullets">
                     {missing.map((what) => (
                       <li key={what}>{what}</li>

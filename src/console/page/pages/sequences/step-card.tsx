@@ -2,11 +2,10 @@
 import { useState } from 'preact/hooks';
 import type { Sequence, Step } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Count } from '../../components/quantity.tsx';
+import { Count, tellShare } from '../../components/quantity.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { routeOf } from './step-draft.ts';
 import { TestStep } from './test-step.tsx';
-import { tellShare } from './totals.tsx';
 import { tellDelay } from './tracks.ts';
 
 export function StepCard(props: { path: { project: string; sequence: string }; of: Sequence; step: Step }) {

@@ -1,5 +1,6 @@
 /** The numbers of the whole sequence: contacts by where they stand, mails by what became of them. */
 import { Panel } from '../../components/panel.tsx';
+import { tellShare } from '../../components/quantity.tsx';
 import { type TileProps, Tiles } from '../../components/tiles.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { SequencePartProps } from './part.ts';
@@ -40,9 +41,4 @@ export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) 
       />
     </Panel>
   );
-}
-
-/** "12.5%", or nothing where there is nothing to be a share of. */
-export function tellShare(part: number, whole: number): string {
-  return whole === 0 || part === 0 ? '' : `${Math.round((1000 * part) / whole) / 10}%`;
 }

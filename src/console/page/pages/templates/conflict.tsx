@@ -15,7 +15,12 @@ const TITLES: Readonly<Record<Field, string>> = {
     body_html: 'HTML',
     body_text: 'Text',
   },
-  ...{ description: 'Description', variables: 'Fields', is_marketing: 'For sequences', layout: 'Layout' },
+  ...{
+    description: 'Description',
+    variables: 'Fields',
+    is_marketing: 'For email marketing',
+    layout: 'Layout',
+  },
 };
 
 interface ConflictProps {

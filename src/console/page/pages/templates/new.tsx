@@ -61,8 +61,8 @@ export default function NewTemplatePage({ params }: PageProps<'project'>) {
           />
           <CheckField
             name="is_marketing"
-            label="For sequences"
-            hint="Email marketing: sent by sequences only, with the layout of the project, its postal address and a link to unsubscribe."
+            label="For email marketing"
+            hint="Sent by sequences and broadcasts only, with the layout of the project, its postal address and a link to unsubscribe."
           />
         </Form>
       </Panel>

@@ -1,16 +1,14 @@
 /** How a template looks while it is written: rendered by Satchel itself, with sample values. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { MailView } from '../../components/mail-view.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useLoad } from '../../use-load.ts';
+import { useRested } from '../../use-rested.ts';
 import { type Draft, sentVariables } from './draft.ts';
 import { mergeFieldsOf, nestValues } from './merge-fields.ts';
 import type { TemplatePath } from './template-path.ts';
-
-/** Rests this long after the last key before the server is asked. */
-const REST_MS = 300;
 
 const SAMPLES = new Map(
   Object.entries({
@@ -58,8 +56,8 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
         )}
         {draft.layout !== null && (
           <p class="muted fine">
-            Shown without the layout of the project, which a sequence puts around it: send a test of its step
-            to see both.
+            Shown without the layout of the project, which comes around it when it is sent: a broadcast shows
+            both, and so does a test of a sequence's step.
           </p>
         )}
         {fields.length > 0 && (
@@ -80,15 +78,4 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
       </div>
     </Panel>
   );
-}
-
-/** The value, once it has rested. */
-function useRested<T>(value: T): T {
-  const [rested, setRested] = useState(value);
-  const text = JSON.stringify(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), REST_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return rested;
 }

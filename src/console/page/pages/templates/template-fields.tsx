@@ -146,8 +146,8 @@ function About({ draft, onChange }: Props) {
       />
       <CheckField
         name="is_marketing"
-        label="For sequences"
-        hint="Email marketing: sent by sequences only, never by itself."
+        label="For email marketing"
+        hint="Sent by sequences and broadcasts only, never by itself."
         is_checked={draft.is_marketing}
         onChange={(is_marketing) => onChange({ is_marketing })}
       />

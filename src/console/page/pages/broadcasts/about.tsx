@@ -1,0 +1,69 @@
+/** What a broadcast is set to, and deleting it. */
+import { call } from '../../api.ts';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Facts } from '../../components/facts.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { tellFilter } from '../contacts/filter.ts';
+import type { BroadcastPartProps } from './part.ts';
+
+export function About(props: BroadcastPartProps) {
+  const { path, of } = props;
+  const list = useLoad('GET /projects/{project}/email-lists/{list}', {
+    path: { project: path.project, list: of.list },
+  });
+  const template = of.template !== null && (
+    <a key="template" href={hrefOf(to`/projects/${path.project}/templates/${of.template}`)}>
+      {of.template}
+    </a>
+  );
+  return (
+    <>
+      <Panel title="About the broadcast">
+        <Facts
+          of={[
+            ['Id', <code key="id">{of.id}</code>],
+            [
+              'List',
+              <a key="list" href={hrefOf(to`/projects/${path.project}/lists/${of.list}`)}>
+                {list.data?.name ?? of.list}
+              </a>,
+            ],
+            ['Who of it', of.filter === null ? 'everybody who is active' : tellFilter(of.filter)],
+            ['Template', template || null],
+            ...Object.entries(of.variables).map(([name, value]) => [name, value] as const),
+            ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
+            ['To go out', of.send_at && <Time key="send" at={of.send_at} exact />],
+            ['Begun', of.started_at && <Time key="started" at={of.started_at} exact />],
+            ['Ended', of.finished_at && <Time key="finished" at={of.finished_at} exact />],
+            ['Created', <Time key="created" at={of.created_at} />],
+            ['Changed', <Time key="changed" at={of.updated_at} />],
+          ]}
+        />
+      </Panel>
+      {['draft', 'cancelled'].includes(of.status) && <Delete {...props} />}
+    </>
+  );
+}
+
+function Delete({ path, of }: BroadcastPartProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE /projects/{project}/email-broadcasts/{broadcast}', { path });
+    toast(`${of.name} is deleted`);
+    navigate(to`/projects/${path.project}/broadcasts`, { replace: true });
+  };
+  return (
+    <Panel title="Delete the broadcast" tone="danger">
+      <ConfirmByName title="Delete the broadcast" name={of.name.trim()} act={remove}>
+        <p>
+          {of.started_at === null
+            ? 'Its template stays.'
+            : 'Its numbers and who had their turn go along; the mail log keeps what was sent.'}
+        </p>
+      </ConfirmByName>
+    </Panel>
+  );
+}

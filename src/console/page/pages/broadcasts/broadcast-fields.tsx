@@ -1,0 +1,148 @@
+/** What a broadcast is, in a form: its name and list, the mail, and who of the list gets it. */
+import { useMemo, useState } from 'preact/hooks';
+import type { Broadcast } from '../../api.generated.ts';
+import { ApiError } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
+import type { Entered } from '../../components/form.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useAll } from '../../use-all.ts';
+import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
+import { FilterFields } from '../contacts/filter-fields.tsx';
+import { newUid, type StepDraft } from '../sequences/step-draft.ts';
+import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
+import { Reach } from './reach.tsx';
+
+/** What of the form is no field of the browser's. */
+export interface Draft {
+  list: string;
+  /** A slug, or OWN. */
+  template: string;
+  variables: StepDraft['variables'];
+  filter: FilterParameters;
+}
+
+export interface DraftProps {
+  project: string;
+  draft: Draft;
+  onChange(changes: Partial<Draft>): void;
+}
+
+type Written = Pick<Broadcast, 'name' | 'list' | 'template' | 'variables' | 'filter' | 'track_opens'>;
+
+/** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
+export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
+  const read = useMemo(() => readDraft(of), [of]);
+  const [touched, setTouched] = useState<Partial<Draft>>({});
+  return {
+    draft: { ...read, ...touched },
+    onChange: (changes) => setTouched((last) => ({ ...last, ...changes })),
+  };
+}
+
+function readDraft(of: Broadcast | undefined): Draft {
+  const variables = Object.entries(of?.variables ?? {});
+  return {
+    ...{ list: of?.list ?? '', template: of?.template ?? OWN, filter: parametersOf(of?.filter ?? {}) },
+    variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
+  };
+}
+
+/** What the API is to be told; a mail that was written here is a template by then. Throws ApiError. */
+export async function writeBroadcast(
+  { project, draft, onChange }: DraftProps,
+  entered: Entered,
+): Promise<Written> {
+  // Before a template is made for it.
+  if (draft.list === '')
+    throw new ApiError(422, { message: 'No list.', errors: { list: ['Choose a list.'] } }, null);
+  const template = draft.template === OWN ? await writeOwnMail(project, entered) : draft.template;
+  // Made once, whatever is refused of the broadcast itself.
+  if (template !== null) onChange({ template });
+  const filter = filterOf(draft.filter);
+  const variables = draft.variables.map(({ name, value }) => [name.trim(), value] as const);
+  return {
+    name: entered.text('name'),
+    list: entered.text('list'),
+    template,
+    variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
+    filter: Object.keys(filter).length === 0 ? null : filter,
+    track_opens: entered.flag('track_opens'),
+  };
+}
+
+export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
+  const { project, draft, onChange, of } = props;
+  const [is_narrowed] = useState(Object.keys(draft.filter).length > 0);
+  return (
+    <>
+      <Panel title="The broadcast">
+        <div class="form">
+          <TextField
+            name="name"
+            label="Name"
+            value={of?.name}
+            placeholder="June news"
+            hint="For you: readers see the subject of the mail."
+            is_focused={!of}
+          />
+          <ListField {...props} />
+        </div>
+      </Panel>
+      <Panel title="The mail">
+        <div class="form">
+          <MailFields {...props} />
+          <CheckField
+            name="track_opens"
+            label="Count opens"
+            hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
+            is_checked={of?.track_opens}
+          />
+        </div>
+      </Panel>
+      <Panel title="Who gets it">
+        <div class="form filter-form">
+          <Reach project={project} list={draft.list} filter={draft.filter} />
+          <details class="more" open={is_narrowed}>
+            <summary>Only some of the list</summary>
+            <FilterFields
+              // Its rows of custom fields are its own: those of another version are other rows.
+              key={JSON.stringify(of?.filter)}
+              of={draft.filter}
+              prefix="filter."
+              has_first
+              onChange={(filter) => onChange({ filter })}
+            />
+          </details>
+        </div>
+      </Panel>
+    </>
+  );
+}
+
+function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadcast }) {
+  const lists = useAll('GET /projects/{project}/email-lists', { path: { project } });
+  const choices = (lists.data ?? []).map(({ id, name }): [string, string] => [id, name]);
+  // What is chosen is a choice before the lists are there, too: whoever saves by then changes nothing of it.
+  if (of && !choices.some(([id]) => id === of.list))
+    choices.unshift([of.list, lists.data ? `${of.list}, archived` : of.list]);
+  return (
+    <SelectField
+      name="list"
+      label="List"
+      choices={of ? choices : [['', 'Choose a list'], ...choices]}
+      value={draft.list}
+      onChange={(list) => onChange({ list })}
+      hint={
+        lists.data?.length === 0 && (
+          <>
+            The project has no list yet:{' '}
+            <a href={hrefOf(to`/projects/${project}/lists/new`)}>make one first</a>.
+          </>
+        )
+      }
+    />
+  );
+}

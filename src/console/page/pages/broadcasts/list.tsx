@@ -1,0 +1,92 @@
+/** The broadcasts of a project, with their numbers, which move by themselves. */
+import type { Broadcast } from '../../api.generated.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { ChoiceFilter, Filters } from '../../components/filters.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Count, tellShare } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import { BroadcastStatus } from './broadcast-status.tsx';
+
+const STATUSES = [
+  'draft',
+  'scheduled',
+  'sending',
+  'paused',
+  'sent',
+  'cancelled',
+] as const satisfies Broadcast['status'][];
+const REFRESH_MS = 10_000;
+
+export default function BroadcastsPage({ params }: PageProps<'project'>) {
+  const list = useList(
+    'GET /projects/{project}/email-broadcasts',
+    { path: params },
+    { filters: ['status'], every_ms: REFRESH_MS },
+  );
+  const create = (
+    <a class="button primary" href={hrefOf(to`/projects/${params.project}/broadcasts/new`)}>
+      <Icon name="plus" />
+      New broadcast
+    </a>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Broadcasts"
+        lead="One mail to the people of a list, now or at a time: a newsletter, an announcement."
+        actions={create}
+      />
+      <Filters>
+        <ChoiceFilter name="status" label="Status" choices={STATUSES} />
+      </Filters>
+      <DataTable
+        label="Broadcasts"
+        list={list}
+        keyOf={(broadcast) => broadcast.id}
+        href={(broadcast) => hrefOf(to`/projects/${params.project}/broadcasts/${broadcast.id}`)}
+        columns={[
+          { title: 'Name', cell: (broadcast) => broadcast.name },
+          { title: 'Status', cell: (broadcast) => <BroadcastStatus of={broadcast} /> },
+          { title: 'When', cell: (broadcast) => <Time at={broadcast.started_at ?? broadcast.send_at} /> },
+          { title: 'People', is_number: true, cell: ({ recipients }) => <OrNone of={recipients} /> },
+          { title: 'Sent', is_number: true, cell: ({ stats }) => <Count of={stats.sent} /> },
+          {
+            title: 'Clicked',
+            is_number: true,
+            cell: ({ stats }) => <WithShare of={stats.clicked} in={stats.sent} />,
+          },
+          {
+            ...{ title: 'Bounced', is_number: true },
+            cell: ({ stats }) => <WithShare of={stats.bounced} in={stats.sent + stats.lost} />,
+          },
+        ]}
+        empty={
+          <Empty title="No broadcast yet">
+            <p>
+              Write the first: pick a list, write the mail, look at it as its readers will, and see how many
+              would get it before anything is sent.
+            </p>
+            {create}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+function OrNone({ of }: { of: number | null }) {
+  return of === null ? <span class="muted">—</span> : <Count of={of} />;
+}
+
+function WithShare({ of, in: whole }: { of: number; in: number }) {
+  return (
+    <>
+      <Count of={of} /> <span class="muted">{tellShare(of, whole)}</span>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+/** A broadcast's mail in the layout of the project, as its reader sees it; and a test of it to oneself. */
+import { useState } from 'preact/hooks';
+import { Empty } from '../../components/empty.tsx';
+import { Loaded } from '../../components/loaded.tsx';
+import { MailView } from '../../components/mail-view.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useLoad } from '../../use-load.ts';
+import { type BroadcastPartProps, isPlanned } from './part.ts';
+import { SendTest } from './send-test.tsx';
+
+export function Mail({ path, of }: BroadcastPartProps) {
+  if (of.template === null)
+    return (
+      <div class="panel">
+        <Empty title="No mail yet">
+          <p>Write it, or take a template that is there.</p>
+          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+            Write the mail
+          </a>
+        </Empty>
+      </div>
+    );
+  return <Shown path={path} of={of} template={of.template} />;
+}
+
+function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> & { template: string }) {
+  const [is_testing, setTesting] = useState(false);
+  const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}/preview', { path });
+  return (
+    <Panel
+      title={load.data?.subject || 'The mail'}
+      lead={
+        isPlanned(of)
+          ? 'As its readers see it, with sample values, in the layout of the project.'
+          : 'As template and settings are now. What was sent stands with each mail in the log.'
+      }
+      actions={
+        <>
+          <button type="button" class="button small" onClick={() => setTesting(true)}>
+            Send a test
+          </button>
+          <a class="button small" href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
+            Change its words
+          </a>
+        </>
+      }
+    >
+      <Loaded load={load}>
+        {({ body_html, body_text, missing }) => (
+          <div class="stack mail-view">
+            {missing.length > 0 && (
+              <p class="notice warn">
+                No value for {missing.join(', ')}: give one among its variables, or nobody gets a mail.
+              </p>
+            )}
+            <MailView title="The mail as its readers see it" html={body_html} text={body_text} />
+          </div>
+        )}
+      </Loaded>
+      {is_testing && <SendTest path={path} onClose={() => setTesting(false)} />}
+    </Panel>
+  );
+}

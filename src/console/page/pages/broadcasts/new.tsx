@@ -1,0 +1,41 @@
+/** Making a broadcast: a draft, which sends nothing. */
+import { call } from '../../api.ts';
+import { askAboutName } from '../../components/ask-about-name.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { toast } from '../../components/toast.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { callAll } from '../../use-all.ts';
+import { BroadcastFields, useDraft, writeBroadcast } from './broadcast-fields.tsx';
+
+export default function NewBroadcastPage({ params }: PageProps<'project'>) {
+  const all = to`/projects/${params.project}/broadcasts`;
+  const fields = { project: params.project, ...useDraft() };
+  const create = async (entered: Entered): Promise<void> => {
+    const others = await callAll('GET /projects/{project}/email-broadcasts', { path: params });
+    const open = others.filter(({ status }) => status !== 'sent' && status !== 'cancelled');
+    await askAboutName('broadcast', entered.text('name'), open);
+    const { template, filter, ...rest } = await writeBroadcast(fields, entered);
+    const made = await call('POST /projects/{project}/email-broadcasts', {
+      path: params,
+      body: { ...rest, ...(template !== null && { template }), ...(filter !== null && { filter }) },
+    });
+    toast(`The draft ${made.name} is saved`);
+    navigate(to`/projects/${params.project}/broadcasts/${made.id}`, { replace: true });
+  };
+  return (
+    <>
+      <PageHeader
+        title="New broadcast"
+        back={{ href: hrefOf(all), label: 'Broadcasts' }}
+        lead="It begins as a draft, which sends nothing. Before it goes out you see it as its readers will, and how many they are."
+      />
+      <div class="wide-form">
+        <Form submit="Save the draft" onSubmit={create} onCancel={() => navigate(all)}>
+          <BroadcastFields {...fields} />
+        </Form>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+/** How many people of a list a filter fits, as it is being built. */
+import { countedTo } from '../../components/quantity.tsx';
+import { useLoad } from '../../use-load.ts';
+import { useRested } from '../../use-rested.ts';
+import { type FilterParameters, filterOf } from '../contacts/filter.ts';
+
+/** Those that may be mailed: with another status the filter fits nobody who is. */
+export function Reach(props: { project: string; list: string; filter: FilterParameters }) {
+  const { project, list } = props;
+  const filter = useRested(props.filter);
+  const load = useLoad(
+    'GET /projects/{project}/email-lists/{list}/contacts',
+    list === ''
+      ? null
+      : { path: { project, list }, query: { status: 'active', ...filterOf(filter), per_page: 1 } },
+  );
+  const { data, error } = load;
+  const told = error
+    ? Object.values(error.errors).flat().join(' ') || error.message
+    : data
+      ? `${countedTo(data.meta, 'person')} of the list, as it is now. Who is suppressed is left out when it is sent.`
+      : list === ''
+        ? 'Choose a list to see how many people that is.'
+        : 'Counting…';
+  return (
+    <p class={error ? 'wrong' : 'hint'} role="status">
+      {told}
+    </p>
+  );
+}

@@ -1,0 +1,60 @@
+/** Who had their turn in a broadcast, and what became of it. */
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { useList } from '../../use-list.ts';
+import { tellReason } from './left-out.tsx';
+import type { BroadcastPartProps } from './part.ts';
+
+const REFRESH_MS = 10_000;
+
+export function Recipients({ path, of }: BroadcastPartProps) {
+  const list = useList(
+    'GET /projects/{project}/email-broadcasts/{broadcast}/recipients',
+    { path },
+    { every_ms: of.status === 'sending' ? REFRESH_MS : null },
+  );
+  return (
+    <DataTable
+      label="Recipients"
+      list={list}
+      keyOf={({ contact_id, email_id }) => email_id ?? contact_id}
+      columns={[
+        {
+          title: 'Person',
+          cell: (row) => <Person project={path.project} id={row.contact_id} email={row.email} />,
+        },
+        { title: 'What became of it', cell: ({ status }) => <Status of={status} /> },
+        {
+          title: 'Why',
+          cell: ({ reason }) => (reason === null ? <span class="muted">—</span> : tellReason(reason)),
+        },
+        { title: 'Clicked', cell: ({ clicked_at }) => <Time at={clicked_at} /> },
+        {
+          title: 'Mail',
+          cell: ({ email_id }) =>
+            email_id === null ? (
+              <span class="muted">none</span>
+            ) : (
+              <a href={hrefOf(to`/projects/${path.project}/emails/${email_id}`)}>Its story</a>
+            ),
+        },
+      ]}
+      empty={
+        <Empty title="Nobody has had their turn yet">
+          <p>
+            Once it is being sent, everybody of the list stands here: who got it, and who was left out and
+            why.
+          </p>
+        </Empty>
+      }
+    />
+  );
+}
+
+function Person({ project, id, email }: { project: string; id: string; email: string }) {
+  if (id === '') return <span class="muted">gone</span>;
+  return <a href={hrefOf(to`/projects/${project}/contacts/${id}`)}>{email}</a>;
+}

@@ -1,0 +1,75 @@
+/** The numbers of a broadcast: how far it is, what became of its mails, and who was left out. */
+import { Panel } from '../../components/panel.tsx';
+import { Count, counted, tellShare } from '../../components/quantity.tsx';
+import { type TileProps, Tiles } from '../../components/tiles.tsx';
+import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
+import { LeftOutFacts } from './left-out.tsx';
+import type { BroadcastPartProps } from './part.ts';
+
+export function Totals({ path, of }: BroadcastPartProps) {
+  const { stats, track_opens, recipients, left_out } = of;
+  const here = `${hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}`)}?tab=recipients`;
+  const ended = stats.sent + stats.lost;
+  const share = (label: string, value: number, whole = stats.sent): TileProps => ({
+    ...{ label, value, note: tellShare(value, whole) },
+  });
+  return (
+    <>
+      <Panel flush>
+        {recipients !== null && <Progress of={of} ended={ended} />}
+        <Tiles
+          of={[
+            { label: 'Sent', value: stats.sent, note: tellWaiting(stats.waiting), href: here },
+            share('Clicked', stats.clicked),
+            ...(track_opens ? [share('Opened', stats.opened)] : []),
+            share('Bounced', stats.bounced, ended),
+            ...(stats.lost > 0 ? [share('Lost', stats.lost, ended)] : []),
+            share('Complaints', stats.complained),
+            share('Unsubscribed', stats.unsubscribed),
+          ]}
+        />
+      </Panel>
+      {left_out.total > 0 && (
+        <Panel title="Left out" lead="Who had their turn and got no mail, and why.">
+          <LeftOutFacts of={left_out} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function tellWaiting(waiting: number): string {
+  return waiting === 0 ? '' : `${waiting} waiting`;
+}
+
+const OVER: Readonly<Record<string, string>> = { sent: 'It is out', cancelled: 'Cancelled' };
+
+function Progress({ of, ended }: { of: BroadcastPartProps['of']; ended: number }) {
+  const recipients = of.recipients ?? 0;
+  const over = OVER[of.status];
+  return (
+    <div class="panel-body stack-small">
+      {over === undefined && (
+        <progress
+          aria-label="Mails that are done"
+          max={Math.max(1, recipients)}
+          value={Math.min(ended, recipients)}
+        />
+      )}
+      <p class="muted">
+        {over === undefined ? (
+          <>
+            <Count of={ended} /> of {counted(recipients, 'mail')} {recipients === 1 ? 'is' : 'are'} done;
+            begun <Time at={of.started_at} />.
+          </>
+        ) : (
+          <>
+            {over} since <Time at={of.finished_at} exact />; begun <Time at={of.started_at} exact />, for{' '}
+            {counted(recipients, 'person')}.
+          </>
+        )}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+/** A filter as it stands in an address and in the fields of its builder: the API's parameters, each as text. Pure functions. */
+import type { ContactFilter } from '../../api.generated.ts';
+import { dayOf } from '../../components/date-filter.tsx';
+import { STATUSES } from './statuses.ts';
+
+export type FilterParameters = Readonly<Record<string, string>>;
+
+const TAGS = ['tags_any', 'tags_all', 'tags_none'] as const;
+const TEXTS = ['q', 'joined_after', 'joined_before'] as const;
+const NAMES: readonly string[] = ['status', 'tag', 'clicked_within_days', ...TEXTS, ...TAGS];
+export const CUSTOM = 'custom.';
+
+/** Those of an address that are of a filter. */
+export function filterIn(query: URLSearchParams): FilterParameters {
+  return Object.fromEntries([...query].filter(([name]) => NAMES.includes(name) || name.startsWith(CUSTOM)));
+}
+
+/** As the API takes it in a body. A number that is none is left to the API to refuse. */
+export function filterOf(parameters: FilterParameters): ContactFilter {
+  const { status, tag, clicked_within_days: days = '' } = parameters;
+  const given = STATUSES.find((each) => each === status);
+  const custom = Object.entries(parameters).filter(([name]) => name.startsWith(CUSTOM));
+  return {
+    ...(given && { status: given }),
+    ...(tag && { tag }),
+    ...Object.fromEntries(TEXTS.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : []))),
+    ...Object.fromEntries(
+      TAGS.flatMap((name) => {
+        const tags = wordsOf(parameters[name]);
+        return tags.length === 0 ? [] : [[name, tags]];
+      }),
+    ),
+    ...(custom.length > 0 && {
+      custom: Object.fromEntries(custom.map(([name, value]) => [name.slice(CUSTOM.length), value])),
+    }),
+    ...(days.trim() !== '' && { clicked_within_days: Number(days) }),
+  };
+}
+
+/** The other way round. */
+export function parametersOf({ custom = {}, ...rest }: ContactFilter): FilterParameters {
+  const members = [
+    ...Object.entries(rest),
+    ...Object.entries(custom).map(([name, value]) => [CUSTOM + name, value] as const),
+  ];
+  return Object.fromEntries(
+    members.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]),
+  );
+}
+
+/** In words, as they stand behind "those who are": "active; with any of the tags fair, spring". */
+export function tellFilter(filter: ContactFilter): string {
+  const { status, tag, q, tags_any, tags_all = [], tags_none, custom = {}, ...rest } = filter;
+  const all = tag === undefined ? tags_all : [...tags_all, tag];
+  const told = [
+    ...(status ? [status] : []),
+    ...(q ? [`beginning with “${q}”`] : []),
+    ...(all.length > 0 ? [`tagged ${quoted(all, 'and')}`] : []),
+    ...(tags_any ? [`tagged ${quoted(tags_any, 'or')}`] : []),
+    ...(tags_none ? [`not tagged ${quoted(tags_none, 'or')}`] : []),
+    ...Object.entries(custom).map(([name, value]) => `with ${name} “${value}”`),
+    ...(rest.joined_after ? [`on the list since ${dayOf(rest.joined_after)} or later`] : []),
+    ...(rest.joined_before ? [`on the list since before ${dayOf(rest.joined_before)}`] : []),
+    ...(rest.clicked_within_days ? [`who clicked within ${rest.clicked_within_days} days`] : []),
+  ];
+  return told.length === 0 ? 'everybody on the list' : told.join('; ');
+}
+
+function quoted(tags: readonly string[], between: string): string {
+  return tags.map((each) => `“${each}”`).join(` ${between} `);
+}
+
+function wordsOf(text = ''): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}

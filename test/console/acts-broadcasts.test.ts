@@ -1,0 +1,318 @@
+/** What people do with broadcasts in the console, in a real browser and with a real relay, and what the API tells of it afterwards. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
+import type { BroadcastRecord } from '../../src/marketing/broadcasts/records.ts';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
+import { BROWSER } from '../marketing/mails/setup.ts';
+import { actor, addCapturingMailbox, makeProject } from '../support/helpers.ts';
+import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
+import { until } from '../support/until.ts';
+import {
+  beforeAllInConsole,
+  type ConsoleTest,
+  executable,
+  expectSound,
+  NARROW,
+  openPage,
+  signIn,
+} from './browser.ts';
+
+const PEOPLE = ['ada', 'ben', 'cleo', 'dora', 'emil'];
+
+let on: ConsoleTest;
+let sink: SmtpSink;
+let list = '';
+beforeAll(async () => {
+  sink = await startSmtpSink();
+});
+afterAll(() => sink.stop());
+beforeAllInConsole(async (started) => {
+  on = started;
+  await addCapturingMailbox(on.app);
+  await on.app.services.mailboxes.add(actor, {
+    ...{ address: 'letters@mail.example.com', relay: parseRelay(`smtp://127.0.0.1:${sink.port}`) },
+    ...{ daily_limit: null, return_path: null, for_transactional: false, for_marketing: true },
+  });
+  const { records } = await on.app.services.sending_domains.verify(actor, 'mail.example.com');
+  for (const { name, value } of records) on.dns.set(name, { txt: [value] });
+  await makeProject(on.app, 'magazine');
+  await setMarketing({ enabled: true, from_name: 'Magazine', postal_address: '1 High Street, Springfield' });
+  await on.app.services.templates.create(
+    magazine().id,
+    {
+      ...{ name: 'Letter', slug: 'letter', subject: 'A letter', body_markdown: 'Dear {{ first_name }}' },
+      ...{ category: 'marketing', is_marketing: true, layout: 'marketing' },
+    },
+    noNote,
+  );
+  list = await makeList(PEOPLE);
+});
+beforeEach(() => {
+  sink.behavior = {};
+});
+
+const magazine = () => on.app.services.projects.require('magazine');
+const setMarketing = (changes: Parameters<typeof on.app.services.marketing.change>[1]) =>
+  on.app.services.marketing.change(magazine().id, changes, noNote);
+async function makeList(people: readonly string[]): Promise<string> {
+  const { lists, contacts } = on.app.services;
+  const { id } = await lists.create(magazine().id, { name: 'Readers' }, noNote);
+  for (const first_name of people)
+    await contacts.add(
+      magazine(),
+      lists.find(magazine().id, id),
+      {
+        ...{ email: `${first_name}@example.org`, first_name, last_name: null, custom: {}, source: null },
+        ...{ tags: ['ada', 'ben'].includes(first_name) ? ['vip'] : [], reason: null, is_test: false },
+        ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
+        consent_origin: null,
+      },
+      noNote,
+    );
+  return id;
+}
+const recordOf = (id: string): BroadcastRecord => on.app.services.broadcasts.get(magazine().id, id);
+const draft = async (name: string, fields: object = {}): Promise<string> =>
+  (
+    await on.app.services.broadcasts.create(
+      magazine().id,
+      { name, list, template: 'letter', ...fields },
+      noNote,
+    )
+  ).id;
+const open = async (path: string) => openPage(on, await signIn(on), `/projects/magazine/broadcasts${path}`);
+const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));
+/** Lets happen what is due by then. */
+async function pass(hours = 0): Promise<void> {
+  on.app.clock.at_ms += hours * 3_600_000;
+  on.app.app.engine.wake();
+  await on.app.app.engine.whenIdle();
+}
+/** What a relay that is busy leaves for later. */
+const BUSY = { data: { code: 451, message: '4.2.0 Try later' } };
+
+describe.skipIf(executable === null)('a broadcast', () => {
+  test('is written, tested, sent to the number that was agreed to, watched, and read', async () => {
+    const { page, complaints } = await open('/new');
+    await page.getByLabel('Name', { exact: true }).fill('June news');
+    await page.getByLabel('Subject').fill('News for {{ first_name }}');
+    await page.getByLabel('Text in Markdown').fill('Hello\n\n[Read on](https://magazine.example.com/june)');
+    await button(page, 'Save the draft').click();
+    // Nothing is made of it before all is there.
+    await page.locator('[name=list][aria-invalid=true]').waitFor();
+    expect(on.app.services.templates.find(magazine().id, 'june-news')).toBeNull();
+    await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
+    await page.getByText('5 people of the list, as it is now').waitFor();
+    await button(page, 'Save the draft').click();
+    await page.getByRole('heading', { name: 'June news', level: 1 }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    expect(recordOf(id)).toMatchObject({ status: 'draft', list, template: 'june-news', filter: null });
+
+    const mail = page.frameLocator('iframe');
+    await mail.getByRole('link', { name: 'Read on' }).waitFor();
+    await mail.getByText('1 High Street, Springfield').waitFor();
+    await button(page, 'Send a test').click();
+    await page.getByRole('dialog').getByLabel('To').fill('editor@example.org');
+    await button(page, 'Send the test').click();
+    await page.getByText('On its way to editor@example.org').waitFor();
+    await pass();
+    expect(sink.mails.map(({ envelope }) => envelope.to)).toEqual([['editor@example.org']]);
+    await page.keyboard.press('Escape');
+
+    await page.getByText('Everything is in place').waitFor();
+    await page.setViewportSize(NARROW);
+    await expectSound({ page, complaints: refusals(complaints) });
+    sink.behavior = BUSY;
+    await button(page, 'Send it now').click();
+    const asked = dialog(page, 'Mail 5 people now?');
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await asked.waitFor({ state: 'detached' });
+    expect(recordOf(id).status).toBe('draft');
+    await button(page, 'Send it now').click();
+    await asked.getByRole('button', { name: 'Mail 5 people' }).click();
+    await page.getByText('sending', { exact: true }).waitFor();
+    await pass();
+    await page.getByText('5 waiting').waitFor();
+    sink.behavior = {};
+    await pass(1);
+    // It is looked at by itself.
+    await page.getByText('sent', { exact: true }).waitFor();
+    expect(recordOf(id)).toMatchObject({ status: 'sent', recipients: 5, stats: { sent: 5 } });
+
+    const raw = sink.mails.at(-1)?.raw.toString().replace(/=\r\n/g, '').replace(/=3D/g, '=') ?? '';
+    const [link = ''] = raw.match(/http:\/\/127\.0\.0\.1:8420\/c\/[0-9a-z.-]+/) ?? [];
+    const { pathname } = new URL(link);
+    await on.app.call('GET', pathname, { headers: { 'User-Agent': BROWSER } });
+    on.app.clock.advance(11_000);
+    await on.app.services.clicks.settle();
+    await page.reload();
+    const row = page.getByRole('table', { name: 'Links' }).getByRole('row').nth(1);
+    await row.waitFor();
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      ...['https://magazine.example.com/june', '1', '20.0%', '1'],
+    ]);
+    await page.getByText('The same in numbers').click();
+    const hours = page.getByRole('table', { name: 'When it was sent, clicked and opened' });
+    await hours.getByRole('row').nth(1).waitFor();
+    expect(await hours.getByRole('cell').allTextContents()).toEqual(['5', '1']);
+    await page.getByRole('link', { name: 'Recipients' }).click();
+    await page.getByRole('link', { name: 'ada@example.org' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Its story' }).count()).toBe(5);
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('goes to those whom its filter fits, and a second of its name is not made unasked', async () => {
+    await draft('July news');
+    const { page, complaints } = await open('/new');
+    await page.getByLabel('Name', { exact: true }).fill('July news');
+    await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
+    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByText('Only some of the list').click();
+    await page.getByLabel('With at least one of these tags').fill('vip, press');
+    await page.getByText('2 people of the list').waitFor();
+    await page.getByLabel('Clicked in a mail within').fill('0');
+    await page.locator('p.wrong[role=status]').waitFor();
+    await page.getByLabel('Clicked in a mail within').fill('');
+    await button(page, 'Add a field').click();
+    await page.getByLabel('Name of field 1').fill('plan');
+    await page.getByLabel('Value of field 1').fill('pro');
+    await page.getByText('0 people of the list').waitFor();
+    await button(page, 'Remove field 1').click();
+    await page.getByText('2 people of the list').waitFor();
+    await button(page, 'Save the draft').click();
+    const asked = dialog(page, 'A second broadcast named July news?');
+    await asked.getByRole('button', { name: 'Make a second broadcast' }).click();
+    await page.getByRole('heading', { name: 'July news', level: 1 }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    expect(recordOf(id).filter).toEqual({ tags_any: ['vip', 'press'] });
+    await page.getByText('3 others would be left out').waitFor();
+    await page.getByText('does not fit the filter').waitFor();
+    await button(page, 'Send it now').click();
+    await dialog(page, 'Mail 2 people now?').getByRole('button', { name: 'Mail 2 people' }).click();
+    await until(() => recordOf(id).status !== 'draft');
+    await pass();
+    expect(recordOf(id)).toMatchObject({ stats: { sent: 2 }, left_out: { by_reason: { filter: 3 } } });
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('is scheduled for a time to come, taken back, changed under somebody, and sent when its time comes', async () => {
+    const id = await draft('August news');
+    const { page, complaints } = await open(`/${id}`);
+    const schedule = async (at: string): Promise<void> => {
+      await page.getByLabel('When', { exact: true }).selectOption('later');
+      await page.getByLabel('Date and time').fill(at);
+      await button(page, 'Schedule it').click();
+      await dialog(page, 'Mail 5 people at that time?').getByRole('button', { name: 'Schedule it' }).click();
+    };
+    await schedule('2020-01-01T09:00');
+    await page.locator('[name=send_at][aria-invalid=true]').waitFor();
+    expect(recordOf(id).status).toBe('draft');
+    const soon = await page.evaluate<string>(`(() => {
+      const at = new Date(Date.now() + 48 * 3600000);
+      return new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+    })()`);
+    await schedule(soon);
+    await page.getByText('It goes out').waitFor();
+    expect(recordOf(id)).toMatchObject({ status: 'scheduled', started_at: null });
+    await button(page, 'Make it a draft again').click();
+    await page.getByText('draft', { exact: true }).waitFor();
+    expect(recordOf(id)).toMatchObject({ status: 'draft', send_at: null });
+
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Late news');
+    const changes = { filter: { tags_any: ['vip'] }, track_opens: true };
+    await on.app.services.broadcast_life.change(magazine().id, id, changes, noNote);
+    await button(page, 'Save the broadcast').click();
+    await page.getByText('This was changed since you read it').waitFor();
+    expect(recordOf(id).name).toBe('August news');
+    await until(async () => (await page.getByLabel('With at least one').inputValue()) === 'vip');
+    await button(page, 'Save the broadcast').click();
+    await page.getByRole('heading', { name: 'Late news', level: 1, exact: true }).waitFor();
+    expect(recordOf(id)).toMatchObject({
+      name: 'Late news',
+      filter: { tags_any: ['vip'] },
+      track_opens: true,
+    });
+
+    await on.app.services.broadcast_life.change(magazine().id, id, { filter: null }, noNote);
+    await schedule(soon);
+    await page.getByText('It goes out').waitFor();
+    await pass(49);
+    expect(recordOf(id)).toMatchObject({ status: 'sent', stats: { sent: 5 } });
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('that is on its way pauses, goes on, and is cancelled for good and deleted by its name', async () => {
+    sink.behavior = BUSY;
+    const id = await draft('Slow news');
+    await on.app.services.broadcast_life.send(actor, magazine(), id, { is_test: false });
+    await pass();
+    const { page, complaints } = await open(`/${id}`);
+    await page.getByText('0 of 5 mails are done').waitFor();
+    await button(page, 'Pause').click();
+    await page.getByText('Paused by hand.').waitFor();
+    expect(recordOf(id)).toMatchObject({ status: 'paused', pause_reason: 'manual' });
+    await setMarketing({ enabled: false });
+    await button(page, 'Resume').click();
+    await page.getByText('It paused by itself: something was missing when its time came.').waitFor();
+    const missing = page.getByRole('list', { name: 'What is missing' });
+    await missing.getByText('Marketing is not enabled.', { exact: true }).waitFor();
+    await expectSound({ page, complaints: refusals(complaints) });
+    await setMarketing({ enabled: true });
+    await button(page, 'Resume').click();
+    await page.getByText('sending', { exact: true }).waitFor();
+    expect(recordOf(id).status).toBe('sending');
+
+    await button(page, 'Cancel the broadcast').click();
+    const asked = dialog(page, 'Cancel Slow news for good?');
+    await asked.getByText('0 mails went out').waitFor();
+    await asked.getByRole('button', { name: 'Cancel the broadcast' }).click();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+    expect(recordOf(id)).toMatchObject({ status: 'cancelled', stats: { sent: 0, waiting: 0 } });
+    await button(page, 'Copy').click();
+    await page.getByRole('heading', { name: 'Slow news (copy)', level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole('link', { name: 'About' }).click();
+    await button(page, 'Delete the broadcast').click();
+    await page.getByLabel('Type Slow news to go on').fill('Slow news');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete the broadcast' }).click();
+    await page.getByRole('heading', { name: 'Broadcasts', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Slow news (copy)' }).waitFor();
+    expect(() => recordOf(id)).toThrow('not found');
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('that lacks something says so in the words of the fields, with the way to where it is mended', async () => {
+    await setMarketing({ postal_address: null, from_name: null });
+    const id = await draft('Empty news', { template: undefined });
+    const { page, complaints } = await open(`/${id}`);
+    const missing = page.getByRole('list', { name: 'What is missing' });
+    await missing.getByRole('listitem').first().waitFor();
+    expect(await missing.getByRole('listitem').allTextContents()).toEqual([
+      'There is no from name.Marketing settings',
+      'There is no postal address.Marketing settings',
+      'There is no mail yet.Write the mail',
+    ]);
+    await setMarketing({ postal_address: '1 High Street, Springfield', from_name: 'Magazine' });
+    await button(page, 'Send it now').click();
+    await page.getByText('It cannot be sent yet: see above what is missing.').waitFor();
+    await until(async () => (await missing.getByRole('listitem').count()) === 1);
+    expect(recordOf(id).status).toBe('draft');
+    await missing.getByRole('link', { name: 'Write the mail' }).click();
+    // A draft may be saved without one.
+    await button(page, 'Save the broadcast').click();
+    await page.getByText('No mail yet', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Subject').fill('A subject alone');
+    await button(page, 'Save the broadcast').click();
+    await page.locator('[name=body_markdown][aria-invalid=true]').waitFor();
+    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await button(page, 'Save the broadcast').click();
+    await page.getByText('Everything is in place').waitFor();
+    expect(recordOf(id).template).toBe('letter');
+    expect(refusals(complaints)).toEqual([]);
+  });
+});
