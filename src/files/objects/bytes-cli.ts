@@ -49,7 +49,9 @@ function registerPut<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
       const project = projectOf(services, options);
       const filename = textOption(options, 'name') ?? (path === '-' ? 'file' : basename(path));
       const file = {
-        ...{ fields: fieldsOf(options), filename, mime_type: typeOf(options) },
+        fields: fieldsOf(options),
+        filename,
+        mime_type: typeOf(options),
         bytes: path === '-' ? cli.host.process.inputStream() : readFile(path),
         max_bytes: config.max_upload_bytes,
       };

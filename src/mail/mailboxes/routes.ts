@@ -31,36 +31,47 @@ const NAMED_BY = '`address` may be its id, too.';
 
 /** What deliveries and the inbox's reader tell of a mailbox. */
 const CHANGING_BY_ITSELF = [
-  ...['used_today', 'state', 'resting_until', 'failures', 'last_error', 'last_failure_at', 'last_success_at'],
-  ...[
-    'pace',
-    'refusal',
-    'refused_at',
-    'verp_problem',
-    'reports',
-    'skipped',
-    'last_look_at',
-    'last_error_at',
-    'waiting_emails',
-  ],
+  'used_today',
+  'state',
+  'resting_until',
+  'failures',
+  'last_error',
+  'last_failure_at',
+  'last_success_at',
+  'pace',
+  'refusal',
+  'refused_at',
+  'verp_problem',
+  'reports',
+  'skipped',
+  'last_look_at',
+  'last_error_at',
+  'waiting_emails',
 ];
 
-export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
-  const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
-  const detailsOf = (record: MailboxRecord) => ({
-    ...record,
-    waiting_emails: emails.countWaitingFor([record.id]),
-  });
+export function mailboxRoutes(services: Needs): Route[] {
+  return [...collectionRoutes(services), ...singleMailboxRoutes(services)];
+}
+
+function collectionRoutes({ mailboxes }: Needs): Route[] {
   return [
     managementRoute({
-      ...{ method: 'GET', path: '/mailboxes', needs, tag, summary: 'List mailboxes' },
+      method: 'GET',
+      path: '/mailboxes',
+      needs,
+      tag,
+      summary: 'List mailboxes',
       description: 'Those of the default domain first, with what each sent today and how its relay is.',
       query: t.Object(pageQuery),
       response: t.Array(mailboxRecord),
       handle: ({ query }) => paginateAll(query, mailboxes.list()),
     }),
     managementRoute({
-      ...{ method: 'POST', path: '/mailboxes', needs, tag, summary: 'Add a mailbox' },
+      method: 'POST',
+      path: '/mailboxes',
+      needs,
+      tag,
+      summary: 'Add a mailbox',
       description:
         'An address of a sending domain, with the relay that takes its mail, in parts or as an URL (`smtp_url`), or with ' +
         '`capture: true`, which stands in for a relay where the domain has none.',
@@ -76,13 +87,31 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       },
     }),
     managementRoute({
-      ...{ method: 'GET', path: '/relay-providers', needs, tag, summary: 'Relays of well-known providers' },
+      method: 'GET',
+      path: '/relay-providers',
+      needs,
+      tag,
+      summary: 'Relays of well-known providers',
       description: 'Parts to fill a `relay` with; user and password are those of your account.',
       response: t.Array(relayProvider),
       handle: listProviders,
     }),
+  ];
+}
+
+function singleMailboxRoutes({ mailboxes, emails }: Needs): Route[] {
+  const load = ({ ctx }: { ctx: RequestContext }) => mailboxes.require(ctx.params.address ?? '');
+  const detailsOf = (record: MailboxRecord) => ({
+    ...record,
+    waiting_emails: emails.countWaitingFor([record.id]),
+  });
+  return [
     managementRoute({
-      ...{ method: 'GET', path: MAILBOX, needs, tag, summary: 'Read a mailbox' },
+      method: 'GET',
+      path: MAILBOX,
+      needs,
+      tag,
+      summary: 'Read a mailbox',
       unversioned: CHANGING_BY_ITSELF,
       description: `${NAMED_BY} \`waiting_emails\` would have to find another mailbox if it were deleted.`,
       response: mailboxDetails,
@@ -90,7 +119,11 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       handle: ({ resource }) => detailsOf(mailboxes.show(resource)),
     }),
     managementRoute({
-      ...{ method: 'PATCH', path: MAILBOX, needs, tag, summary: 'Change a mailbox' },
+      method: 'PATCH',
+      path: MAILBOX,
+      needs,
+      tag,
+      summary: 'Change a mailbox',
       description:
         `${NAMED_BY} Only what is sent changes, of a relay's parts too, from the next mail on. A password goes along to no other ` +
         'host. `state: active` ends its rest after failures.',
@@ -105,7 +138,11 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
         ),
     }),
     managementRoute({
-      ...{ method: 'DELETE', path: MAILBOX, needs, tag, summary: 'Delete a mailbox' },
+      method: 'DELETE',
+      path: MAILBOX,
+      needs,
+      tag,
+      summary: 'Delete a mailbox',
       description: `${NAMED_BY} Mails that wait for it find another mailbox or fail; the count tells how many.`,
       response: removedMailbox,
       load,
@@ -116,7 +153,11 @@ export function mailboxRoutes({ mailboxes, emails }: Needs): Route[] {
       },
     }),
     managementRoute({
-      ...{ method: 'POST', path: `${MAILBOX}/test`, needs, tag, summary: 'Send a message through a mailbox' },
+      method: 'POST',
+      path: `${MAILBOX}/test`,
+      needs,
+      tag,
+      summary: 'Send a message through a mailbox',
       description: `${NAMED_BY} At once, whatever its state; answers what its relay said, which may be a refusal.`,
       body: mailboxTestBody,
       example: { to: 'me@example.org' },

@@ -90,7 +90,11 @@ export function registerDomainCommands(cli: Cli<Needs>): void {
 
 function presentChanged({ name, is_default, is_active, is_verified, is_trusted, mailboxes }: DomainRecord) {
   return {
-    ...{ domain: name, default: is_default, active: is_active, verified: is_verified, trusted: is_trusted },
+    domain: name,
+    default: is_default,
+    active: is_active,
+    verified: is_verified,
+    trusted: is_trusted,
     mailboxes,
   };
 }

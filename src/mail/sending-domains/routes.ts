@@ -27,12 +27,48 @@ const tag = 'Sending domains';
 const DOMAIN = '/sending-domains/:name';
 
 export function sendingDomainRoutes(services: Needs): Route[] {
-  const { sending_domains, emails } = services;
-  const load = ({ ctx }: { ctx: RequestContext }): DomainRecord => sending_domains.get(ctx.params.name ?? '');
-  const actor = ({ caller, ctx }: { caller: ManagementCaller; ctx: RequestContext }) =>
-    actorOf(caller, ctx.ip);
+  const load = ({ ctx }: { ctx: RequestContext }) => services.sending_domains.get(ctx.params.name ?? '');
+  return [...collectionRoutes(services), ...singleDomainRoutes(services, load), ...dnsRoutes(services, load)];
+}
+
+type Load = (input: { ctx: RequestContext }) => DomainRecord;
+
+function actor({ caller, ctx }: { caller: ManagementCaller; ctx: RequestContext }) {
+  return actorOf(caller, ctx.ip);
+}
+
+function collectionRoutes({ sending_domains }: Needs): Route[] {
+  return [
+    managementRoute({
+      method: 'GET',
+      path: '/sending-domains',
+      needs,
+      tag,
+      summary: 'List sending domains',
+      description: 'The default first.',
+      query: t.Object(pageQuery),
+      response: t.Array(domainRecord),
+      handle: ({ query }) => paginateAll(query, sending_domains.list()),
+    }),
+    managementRoute({
+      method: 'POST',
+      path: '/sending-domains',
+      needs,
+      tag,
+      summary: 'Add a sending domain',
+      description: 'Makes its DKIM key and answers the DNS records to publish.',
+      status: 201,
+      body: newDomain,
+      example: { name: 'news.example.com' },
+      response: addedDomain,
+      handle: (input) => sending_domains.add(actor(input), input.body),
+    }),
+  ];
+}
+
+function singleDomainRoutes({ sending_domains, mailboxes, emails }: Needs, load: Load): Route[] {
   const countWaiting = (name: string): number => {
-    const ids = services.mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
+    const ids = mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
     return emails.countWaitingFor(ids);
   };
   const detailsOf = (name: string) => ({
@@ -41,23 +77,11 @@ export function sendingDomainRoutes(services: Needs): Route[] {
   });
   return [
     managementRoute({
-      ...{ method: 'GET', path: '/sending-domains', needs, tag, summary: 'List sending domains' },
-      description: 'The default first.',
-      query: t.Object(pageQuery),
-      response: t.Array(domainRecord),
-      handle: ({ query }) => paginateAll(query, sending_domains.list()),
-    }),
-    managementRoute({
-      ...{ method: 'POST', path: '/sending-domains', needs, tag, summary: 'Add a sending domain' },
-      description: 'Makes its DKIM key and answers the DNS records to publish.',
-      status: 201,
-      body: newDomain,
-      example: { name: 'news.example.com' },
-      response: addedDomain,
-      handle: (input) => sending_domains.add(actor(input), input.body),
-    }),
-    managementRoute({
-      ...{ method: 'GET', path: DOMAIN, needs, tag, summary: 'Read a sending domain' },
+      method: 'GET',
+      path: DOMAIN,
+      needs,
+      tag,
+      summary: 'Read a sending domain',
       unversioned: ['waiting_emails', 'mailboxes', 'is_verified', 'verified_at'],
       description:
         'With the DNS records to publish; nothing is looked up. `mailboxes` go when it is deleted, and `waiting_emails` would ' +
@@ -67,7 +91,11 @@ export function sendingDomainRoutes(services: Needs): Route[] {
       handle: ({ resource }) => detailsOf(resource.name),
     }),
     managementRoute({
-      ...{ method: 'PATCH', path: DOMAIN, needs, tag, summary: 'Change a sending domain' },
+      method: 'PATCH',
+      path: DOMAIN,
+      needs,
+      tag,
+      summary: 'Change a sending domain',
       body: domainChanges,
       example: { is_active: true },
       response: domainDetails,
@@ -78,7 +106,11 @@ export function sendingDomainRoutes(services: Needs): Route[] {
       },
     }),
     managementRoute({
-      ...{ method: 'DELETE', path: DOMAIN, needs, tag, summary: 'Delete a sending domain' },
+      method: 'DELETE',
+      path: DOMAIN,
+      needs,
+      tag,
+      summary: 'Delete a sending domain',
       description:
         'Its mailboxes and its DKIM key go along; mails that wait for them find another mailbox or fail. The counts tell how many.',
       response: removedDomain,
@@ -89,8 +121,17 @@ export function sendingDomainRoutes(services: Needs): Route[] {
         return { deleted: true, cascade: { mailboxes: removed.removed_mailboxes, waiting_emails } };
       },
     }),
+  ];
+}
+
+function dnsRoutes({ sending_domains }: Needs, load: Load): Route[] {
+  return [
     managementRoute({
-      ...{ method: 'POST', path: `${DOMAIN}/verify`, needs, tag, summary: 'Look its DNS records up' },
+      method: 'POST',
+      path: `${DOMAIN}/verify`,
+      needs,
+      tag,
+      summary: 'Look its DNS records up',
       description:
         'Says of each record whether it is found, missing or wrong. The domain is verified when ownership, SPF and DKIM are found, and no ' +
         'longer when one of them is not; what nobody answered changes nothing. A new DKIM key that is seen is taken into use.',
@@ -99,7 +140,11 @@ export function sendingDomainRoutes(services: Needs): Route[] {
       handle: (input) => sending_domains.verify(actor(input), input.resource.name),
     }),
     managementRoute({
-      ...{ method: 'POST', path: `${DOMAIN}/dkim/rotate`, needs, tag, summary: 'Make a new DKIM key' },
+      method: 'POST',
+      path: `${DOMAIN}/dkim/rotate`,
+      needs,
+      tag,
+      summary: 'Make a new DKIM key',
       description:
         'Answers the record to publish. Mail is signed with the old key until the new record is seen: by `verify`, at the start or at a ' +
         'full hour. Where a new key waits already, that stays.',

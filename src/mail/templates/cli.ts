@@ -174,7 +174,9 @@ function bodiesIn(current: TemplateRecord, field: TemplateFile['body_field'], bo
 function changesIn(current: TemplateRecord, sent: TemplateChanges): TemplateChanges {
   const { variables, ...rest } = sent;
   const declared = variables?.map(({ name, description = null, required = false }) => ({
-    ...{ name, description, required },
+    name,
+    description,
+    required,
   }));
   const is: Readonly<Record<string, unknown>> = { ...current };
   const changes = Object.entries(rest).filter(

@@ -4,12 +4,26 @@ import { Writer } from './markdown-writer.ts';
 
 /** Elements that are written as they are, with what stands behind each of their tags. */
 const PLAIN: Readonly<Record<string, { open?: '\n'; close?: '\n' }>> = {
-  ...{ em: {}, strong: {}, code: {}, th: {}, td: {}, li: { close: '\n' }, p: { close: '\n' } },
-  ...{ h1: { close: '\n' }, h2: { close: '\n' }, h3: { close: '\n' }, h4: { close: '\n' } },
-  ...{ h5: { close: '\n' }, h6: { close: '\n' }, tr: { close: '\n' } },
-  ...{ ul: { open: '\n', close: '\n' }, ol: { open: '\n', close: '\n' } },
-  ...{ blockquote: { open: '\n', close: '\n' }, table: { open: '\n', close: '\n' } },
-  ...{ thead: { open: '\n', close: '\n' }, tbody: { open: '\n', close: '\n' } },
+  em: {},
+  strong: {},
+  code: {},
+  th: {},
+  td: {},
+  li: { close: '\n' },
+  p: { close: '\n' },
+  h1: { close: '\n' },
+  h2: { close: '\n' },
+  h3: { close: '\n' },
+  h4: { close: '\n' },
+  h5: { close: '\n' },
+  h6: { close: '\n' },
+  tr: { close: '\n' },
+  ul: { open: '\n', close: '\n' },
+  ol: { open: '\n', close: '\n' },
+  blockquote: { open: '\n', close: '\n' },
+  table: { open: '\n', close: '\n' },
+  thead: { open: '\n', close: '\n' },
+  tbody: { open: '\n', close: '\n' },
 };
 
 /** Null where nothing is shown. Throws TooLong. */

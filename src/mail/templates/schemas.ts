@@ -96,7 +96,10 @@ export const templateChanges = named(
 const { description, is_marketing, layout } = optional_fields;
 /** What stands above the body in a template's file. What it leaves out stays as it is. */
 export const frontMatter = changesOf({
-  ...{ name, slug, subject, category },
+  name,
+  slug,
+  subject,
+  category,
   ...nullables({ description, is_marketing, layout, variables }),
 });
 

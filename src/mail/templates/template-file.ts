@@ -15,7 +15,11 @@ export type FileKind = keyof typeof BODIES;
 export type BodyField = (typeof BODIES)[FileKind];
 
 const ENDINGS: Readonly<Record<string, FileKind>> = {
-  ...{ md: 'md', markdown: 'md', html: 'html', htm: 'html', txt: 'txt' },
+  md: 'md',
+  markdown: 'md',
+  html: 'html',
+  htm: 'html',
+  txt: 'txt',
 };
 const FENCE = /^---[ \t]*$/;
 
@@ -156,7 +160,10 @@ export function writeTemplateFile(template: TemplateRecord): { kind: FileKind; f
   const { name, slug, subject, category, description, variables, is_marketing, layout } = template;
   const front = stringify(
     {
-      ...{ name, slug, subject, category },
+      name,
+      slug,
+      subject,
+      category,
       ...(description === null ? {} : { description }),
       ...(is_marketing ? { is_marketing } : {}),
       ...(layout === null ? {} : { layout }),

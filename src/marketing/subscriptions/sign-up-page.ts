@@ -121,7 +121,9 @@ function originOf(request: Request): string | null {
 }
 
 const LABELS: Readonly<Record<string, string>> = {
-  ...{ email: 'The email address', first_name: 'The first name', last_name: 'The last name' },
+  email: 'The email address',
+  first_name: 'The first name',
+  last_name: 'The last name',
   captcha_token: 'The captcha',
 };
 

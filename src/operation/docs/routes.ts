@@ -84,7 +84,11 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
   const answerFile = createFileServer();
   const page = (path: string, summary: string, respond: (request: Request) => unknown): Route =>
     openRoute({
-      ...{ plane: 'page', method: 'GET', path, tag: 'Documentation', summary },
+      plane: 'page',
+      method: 'GET',
+      path,
+      tag: 'Documentation',
+      summary,
       handle: ({ ctx }) => respond(ctx.request),
     });
   const file = (path: string, summary: string, type: string, body: () => string | Blob): Route =>

@@ -45,7 +45,10 @@ export const overview = named(
           'MailDay',
           t.Object({
             date: t.String({ format: 'date', description: 'In UTC.' }),
-            ...{ sent: count, bounced: count, complained: count, failed: count },
+            sent: count,
+            bounced: count,
+            complained: count,
+            failed: count,
           }),
         ),
         { description: 'With `days` only; the present day is the last.' },
@@ -61,7 +64,10 @@ export const overview = named(
 );
 const day = {
   date: t.String({ format: 'date', description: 'In UTC.' }),
-  ...{ sent: count, failed: count, bounced: count, complained: count },
+  sent: count,
+  failed: count,
+  bounced: count,
+  complained: count,
   clicked: t.Integer({ description: 'Mails that were clicked for the first time.' }),
   uploads: count,
   bytes: t.Integer({ description: 'What was uploaded, deleted since or not.' }),
