@@ -9,6 +9,8 @@
 /** Contract, Limits: default and maximum page size of all paginated lists. */
 export const DEFAULT_PER_PAGE = 20;
 export const MAX_PER_PAGE = 50;
+/** Values that a shell is offered at once for a word that is being typed. */
+export const COMPLETED_WORDS = 200;
 /** What a filter or a search fits is counted up to so many, as nobody reads further: "10,000 or more". */
 export const COUNTED_MATCHES = 10_000;
 /**

@@ -31,6 +31,7 @@ import { registerCompletionCommand } from '../platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cli/platform-verbs.ts';
 import { registerVaultCommands } from '../secrets/vault/cli.ts';
 import type { Services } from './app.ts';
+import { completedValues } from './completed-values.ts';
 
 export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
@@ -59,5 +60,5 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);
   registerMigrateCommand(cli, doctor.clock);
-  registerCompletionCommand(cli);
+  registerCompletionCommand(cli, completedValues(cli));
 }

@@ -152,6 +152,14 @@ describe('a second one of a name', () => {
     ]);
   });
 
+  test('of a copy of a broadcast', async () => {
+    const list = await on.list({ name: 'Of copies' });
+    await show('broadcast', 'create', '--name', 'Once', '--list', list);
+    const copy = () => run(dir, 'broadcast', 'copy', 'Once', ...IN_SHOP);
+    expect((await copy()).stderr).toBe('');
+    expect((await copy()).stderr).toContain('another broadcast that is called Once (copy)');
+  });
+
   test('of keys, on the management plane and at the shell', async () => {
     const { token } = await on.app.services.tokens.create(actor, {
       ...{ name: 'all', all_projects: true, projects: [], capabilities: [] },

@@ -13,7 +13,7 @@ export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Project
     .verb('list', 'the newest events')
     .option('--event <event>', 'only this event, such as api_key.revealed')
     .option('--actor <name>', 'only what this token, person or shell user did')
-    .option('--project <ref>', 'only this project: numeric id, ULID or slug')
+    .option('--project <project>', 'only this project: numeric id, ULID or slug')
     .option('--since <time>', 'only from this moment on, such as 2030-01-31 or 2030-01-31T09:00:00Z')
     .option('--until <time>', 'only before this moment')
     .example(

@@ -14,7 +14,8 @@ const ABILITIES = {
   marketing: { can_manage_email_marketing: true },
 } as const;
 type Ability = keyof typeof ABILITIES;
-export const ABILITY_NAMES = Object.keys(ABILITIES).join(', ');
+export const ABILITY_WORDS = Object.keys(ABILITIES);
+export const ABILITY_NAMES = ABILITY_WORDS.join(', ');
 
 /** Commander's parser of `--can`. An unknown word is wrong usage. */
 export function readAbilities(value: string, previous: Ability[] | undefined): Ability[] {

@@ -60,7 +60,7 @@ export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
 function keyVerb(noun: Noun<Services>, name: string, description: string): Verb<Services> {
   return noun
     .verb(`${name} <key>`, description)
-    .option('--project <ref>', 'its project, where <key> is its name rather than its id or prefix');
+    .option('--project <project>', 'its project, where <key> is its name rather than its id or prefix');
 }
 
 function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {

@@ -90,6 +90,20 @@ export function listKeys(read: Tx, project_id: number, page: { limit: number; of
   return ofProject(read).all({ project_id, ...page });
 }
 
+/** Keys of a project whose name begins so, or any whose number does; newest first. Made for the shell only: it may look at every key. */
+export function listKeysFrom(
+  read: Tx,
+  { beginning, project_id }: { beginning: string; project_id: number | null },
+  limit: number,
+): KeyRow[] {
+  const { id, name } = apiKeys;
+  const fits =
+    project_id === null
+      ? sql`instr(CAST(${id} AS TEXT), ${beginning}) = 1`
+      : and(eq(apiKeys.project_id, project_id), sql`instr(${name}, ${beginning}) = 1`);
+  return read.select().from(apiKeys).where(fits).orderBy(desc(id)).limit(limit).all();
+}
+
 export function countKeys(read: Tx, project_id: number): number {
   return readRowCount(read, { list: 'api_keys', project_id });
 }

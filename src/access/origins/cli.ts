@@ -45,7 +45,7 @@ const OF_PROJECT = "the key's project, where <key> is its name rather than its i
 
 function registerKeyOrigins(noun: Noun<Services>): void {
   withOriginOptions(noun.verb('add <key>', 'allow an origin or app'))
-    .option('--project <ref>', OF_PROJECT)
+    .option('--project <project>', OF_PROJECT)
     .example(
       'satchel key origin add 12 --type domain --value app.example.com',
       "satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself",
@@ -63,7 +63,7 @@ function registerKeyOrigins(noun: Noun<Services>): void {
     });
   noun
     .verb('list <key>', 'the origins of a key, newest first')
-    .option('--project <ref>', OF_PROJECT)
+    .option('--project <project>', OF_PROJECT)
     .example('satchel key origin list 12')
     .lists(
       ({ services, page }, options, id) =>
@@ -73,7 +73,7 @@ function registerKeyOrigins(noun: Noun<Services>): void {
     );
   noun
     .verb('remove <key> <origin>', 'allow an origin no longer')
-    .option('--project <ref>', OF_PROJECT)
+    .option('--project <project>', OF_PROJECT)
     .example('satchel key origin remove 12 3 --yes')
     .removes(async ({ services, consent, actor }, options, id, origin_id) => {
       const key = services.keys.require(id, textOption(options, 'project'));

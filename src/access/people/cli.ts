@@ -45,7 +45,7 @@ function registerAdding(person: Noun<Services>): void {
     .option('--name <name>', 'what they are called (default: their address)')
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--all-projects', 'for every project, later ones too')
-    .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
+    .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--first', 'while there is nobody: a link that asks for the address too, and gives everything')
     .remark(`Without --can a person manages what is in their projects, but reads no vault and no provider account. With administer,
 which goes with --all-projects only, they manage what belongs to no project too: domains, mailboxes, people, backups.
@@ -90,7 +90,7 @@ function registerChanging(person: Noun<Services>): void {
     .option('--name <name>', 'what they are called; empty for their address')
     .option('--can <capabilities>', `in place of what they can: ${CAN_HELP}; or none`, readCapabilitiesOrNone)
     .option('--all-projects', 'for every project, later ones too')
-    .option('--project <ref>', 'for this project in place of all others; may be repeated', collect)
+    .option('--project <project>', 'for this project in place of all others; may be repeated', collect)
     .option('--active', 'may sign in')
     .option('--inactive', 'may not; signed out at once, and their link is void')
     .option('--revoke-tokens', 'with --inactive: end the tokens that they made, too')

@@ -63,7 +63,7 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
           : 'No project matches.',
     );
   project
-    .verb('show <ref>', 'one project; it is named by numeric id, ULID or slug')
+    .verb('show <project>', 'one project; it is named by numeric id, ULID or slug')
     .example('satchel project show shop')
     .shows(
       ({ services }, _options, ref) => services.projects.presentWithKeys(services.projects.require(ref)),
@@ -76,7 +76,7 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
     );
   registerChange(project);
   project
-    .verb('delete <ref>', 'delete a project with everything in it: keys, files, mail, secrets')
+    .verb('delete <project>', 'delete a project with everything in it: keys, files, mail, secrets')
     .example('satchel project delete shop --yes')
     .removes(async ({ services, consent, actor }, _options, ref) => {
       const project = services.projects.require(ref);
@@ -92,7 +92,7 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
 
 function registerChange<S extends Services>(noun: Noun<S>): void {
   noun
-    .verb('change <ref>', 'change what is given of a project')
+    .verb('change <project>', 'change what is given of a project')
     .option('--name <name>', 'its name')
     .option('--slug <slug>', 'its name in addresses; what uses the old one finds it no more')
     .addOption(

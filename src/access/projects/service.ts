@@ -89,7 +89,7 @@ export class Projects {
 
   /** The project with this numeric id, ULID or slug, or null. */
   find(ref: string): ProjectRow | null {
-    return findIn(this.#database.read, ref);
+    return findProject(this.#database.read, ref);
   }
 
   /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
@@ -234,7 +234,7 @@ export class Projects {
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
     const now = this.#clock.now();
     const { project, cascade, states } = await this.#database.write((tx) => {
-      const project = findIn(tx, ref);
+      const project = findProject(tx, ref);
       if (!project) throw notFound('Project');
       const cascade = this.#countCascade(tx, project);
       const metadata = { name: project.name, slug: project.slug, cascade };
@@ -339,7 +339,7 @@ export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
   };
 }
 
-function findIn(read: Tx, ref: string): ProjectRow | null {
+export function findProject(read: Tx, ref: string): ProjectRow | null {
   if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
   if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());
   return store.findProjectBySlug(read, ref);

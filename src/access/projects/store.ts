@@ -1,5 +1,5 @@
 /** The SQL of projects and of the scopes of tokens and people. */
-import { and, asc, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -83,6 +83,17 @@ export function listProjects(
     .orderBy(desc(projects.id))
     .limit(page.limit)
     .offset(page.offset)
+    .all();
+}
+
+/** Those whose slug begins so, in its order. */
+export function listProjectsFrom(read: Tx, beginning: string, limit: number): ProjectRow[] {
+  return read
+    .select()
+    .from(projects)
+    .where(between(projects.slug, beginning, `${beginning}\u{10FFFF}`))
+    .orderBy(projects.slug)
+    .limit(limit)
     .all();
 }
 

@@ -23,7 +23,7 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
     .verb('create', 'make a token; it is shown once')
     .requiredOption('--name <name>', 'what or who it is for')
     .option('--all-projects', 'for every project, later ones too')
-    .option('--project <ref>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
+    .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
     .remark(`Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with

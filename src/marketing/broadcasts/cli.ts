@@ -136,9 +136,11 @@ function registerWriting(noun: Noun<Needs>): void {
     .verb('copy <broadcast>', 'make a draft that is as a broadcast is')
     .named(named_broadcast)
     .example(`satchel broadcast copy ${ID}`)
-    .does(async ({ services, onTrail }, _options, id) => {
+    .does(async ({ services, onTrail, note }, _options, id) => {
       const project = ownerOf(services, services.broadcasts.require(id));
       const record = await services.broadcasts.copy(project.id, id, onTrail(project));
+      if (isSecond(services.broadcast_names, project.id, record.name))
+        note(secondOfName('broadcast', record.name));
       return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
     });
   noun

@@ -94,7 +94,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
 function registerExport(contact: Noun<Needs>): void {
   contact
     .verb('export [address]', 'everything held about an address, as JSON; or a list, as CSV')
-    .option('--project <ref>', 'of an address, or of a list that is given by its name: the project')
+    .option('--project <project>', 'of an address, or of a list that is given by its name: the project')
     .option('--list <list>', 'the list whose contacts are written out, newest first: its id or name')
     .option('--filter <filter>', FILTER_HELP)
     .example(

@@ -13,7 +13,7 @@ interface Services {
 
 export function registerActivityCommand(project: Noun<Services>): void {
   project
-    .verb('activity <ref>', 'what happened in a project lately, by day (UTC), and what went wrong last')
+    .verb('activity <project>', 'what happened in a project lately, by day (UTC), and what went wrong last')
     .addOption(new Option('--days <n>', 'of how many days').choices(ACTIVITY_DAYS).default(ACTIVITY_DAYS[0]))
     .example('satchel project activity shop --days 30')
     .does(({ services }, options, ref) => {

@@ -5,6 +5,9 @@ import { ADMINISTER, CAPABILITIES, type Capability, GRANTABLE } from '../http/ca
 const shortName = (capability: Capability): string => capability.replace(/^can_/, '');
 const SHORT_NAMES = CAPABILITIES.map(shortName).join(', ');
 
+/** Every word that `--can` takes. */
+export const CAPABILITY_WORDS = ['all', ...GRANTABLE.map(shortName)];
+
 /** What `--can` takes, for its help. */
 export const CAN_HELP = `comma-separated: ${SHORT_NAMES}, or all (these six), and administer`;
 

@@ -156,7 +156,7 @@ export class Cli<S> {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       this.#is_json = options.json === true;
       const flags = { data_dir: textOption(options, 'dataDir') };
-      const config = this.#loadVerbConfig(flags, finds_service);
+      const config = this.loadVerbConfig(flags, finds_service);
       const { process } = this.host;
       const progress = createProgress(process);
       const context: CliContext = {
@@ -198,7 +198,7 @@ export class Cli<S> {
    * The settings of the installed service count for its own data directory, as far as this user may read them, and where
    * nothing names a data directory and there is none in its usual place.
    */
-  #loadVerbConfig(flags: ConfigFlags, finds_service: boolean): Config {
+  loadVerbConfig(flags: ConfigFlags, finds_service = true): Config {
     const config = this.loadConfig(flags);
     const { environment, err_columns, installedService } = this.host.process;
     const is_named = flags.data_dir !== undefined || Boolean(environment.SATCHEL_DATA_DIR?.trim());

@@ -1,44 +1,74 @@
 /**
  * Shell completion. The scripts of the shells are glue: what completes a word is asked of the hidden verb `__complete`, which
- * looks at the tree of commands and at nothing else.
+ * looks at the tree of commands, and for some values at what there is.
  */
-import { Argument, type Command, type Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { Cli } from './cli.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
+export interface Word {
+  word: string;
+  description: string;
+}
+
 /** What a word is completed with: `words` are the candidates; of files and folders the shell knows itself. */
 export interface Completion {
   kind: 'words' | 'files' | 'folders';
-  words: { word: string; description: string }[];
+  words: readonly Word[];
+}
+
+/** The word that is being typed, and the values that options have before it, by their long names. */
+export interface Line {
+  readonly typed: string;
+  readonly options: ReadonlyMap<string, string>;
+}
+
+/** What completes values, by the placeholder that stands for one in the commands: `project` for `<project>`. */
+export type Values = Readonly<Record<string, (line: Line) => readonly Word[]>>;
+
+/** Completes the last of some words with commas between, by those that are not there yet. */
+export function completeWords(words: readonly string[]): (line: Line) => Word[] {
+  return ({ typed }) => {
+    const before = typed.split(',').slice(0, -1);
+    const left = words.filter((word) => !before.includes(word));
+    return left.map((word) => ({ word: [...before, word].join(','), description: '' }));
+  };
 }
 
 /** Completes the last of the words that follow the name of the program. */
-export function complete(program: Command, words: readonly string[]): Completion {
+export function complete(program: Command, words: readonly string[], values: Values = {}): Completion {
   const typed = words.at(-1) ?? '';
-  const { command, option, operands } = walk(program, words.slice(0, -1));
-  const { kind, words: found } = option ? valuesOf(option) : candidatesOf(command, typed, operands);
+  const { command, option, operands, options } = walk(program, words.slice(0, -1));
+  const { kind, words: found } = option
+    ? completeValue(option, { typed, options }, values)
+    : typed.startsWith('-')
+      ? optionWords(command)
+      : operandWords(command, operands, { typed, options }, values);
   return { kind, words: found.filter(({ word }) => word.startsWith(typed)) };
 }
 
-/** The command that words lead to, the option whose value is due, and how many operands it has so far. */
+/** The command that words lead to, the option whose value is due, how many operands it has so far, and its options. */
 function walk(
   program: Command,
   words: readonly string[],
-): { command: Command; option: Option | null; operands: number } {
+): { command: Command; option: Option | null; operands: number; options: Map<string, string> } {
   let command = program;
   let option: Option | null = null;
   let operands = 0;
+  const options = new Map<string, string>();
   for (const word of words) {
-    if (option) option = null;
-    else if (word.startsWith('-')) option = optionsOf(command).find((one) => takes(one, word)) ?? null;
+    if (option) {
+      if (option.long) options.set(option.long, word);
+      option = null;
+    } else if (word.startsWith('-')) option = optionsOf(command).find((one) => takes(one, word)) ?? null;
     else {
       const child = command.commands.find((one) => one.name() === word);
       operands = child ? 0 : operands + 1;
       command = child ?? command;
     }
   }
-  return { command, option, operands };
+  return { command, option, operands, options };
 }
 
 function takes(option: Option, word: string): boolean {
@@ -53,25 +83,30 @@ function optionsOf(command: Command): Option[] {
   return [...own, ...above.filter(({ long }) => !names.includes(long))];
 }
 
-function candidatesOf(command: Command, typed: string, operands: number): Completion {
-  if (typed.startsWith('-')) {
-    const words = optionsOf(command).flatMap(({ short, long, description }) =>
-      [short, long].flatMap((word) => (word ? [{ word, description }] : [])),
-    );
-    return { kind: 'words', words };
-  }
+function optionWords(command: Command): Completion {
+  const words = optionsOf(command).flatMap(({ short, long, description }) =>
+    [short, long].flatMap((word) => (word ? [{ word, description }] : [])),
+  );
+  return { kind: 'words', words };
+}
+
+function operandWords(command: Command, operands: number, line: Line, values: Values): Completion {
   const children = command.createHelp().visibleCommands(command);
-  if (children.length === 0) return valuesOf(command.registeredArguments[operands]);
+  if (children.length === 0) return completeValue(command.registeredArguments[operands], line, values);
   const words = children.map((child) => ({ word: child.name(), description: child.description() }));
   return { kind: 'words', words };
 }
 
-function valuesOf(of: Option | Argument | undefined): Completion {
-  const words = (of?.argChoices ?? []).map((word) => ({ word, description: '' }));
-  const name = of?.name() ?? '';
-  const kind = /(^|-)dir$/.test(name) ? 'folders' : /(^|-)file$/.test(name) ? 'files' : 'words';
-  return { kind, words };
+function completeValue(of: Option | Argument | undefined, line: Line, values: Values): Completion {
+  if (of?.argChoices)
+    return { kind: 'words', words: of.argChoices.map((word) => ({ word, description: '' })) };
+  const [, name = of?.name() ?? ''] = of instanceof Option ? (/[<[]([\w-]+)/.exec(of.flags) ?? []) : [];
+  if (name === 'dir' || name === 'file') return { kind: name === 'dir' ? 'folders' : 'files', words: [] };
+  return { kind: 'words', words: Object.hasOwn(values, name) ? (values[name]?.(line) ?? []) : [] };
 }
+
+/** What would break the lines that a shell reads. */
+const CONTROL = /\p{Cc}/u;
 
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   bash: `# bash completion of satchel. Load it with: source <(satchel completion bash)
@@ -79,15 +114,15 @@ _satchel() {
   local cur=\${COMP_WORDS[COMP_CWORD]} kind='' line
   COMPREPLY=()
   while IFS= read -r line; do
-    if [[ -z $kind ]]; then kind=$line; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+    if [[ -z $kind ]]; then kind=$line; else COMPREPLY+=("$(printf %q "\${line%%$'\\t'*}")"); fi
   done < <(satchel __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   local IFS=$'\\n'
   case $kind in
-    files) COMPREPLY=($(compgen -f -- "$cur")) ;;
-    folders) COMPREPLY=($(compgen -d -- "$cur")) ;;
+    files) COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null ;;
+    folders) COMPREPLY=($(compgen -d -- "$cur")); compopt -o filenames 2>/dev/null ;;
   esac
 }
-complete -o filenames -o bashdefault -F _satchel satchel
+complete -o bashdefault -F _satchel satchel
 `,
   zsh: `#compdef satchel
 # zsh completion of satchel. Load it with: source <(satchel completion zsh), after compinit
@@ -122,10 +157,12 @@ complete -c satchel -f -a '(__satchel_complete)'
 `,
 };
 
-export function registerCompletionCommand<S>(cli: Cli<S>): void {
+export function registerCompletionCommand<S>(cli: Cli<S>, values: Values): void {
   cli.program
     .command('completion')
-    .description('print a script that completes commands and options in a shell')
+    .description(
+      'print a script that completes commands, options and some values (projects, keys, capabilities) in a shell',
+    )
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .addHelpText(
       'after',
@@ -144,7 +181,10 @@ Examples:
     .command('__complete', { hidden: true })
     .argument('[words...]')
     .action((words: string[]) => {
-      const { kind, words: found } = complete(cli.program, words);
-      cli.print([kind, ...found.map(({ word, description }) => `${word}\t${description}`)].join('\n'));
+      const { kind, words: found } = complete(cli.program, words, values);
+      const lines = found.flatMap(({ word, description }) =>
+        CONTROL.test(word) ? [] : [`${word}\t${description.split(CONTROL).join(' ')}`],
+      );
+      cli.print([kind, ...lines].join('\n'));
     });
 }

@@ -103,5 +103,5 @@ export function isSecond(naming: Naming, project_id: number, name: string): bool
 
 /** For a verb whose argument or option may be a name. */
 export function addProjectOfName<C extends Command>(verb: C): C {
-  return verb.option('--project <ref>', 'the project, for what is given by its name rather than its id');
+  return verb.option('--project <project>', 'the project, for what is given by its name rather than its id');
 }

@@ -26,7 +26,7 @@ export class Noun<S> extends Command {
     return new Noun(this.#cli, this, name, description);
   }
 
-  /** A verb of it. `signature` is commander's: `show <ref>`. */
+  /** A verb of it. `signature` is commander's: `show <list>`. */
   verb(signature: string, description: string): Verb<S> {
     return new Verb(this.#cli, this, signature, description);
   }
@@ -60,7 +60,7 @@ export class Verb<S> extends Command {
 
   /** It is about one project, which `projectOf` finds. */
   ofProject(): this {
-    return this.requiredOption('--project <ref>', 'the project: numeric id, ULID or slug');
+    return this.requiredOption('--project <project>', 'the project: numeric id, ULID or slug');
   }
 
   /** Its first argument names one of these, in whatever way; what the verb does is given its key. */

@@ -1,11 +1,11 @@
 /** Completion: what `__complete` offers for a line, and that the glue of each shell asks it and hands on what it says. */
-import { describe, expect, test } from 'bun:test';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { complete, SHELLS } from '../../../src/platform/cli/completion.ts';
-import { run, satchel } from '../../support/command.ts';
-import { makeTempDir } from '../../support/temp.ts';
+import { run, runRecord, satchel } from '../../support/command.ts';
+import { makeDataDir, makeTempDir } from '../../support/temp.ts';
 
 const dir = makeTempDir();
 const MAIN = join(import.meta.dir, '../../../src/main.ts');
@@ -48,6 +48,61 @@ test('the verb is found behind an option and its value', async () => {
   expect(await offered('--data-dir', 'key', 'master-key', '')).toContain('rotate');
 });
 
+describe('values that the data directory has', () => {
+  let data_dir = '';
+  let web = '';
+  const completed = async (...line: string[]) => {
+    const ran = await satchel(['__complete', '--', ...line], { env: { SATCHEL_DATA_DIR: data_dir } });
+    expect([ran.exit, ran.stderr]).toEqual([0, '']);
+    return ran.stdout.trimEnd().split('\n').slice(1);
+  };
+  beforeAll(async () => {
+    data_dir = makeDataDir();
+    await run(data_dir, 'project', 'create', '--name', 'Shop', '--slug', 'shop');
+    await run(data_dir, 'project', 'create', '--name', 'A\tbooth', '--slug', 'shed');
+    await run(data_dir, 'project', 'create', '--name', 'Club', '--slug', 'club');
+    const key = (name: string, project: string) =>
+      runRecord(data_dir, 'key', 'create', '--project', project, '--name', name);
+    web = String((await key('web', 'shop')).id);
+    await key('web shop', 'shop');
+    await key('web of the club', 'club');
+  });
+
+  test('projects are completed by slug, as options and as arguments', async () => {
+    expect(await completed('key', 'list', '--project', 'sh')).toEqual(['shed\tA booth', 'shop\tShop']);
+    expect(await completed('project', 'show', 'c')).toEqual(['club\tClub']);
+    expect(await completed('key', 'list', '--project', "sh'")).toEqual([]);
+  });
+
+  test('keys by number, beside a project by name', async () => {
+    expect(await completed('key', 'change', web)).toEqual([
+      expect.stringMatching(new RegExp(`^${web}\tweb, sat_live_`)),
+    ]);
+    const of_shop = await completed('key', 'origin', 'add', '--project', 'shop', 'we');
+    expect(of_shop.map((line) => line.split('\t')[0])).toEqual(['web shop', 'web']);
+    expect(await completed('key', 'change', '--project', 'nobody', 'we')).toEqual([]);
+  });
+
+  test('where there is no database, or what is none, nothing is said', async () => {
+    data_dir = join(data_dir, 'nowhere');
+    expect(await completed('project', 'show', '')).toEqual([]);
+    mkdirSync(data_dir);
+    writeFileSync(join(data_dir, 'satchel.db'), 'no database');
+    expect(await completed('project', 'show', '')).toEqual([]);
+    const wrong = { SATCHEL_DATA_DIR: data_dir, SATCHEL_PORT: 'x' };
+    const ran = await satchel(['__complete', '--', 'project', 'show', ''], { env: wrong });
+    expect([ran.exit, ran.stdout, ran.stderr]).toEqual([0, 'words\n', '']);
+  });
+});
+
+test('capabilities and what keys may do are completed one after another', async () => {
+  expect(await offered('token', 'create', '--can', 're')).toEqual([
+    ...['words', 'read_vault', 'reveal_vault', 'read_database_tokens', 'read_ai_accounts'],
+  ]);
+  expect(await offered('key', 'create', '--can', 'read,write,ca')).toEqual(['words', 'read,write,captcha']);
+  expect(await offered('key', 'change', '--can', 'read,re')).toEqual(['words']);
+});
+
 test('descriptions go along on the same line', () => {
   const program = new Command('satchel');
   program.command('odd').description('it\'s "odd": $(touch hacked)');
@@ -75,11 +130,16 @@ describe('bash', () => {
   }
 
   test('offers what satchel says, and its own files', async () => {
+    const data_dir = makeDataDir();
     expect(await inBash('key', 'cr')).toEqual(['create']);
     writeFileSync(join(dir, 'night 1.tar'), '');
     expect(await inBash('verify', 'nig')).toEqual(['night 1.tar']);
     expect(await inBash('doctor', '--data-dir', 'nig')).toEqual([]);
     expect(await inBash('restore', '--y')).toEqual(['--yes']);
+    await run(data_dir, 'project', 'create', '--name', 'Shop');
+    await run(data_dir, 'key', 'create', '--project', 'shop', '--name', "Ann's web");
+    const with_data = ['--data-dir', data_dir, '--project', 'shop', ''];
+    expect(await inBash('key', 'change', ...with_data)).toEqual(["Ann\\'s\\ web"]);
   }, 60_000);
 });
 
