@@ -28,7 +28,7 @@ import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
-const BROADCAST_PIECE = 50;
+const BROADCAST_PIECE = 100;
 
 export interface BroadcastEngineDeps {
   database: Database;
