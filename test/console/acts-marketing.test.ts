@@ -77,7 +77,7 @@ describe.skipIf(executable === null)('a list', () => {
       await page.getByLabel('Double opt-in').check();
       await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByText('The changes are saved').waitFor();
-      await page.getByRole('link', { name: 'People', exact: true }).click();
+      await page.getByRole('link', { name: 'Sign-up', exact: true }).click();
       const { sign_up_url } = on.app.services.lists.get(shop().id, list);
       await page.getByRole('link', { name: sign_up_url ?? '' }).waitFor();
       expect(await page.locator('pre').textContent()).toBe(ownFormOf(sign_up_url ?? ''));
@@ -225,7 +225,7 @@ describe.skipIf(executable === null)('a contact', () => {
       const list = await makeList();
       for (const name of ['amy', 'bea', 'cat']) await add(list, `${name}@example.org`, { tags: ['fair'] });
       await add(list, 'dan@example.org');
-      const { page, complaints } = await open(`/contacts?list=${list}&tag=fair`);
+      const { page, complaints } = await open(`/lists/${list}?tag=fair`);
       const table = page.getByRole('table', { name: 'Contacts' });
       await table.getByRole('row').nth(3).waitFor();
       expect(await table.getByRole('row').count()).toBe(4);
@@ -251,13 +251,94 @@ describe.skipIf(executable === null)('a contact', () => {
       await page.getByRole('link', { name: 'cat@example.org' }).waitFor({ state: 'detached' });
       await page.getByLabel('Status').selectOption('bounced');
       await page.getByText('Nothing matches').waitFor();
-      expect(new URL(page.url()).search).toBe(`?list=${list}&tag=fair&q=am&status=bounced`);
+      expect(new URL(page.url()).search).toBe('?tag=fair&q=am&status=bounced');
       await page.getByRole('link', { name: 'Show everything' }).click();
       await page.getByRole('link', { name: 'dan@example.org' }).waitFor();
       expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,
   );
+});
+
+describe.skipIf(executable === null)('people of a list', () => {
+  test('are filtered by what one enters, told so, tagged as shown, and saved as a table', async () => {
+    const list = await makeList();
+    await add(list, 'amy@example.org', { tags: ['fair'], custom: { plan: 'pro' } });
+    await add(list, 'bea@example.org', { tags: ['fair', 'press'] });
+    await add(list, 'cat@example.org', { tags: ['fair'] });
+    const opened = await open(`/lists/${list}`);
+    const { page, complaints } = opened;
+    await page.getByRole('link', { name: 'cat@example.org' }).waitFor();
+    const filter = () => page.getByRole('button', { name: 'More filters' }).click();
+    await filter();
+    await page.getByLabel('Clicked in a mail within').fill('0');
+    await dialog(page, 'Show them').click();
+    await page.locator('[name=clicked_within_days][aria-invalid=true]').waitFor();
+    await page.getByLabel('Clicked in a mail within').fill('');
+    await page.getByLabel('With at least one of these tags').fill('fair, spring');
+    await page.getByLabel('With none of these tags').fill('press');
+    await dialog(page, 'Add a field').click();
+    await page.getByLabel('Name of field 1').fill('plan');
+    await page.getByLabel('Value of field 1').fill('pro');
+    await expectSound({ page, complaints: refusals(complaints) });
+    await dialog(page, 'Show them').click();
+    await page
+      .getByText('Only those tagged “fair” or “spring”; not tagged “press”; with plan “pro”.')
+      .waitFor();
+    await page.getByRole('link', { name: 'cat@example.org' }).waitFor({ state: 'detached' });
+    // The address has it: it can be sent on, and going back takes it away.
+    await page.reload();
+    await page.getByRole('link', { name: 'amy@example.org' }).waitFor();
+    await filter();
+    await page.getByRole('button', { name: 'Remove field 1' }).click();
+    await dialog(page, 'Show them').click();
+    await page.getByRole('link', { name: 'cat@example.org' }).waitFor();
+
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Save as CSV' }).click();
+    const saved = readFileSync(await (await saving).path(), 'utf8');
+    expect(saved.match(/\w+@example\.org/g)?.toSorted()).toEqual(['amy@example.org', 'cat@example.org']);
+    await page.getByRole('button', { name: 'Tag all' }).click();
+    await page.getByLabel('Tags to add').fill('summer');
+    await dialog(page, 'Tag all 2 contacts below').click();
+    await page.getByText('2 contacts changed').waitFor();
+    const tagged = (await contactsOf(list)).filter(({ tags }) => tags.includes('summer'));
+    expect(tagged.map(({ email }) => email).toSorted()).toEqual(['amy@example.org', 'cat@example.org']);
+    await page.getByRole('link', { name: 'Show everybody' }).click();
+    await page.getByRole('link', { name: 'bea@example.org' }).waitFor();
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('are found by their address on every list; what is held about one is saved, and forgotten by its name', async () => {
+    const [first, second] = [await makeList({ name: 'First' }), await makeList({ name: 'Second' })];
+    for (const list of [first, second]) await add(list, 'zed@example.org');
+    await add(second, 'zelda@example.org');
+    const { page, complaints } = await open('/contacts');
+    const address = page.getByLabel('Address begins with');
+    await address.fill('ze');
+    await address.press('Enter');
+    await page.getByRole('link', { name: 'zelda@example.org' }).waitFor();
+    expect(await page.getByRole('link', { name: 'zed@example.org' }).count()).toBe(2);
+    await page.getByRole('link', { name: 'zed@example.org' }).first().click();
+    await page.getByRole('link', { name: 'All about the address' }).click();
+    await page.getByRole('heading', { name: 'All about zed@example.org' }).waitFor();
+    const table = page.getByRole('table', { name: 'Contacts' });
+    await table.getByRole('link', { name: 'Second', exact: true }).waitFor();
+
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save what is held' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('zed@example.org.json');
+    const held = JSON.parse(readFileSync(await saved.path(), 'utf8'));
+    expect(held).toMatchObject({ email: 'zed@example.org', contacts: [{ list: first }, { list: second }] });
+    await page.getByRole('button', { name: 'Forget the address' }).click();
+    await page.getByLabel('Type zed@example.org to go on').fill('zed@example.org');
+    await dialog(page, 'Forget the address').click();
+    await page.getByText('Forgotten: contacts (2)').waitFor();
+    await page.getByText('Nothing matches').waitFor();
+    expect((await contactsOf(second)).map(({ email }) => email)).toEqual(['zelda@example.org']);
+    expect(refusals(complaints)).toEqual([]);
+  });
 });
 
 describe.skipIf(executable === null)('an import', () => {

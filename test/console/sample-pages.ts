@@ -190,6 +190,17 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project, list }) => `/projects/${project}/lists/${list}`,
   },
   {
+    name: 'list-filtered',
+    pattern: '/projects/:project/lists/:list',
+    path: ({ project, list }) =>
+      `/projects/${project}/lists/${list}?tags_any=fair,vip&joined_after=2026-01-01T00:00:00.000Z`,
+  },
+  {
+    name: 'list-sign-up',
+    pattern: '/projects/:project/lists/:list',
+    path: ({ project, list }) => `/projects/${project}/lists/${list}?tab=sign-up`,
+  },
+  {
     name: 'list-imports',
     pattern: '/projects/:project/lists/:list',
     path: ({ project, list }) => `/projects/${project}/lists/${list}?tab=imports`,
@@ -227,7 +238,12 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   {
     name: 'contacts',
     pattern: '/projects/:project/contacts',
-    path: ({ project, list }) => `/projects/${project}/contacts?list=${list}`,
+    path: ({ project }) => `/projects/${project}/contacts`,
+  },
+  {
+    name: 'contacts-address',
+    pattern: '/projects/:project/contacts',
+    path: ({ project }) => `/projects/${project}/contacts?email=ann@example.org`,
   },
   { name: 'contacts-empty', pattern: '/projects/:project/contacts', path: () => '/projects/bakery/contacts' },
   {

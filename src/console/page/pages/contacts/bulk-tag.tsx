@@ -3,30 +3,27 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
-import { counted } from '../../components/quantity.tsx';
+import { counted, countedTo } from '../../components/quantity.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useQuery } from '../../router.ts';
-import { STATUSES } from './statuses.ts';
+import type { PageMeta } from '../../use-list.ts';
+import { filterIn, filterOf, tellFilter } from './filter.ts';
 
 export function BulkTag(props: {
   path: { project: string; list: string };
   /** Ids. */
   picked: string[];
-  /** How many the filters match. */
-  total: number;
+  /** Of those that the filters match. */
+  meta: Pick<PageMeta, 'total' | 'total_capped'>;
   onChange(): void;
 }) {
-  const { path, picked, total, onChange } = props;
+  const { path, picked, meta, onChange } = props;
   const [is_open, setOpen] = useState(false);
-  const query = useQuery();
-  const q = query.get('q');
-  const tag = query.get('tag');
-  const status = STATUSES.find((each) => each === query.get('status'));
+  const filter = filterOf(filterIn(useQuery()));
   const who =
-    picked.length > 0 ? counted(picked.length, 'picked contact') : `all ${counted(total, 'contact')} below`;
+    picked.length > 0 ? counted(picked.length, 'picked contact') : `all ${countedTo(meta, 'contact')} below`;
   const change = async (entered: Entered): Promise<void> => {
-    const filter = { ...(q && { q }), ...(tag && { tag }), ...(status && { status }) };
     const { changed } = await call('POST /projects/{project}/email-lists/{list}/contacts/bulk-tag', {
       path,
       body: {
@@ -47,9 +44,7 @@ export function BulkTag(props: {
       {is_open && (
         <Dialog title={`Tag ${who}`} onClose={() => setOpen(false)}>
           {picked.length === 0 && (
-            <p class="muted">
-              On every page of the list, as the filters are now: {tellFilter({ q, tag, status })}.
-            </p>
+            <p class="muted">On every page of the list, as the filters are now: {tellFilter(filter)}.</p>
           )}
           <Form submit={`Tag ${who}`} onSubmit={change} onCancel={() => setOpen(false)}>
             <TextAreaField name="add" label="Tags to add" rows={2} hint="One on each line." />
@@ -59,13 +54,4 @@ export function BulkTag(props: {
       )}
     </>
   );
-}
-
-function tellFilter(of: { q: string | null; tag: string | null; status: string | undefined }): string {
-  const told = [
-    ...(of.q ? [`beginning with “${of.q}”`] : []),
-    ...(of.status ? [of.status] : []),
-    ...(of.tag ? [`tagged “${of.tag}”`] : []),
-  ];
-  return told.length === 0 ? 'everybody on the list' : told.join(', ');
 }

@@ -1,31 +1,37 @@
-/** The table of a list's contacts with its filters, and tagging those that were picked or that match. */
+/** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
 import { useState } from 'preact/hooks';
 import type { Contact, ContactList } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { hrefOf, navigate, to } from '../../router.ts';
+import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { BulkTag } from './bulk-tag.tsx';
+import { filterIn, filterOf, tellFilter } from './filter.ts';
+import { FilterButton } from './filter-button.tsx';
 import { STATUSES } from './statuses.ts';
 
-const FILTERS = ['q', 'status', 'tag'] as const;
 /** More of them make a row too high to read. */
 const TAGS_SHOWN = 4;
 
 interface ContactsOfListProps {
   project: string;
   list: ContactList;
-  /** To choose from. */
-  lists: readonly ContactList[];
 }
 
-export function ContactsOfList({ project, list: of, lists }: ContactsOfListProps) {
+export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   const path = { project, list: of.id };
-  const list = useList('GET /projects/{project}/email-lists/{list}/contacts', { path }, { filters: FILTERS });
+  const asked = filterIn(useQuery());
+  const list = useList(
+    'GET /projects/{project}/email-lists/{list}/contacts',
+    { path },
+    { filters: Object.keys(asked) },
+  );
+  const { q: _, status: __, ...more } = asked;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const pick = (id: string, is_picked: boolean): void => {
     const ids = new Set(picked);
@@ -33,40 +39,38 @@ export function ContactsOfList({ project, list: of, lists }: ContactsOfListProps
     else ids.delete(id);
     setPicked(ids);
   };
-  const total = list.data?.meta?.total ?? 0;
+  const meta = list.data?.meta;
   return (
     <>
       <Filters>
-        <select
-          class="input"
-          aria-label="List"
-          value={of.id}
-          onChange={(event) =>
-            navigate(`${to`/projects/${project}/contacts`}?list=${event.currentTarget.value}`)
-          }
-        >
-          {lists.map((each) => (
-            <option key={each.id} value={each.id}>
-              {each.name}
-              {each.archived ? ' (archived)' : ''}
-            </option>
-          ))}
-        </select>
         <SearchFilter label="Address or name begins with" />
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
-        <SearchFilter name="tag" label="Tag" />
-        {total > 0 && (
+        <FilterButton path={path} />
+        {meta && meta.total > 0 && (
           <BulkTag
             path={path}
             picked={[...picked]}
-            total={total}
+            meta={meta}
             onChange={() => {
               setPicked(new Set());
               list.reload();
             }}
           />
         )}
+        {meta && meta.total > 0 && (
+          <FileLink
+            endpoint="GET /projects/{project}/email-lists/{list}/contacts.csv"
+            input={{ path, query: filterOf(asked) }}
+          >
+            Save as CSV
+          </FileLink>
+        )}
       </Filters>
+      {Object.keys(more).length > 0 && (
+        <p class="muted shown-filter">
+          Only those {tellFilter(filterOf(more))}. <a href={list.unfiltered}>Show everybody</a>
+        </p>
+      )}
       <DataTable
         label="Contacts"
         list={list}

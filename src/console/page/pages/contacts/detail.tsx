@@ -22,14 +22,25 @@ export default function ContactPage({ params }: PageProps<'project' | 'contact'>
     load.reload();
     why.reload();
   };
-  const list = contact && `${hrefOf(to`/projects/${params.project}/contacts`)}?list=${contact.list}`;
+  const contacts = hrefOf(to`/projects/${params.project}/contacts`);
   return (
     <>
       <PageHeader
         title={contact?.email ?? 'Contact'}
-        back={{ href: list ?? hrefOf(to`/projects/${params.project}/contacts`), label: 'Contacts' }}
+        back={
+          contact
+            ? { href: hrefOf(to`/projects/${params.project}/lists/${contact.list}`), label: 'Its list' }
+            : { href: contacts, label: 'Contacts' }
+        }
         beside={contact && <Status of={contact.status} />}
         lead={contact && [contact.first_name, contact.last_name].filter(Boolean).join(' ')}
+        actions={
+          contact && (
+            <a class="button" href={`${contacts}?email=${encodeURIComponent(contact.email)}`}>
+              All about the address
+            </a>
+          )
+        }
       />
       <Loaded load={load}>
         {(of) => (

@@ -1,86 +1,88 @@
-/** The contacts of a list, found by how their address or name begins, by status and by tag. */
+/** The contacts of all lists, found by how their address begins; of a whole address, all that is held about it. */
 import { useEffect } from 'preact/hooks';
-import type { ContactList } from '../../api.generated.ts';
+import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Icon } from '../../components/icon.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { Filters, TextFilter } from '../../components/filters.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to, useQuery } from '../../router.ts';
-import { useLoad } from '../../use-load.ts';
-import { ContactsOfList } from './contacts-of-list.tsx';
+import { useList } from '../../use-list.ts';
+import { AboutAddress } from './about-address.tsx';
 
-/** More lists than this are reached by their own pages. */
-const LISTS_TO_CHOOSE = 50;
+const WHOLE_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 export default function ContactsPage({ params }: PageProps<'project'>) {
   const { project } = params;
-  const load = useLoad('GET /projects/{project}/email-lists', {
-    path: params,
-    query: { per_page: LISTS_TO_CHOOSE, include_archived: true },
-  });
-  const asked = useQuery().get('list');
-  const lists = load.data?.data ?? [];
-  const chosen = asked ?? lists.find((list) => !list.archived)?.id ?? lists[0]?.id ?? null;
-  // The list stands in the address, so that it can be sent on.
-  useEffect(() => {
-    if (asked === null && chosen !== null)
-      navigate(`${to`/projects/${project}/contacts`}?list=${chosen}`, { replace: true });
-  }, [asked, chosen, project]);
+  const query = useQuery();
+  const email = query.get('email')?.trim() ?? '';
+  const list = useList('GET /projects/{project}/email-contacts', { path: params }, { filters: ['email'] });
+  const lists = hrefOf(to`/projects/${project}/lists`);
+  useShowList(project, query);
   return (
     <>
       <PageHeader
         title="Contacts"
-        lead="An address on a list, with the evidence of why it may be mailed."
-        actions={chosen !== null && <Actions project={project} list={chosen} />}
-      />
-      <Loaded load={load}>
-        {() =>
-          chosen === null ? (
-            <div class="panel">
-              <Empty
-                drawing="people"
-                title="No list yet"
-                command={`satchel list create --project ${project} --name Newsletter`}
-              >
-                <p>Contacts are on lists. Make a list, then add people to it or import them.</p>
-                <a class="button primary" href={hrefOf(to`/projects/${project}/lists/new`)}>
-                  New list
-                </a>
-              </Empty>
-            </div>
-          ) : (
-            asked !== null && <ChosenList key={asked} project={project} list={asked} lists={lists} />
-          )
+        lead="An address on a list, with the evidence of why it may be mailed: those of all lists. To filter, tag or export them, open their list."
+        actions={
+          <a class="button" href={lists}>
+            Lists
+          </a>
         }
-      </Loaded>
+      />
+      <Filters>
+        <TextFilter name="email" label="Address begins with" />
+      </Filters>
+      <div class="stack">
+        <DataTable
+          label="Contacts"
+          list={list}
+          keyOf={(contact) => contact.id}
+          href={(contact) => hrefOf(to`/projects/${project}/contacts/${contact.id}`)}
+          columns={[
+            { title: 'Email', cell: (contact) => contact.email },
+            {
+              title: 'Name',
+              cell: ({ first_name, last_name }) => [first_name, last_name].filter(Boolean).join(' ') || '—',
+            },
+            {
+              title: 'List',
+              cell: (contact) => (
+                <a href={hrefOf(to`/projects/${project}/lists/${contact.list}`)}>{contact.list_name}</a>
+              ),
+            },
+            { title: 'Status', cell: ({ status }) => <Status of={status} /> },
+            { title: 'Added', cell: ({ created_at }) => <Time at={created_at} /> },
+          ]}
+          empty={
+            <Empty
+              drawing="people"
+              title="Nobody is on a list yet"
+              command={`satchel list create --project ${project} --name Newsletter`}
+            >
+              <p>Contacts are on lists. Make a list, then add people to it or import them.</p>
+              <a class="button primary" href={lists}>
+                Lists
+              </a>
+            </Empty>
+          }
+        />
+        {WHOLE_ADDRESS.test(email) && (
+          <AboutAddress key={email} project={project} email={email} onForget={list.reload} />
+        )}
+      </div>
     </>
   );
 }
 
-function Actions({ project, list }: { project: string; list: string }) {
-  return (
-    <>
-      <a class="button" href={hrefOf(to`/projects/${project}/lists/${list}/import`)}>
-        Import
-      </a>
-      <a class="button primary" href={`${hrefOf(to`/projects/${project}/contacts/new`)}?list=${list}`}>
-        <Icon name="plus" />
-        Add a contact
-      </a>
-    </>
-  );
-}
-
-function ChosenList(props: { project: string; list: string; lists: readonly ContactList[] }) {
-  const { project, list, lists } = props;
-  const load = useLoad('GET /projects/{project}/email-lists/{list}', { path: { project, list } });
-  return (
-    <Loaded load={load}>
-      {(of) => {
-        const choices = lists.some(({ id }) => id === of.id) ? lists : [of, ...lists];
-        return <ContactsOfList project={project} list={of} lists={choices} />;
-      }}
-    </Loaded>
-  );
+/** Those of one list stand on its page. */
+function useShowList(project: string, query: URLSearchParams): void {
+  const list = query.get('list');
+  useEffect(() => {
+    if (list === null) return;
+    query.delete('list');
+    const rest = query.size > 0 ? `?${query}` : '';
+    navigate(to`/projects/${project}/lists/${list}` + rest, { replace: true });
+  }, [list]);
 }

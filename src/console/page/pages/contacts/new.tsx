@@ -16,15 +16,15 @@ import { basisChoices, CONSENT_BASES, readBasis } from './consent-bases.ts';
 
 export default function NewContactPage({ params }: PageProps<'project'>) {
   const list = useQuery().get('list');
-  const contacts = to`/projects/${params.project}/contacts`;
   return (
     <>
       <PageHeader
         title="Add a contact"
-        back={{
-          href: hrefOf(contacts) + (list ? `?list=${encodeURIComponent(list)}` : ''),
-          label: 'Contacts',
-        }}
+        back={
+          list === null
+            ? { href: hrefOf(to`/projects/${params.project}/contacts`), label: 'Contacts' }
+            : { href: hrefOf(to`/projects/${params.project}/lists/${list}`), label: 'The list' }
+        }
       />
       {list === null ? (
         <div class="panel">
@@ -79,7 +79,7 @@ function AddForm({ project, list }: { project: string; list: string }) {
             <Form
               submit="Add the contact"
               onSubmit={add}
-              onCancel={() => navigate(`${to`/projects/${project}/contacts`}?list=${list}`)}
+              onCancel={() => navigate(to`/projects/${project}/lists/${list}`)}
             >
               <TextField name="email" label="Email" type="email" is_focused />
               <TextField name="first_name" label="First name" />

@@ -50,7 +50,7 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
         }
         actions={
           shown && (
-            <a class="button" href={`${hrefOf(to`/projects/${project}/contacts`)}?list=${shown.list}`}>
+            <a class="button" href={hrefOf(to`/projects/${project}/lists/${shown.list}`)}>
               Contacts of the list
             </a>
           )

@@ -1,4 +1,4 @@
-/** One list: who is on it by status, how they came, and what may be changed of it. */
+/** One list: who is on it, how they came and come, and what may be changed of it. */
 import { Badge } from '../../components/badge.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -11,13 +11,14 @@ import { useLoad } from '../../use-load.ts';
 import { ListImports } from './list-imports.tsx';
 import { ListPeople } from './list-people.tsx';
 import { ListSettings } from './list-settings.tsx';
+import { SignUp } from './sign-up.tsx';
 
-const TABS = { people: 'People', imports: 'Imports', settings: 'Settings' } as const;
+const TABS = { people: 'People', imports: 'Imports', 'sign-up': 'Sign-up', settings: 'Settings' } as const;
 
 export default function ListPage({ params }: PageProps<'project' | 'list'>) {
   const { project } = params;
   const load = useLoad('GET /projects/{project}/email-lists/{list}', { path: params });
-  const tab = useTab(['people', 'imports', 'settings']);
+  const tab = useTab(['people', 'imports', 'sign-up', 'settings']);
   const list = load.data;
   return (
     <>
@@ -57,6 +58,7 @@ export default function ListPage({ params }: PageProps<'project' | 'list'>) {
           <div class="stack">
             {tab === 'people' && <ListPeople project={project} list={of} />}
             {tab === 'imports' && <ListImports project={project} list={of} />}
+            {tab === 'sign-up' && <SignUp project={project} list={of} />}
             {tab === 'settings' && (
               <ListSettings project={project} list={of} etag={load.etag} onChange={load.reload} />
             )}

@@ -3,9 +3,11 @@ import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
+import { Facts } from '../../components/facts.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { enteredList, ListFields } from './list-fields.tsx';
 
@@ -39,6 +41,14 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
         <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
           <ListFields project={project} list={list} />
         </Form>
+      </Panel>
+      <Panel title="Known as">
+        <Facts
+          of={[
+            ['Id', <code key="id">{list.id}</code>],
+            ['Created', <Time key="created" at={list.created_at} />],
+          ]}
+        />
       </Panel>
       {list.archived ? (
         <Panel title="Archived" lead="Nobody can be added to it. Its contacts can be read and changed.">

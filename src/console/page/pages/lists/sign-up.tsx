@@ -1,8 +1,26 @@
 /** Where people sign up for a list, and the form of one's own that does the same: `satchel list show` prints it too. */
+import type { ContactList } from '../../api.generated.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
+import { Empty } from '../../components/empty.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { hrefOf, to } from '../../router.ts';
 
-export function SignUpPanel({ url }: { url: string }) {
+export function SignUp({ project, list }: { project: string; list: ContactList }) {
+  const settings = `${hrefOf(to`/projects/${project}/lists/${list.id}`)}?tab=settings`;
+  if (list.sign_up_url && !list.archived) return <SignUpPage url={list.sign_up_url} />;
+  return (
+    <div class="panel">
+      <Empty title={list.archived ? 'Nobody can sign up for an archived list' : 'It has no sign-up page'}>
+        <p>A page where anybody may sign up, and a form for a page of your own that does the same.</p>
+        <a class="button" href={settings}>
+          {list.archived ? 'Restore the list' : 'Switch it on in the settings'}
+        </a>
+      </Empty>
+    </div>
+  );
+}
+
+function SignUpPage({ url }: { url: string }) {
   const form = formOf(url);
   return (
     <Panel title="Sign-up page" lead="Anybody may sign up there, and confirms by a mail.">
