@@ -1,8 +1,19 @@
 /** Pasting lines of the README into a shell, word for word, but for the port. */
-import { symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
+
+const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
+
+/** The blocks of the README that are to be pasted, in its order, from its tour on; or those of one section. */
+export function blocksOf(title?: string): string[] {
+  const [, section = ''] =
+    title === undefined
+      ? README.split(/^## Start$.*?(?=^## )/ms)
+      : (new RegExp(`^## ${title}$(.*?)^## `, 'ms').exec(README) ?? []);
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+}
 
 /** A port that was free a moment ago, in place of the one that the README names. */
 export function freePort(): string {

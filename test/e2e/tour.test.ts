@@ -1,41 +1,74 @@
-/** The tour of the README, pasted word for word: in an empty folder, and in a checkout after `install.sh --try`. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** The README, pasted word for word: all of it in an empty folder, and its tour in a checkout after `install.sh --try`. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { atEnd } from '../support/cleanup.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
-import { freePort, paste } from './paste.ts';
+import { blocksOf, freePort, paste } from './paste.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 setDefaultTimeout(120_000);
 
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const [, TOUR = ''] = /^## A tour$(.*?)^## /ms.exec(README) ?? [];
-const BLOCKS = [...TOUR.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const TOUR = blocksOf('A tour');
+const ALL = blocksOf();
+/** It knows no name: whatever is tried out must need none. */
+const dns = await startDnsServer();
+afterAll(() => dns.stop());
 
-function expectTaken({ stdout, stderr }: { stdout: string; stderr: string }): void {
+/** What ends badly or warns on purpose: an inbox that is not there, and links for this machine alone. */
+const EXPECTED = ['ended with 1: satchel doctor', /^satchel: Links in mails would begin with/];
+
+function expectTaken(
+  { stdout, stderr }: { stdout: string; stderr: string },
+  told: (string | RegExp)[],
+): void {
   // curl without -s draws its progress there.
-  expect(stderr.split('\n').filter((line) => /^(ended with|satchel:|error:)/.test(line))).toEqual([]);
-  for (const told of [
-    '"visibility":"public"',
-    '\nHello from Satchel\n',
-    'ann@example.org',
-    'was captured',
-    '\nsk_test_4242\n',
-    'Accepted.',
-    '"slug":"shop"',
-  ])
-    expect(stdout).toContain(told);
+  const wrong = stderr.split('\n').filter((line) => /^(ended with|satchel:|error:)/.test(line));
+  expect(wrong.filter((line) => EXPECTED.every((each) => line.match(each) === null))).toEqual([]);
+  expect(stdout).not.toContain('"success":false');
+  for (const each of told) expect(stdout).toMatch(each);
 }
 
-test('there is a tour', () => {
-  expect(BLOCKS.length).toBeGreaterThan(6);
-  expect(BLOCKS.filter((block) => block.includes('satchel serve'))).toEqual([BLOCKS[0] ?? '']);
+const TOLD_BY_TOUR = [
+  '"visibility":"public"',
+  '\nHello from Satchel\n',
+  'ann@example.org',
+  'was captured',
+  '\nsk_test_4242\n',
+  'Accepted.',
+  '"slug":"shop"',
+];
+const TOLD_BY_OTHERS = [
+  'The email is bounced.',
+  'ben@example.org is no longer suppressed',
+  '"email":"ann@example.org"',
+  'eve@example.org is active on Newsletter',
+  '1 accepted, 1 suppressed',
+  'It is suppressed (manual)',
+  /hello +main +send +Your hello, Ann/,
+  /offer +main +skip/,
+  'The sequence Welcome is active.',
+  '3 enrolled',
+  'June news is sending to 3 people',
+  '/console/welcome/',
+  'Sound: every byte was read',
+  'data keys wrapped anew',
+];
+
+test('there is a tour, and much to paste after it', () => {
+  expect(TOUR.length).toBeGreaterThan(6);
+  expect(ALL.length).toBeGreaterThan(TOUR.length + 8);
+  expect(ALL.filter((block) => block.includes('satchel serve'))).toEqual([TOUR[0] ?? '']);
 });
 
-test('in an empty folder every line of the tour works', async () => {
-  expectTaken(await paste(BLOCKS, { cwd: makeTempDir(), port: freePort() }));
+test('in an empty folder every line of the README works, on a machine without DNS, and leaves nothing beside data and tour', async () => {
+  const cwd = makeTempDir();
+  const env = { SATCHEL_DNS_SERVERS: dns.address };
+  expectTaken(await paste(ALL, { cwd, port: freePort(), env }), [...TOLD_BY_TOUR, ...TOLD_BY_OTHERS]);
+  expect(readdirSync(cwd).toSorted()).toEqual(['data', 'tour']);
+  expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^\/tour\n\/data\/\*$/m);
 });
 
 test('after --try the doctor finds nothing wrong, and every line of the tour works but for the start of the server', async () => {
@@ -60,5 +93,5 @@ test('after --try the doctor finds nothing wrong, and every line of the tour wor
   const findings = doctor.stdout.toString().split('\n');
   expect([doctor.exitCode, findings.filter((line) => !/^(ok |$)/.test(line))]).toEqual([0, []]);
   expect(findings.length).toBeGreaterThan(10);
-  expectTaken(await paste(BLOCKS.slice(1), { cwd, port }));
+  expectTaken(await paste(TOUR.slice(1), { cwd, port }), TOLD_BY_TOUR);
 });
