@@ -28,7 +28,7 @@ import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
 import { listNaming } from './lists/naming.ts';
 import { Lists } from './lists/service.ts';
-import { Clicks, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
@@ -38,7 +38,12 @@ import { sequenceNaming } from './sequences/naming.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
 import { Marketing } from './settings/service.ts';
-import { CONFIRMATION_VALUES, Subscriptions, type SubscriptionsDeps } from './subscriptions/service.ts';
+import {
+  CONFIRMATION_VALUES,
+  Subscriptions,
+  type SubscriptionsDeps,
+  testUnsubscribeUrl,
+} from './subscriptions/service.ts';
 import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
 
@@ -81,6 +86,14 @@ export function createMarketing(needs: MarketingNeeds) {
       refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
+  });
+  templates.setLayout((project_id, bodies) => {
+    const settings = marketing.settings(project_id);
+    return layOutBodies(bodies, {
+      ...brandOf({ name: projects.find(String(project_id))?.name ?? '' }, settings),
+      postal_address: settings.postal_address ?? '{{ postal_address }}',
+      unsubscribe_url: testUnsubscribeUrl(config.public_url),
+    });
   });
   const suppressions = new Suppressions({ ...on, marketing });
   const lists = new Lists({

@@ -114,6 +114,17 @@ describe.skipIf(executable === null)('a broadcast', () => {
     const mail = page.frameLocator('iframe');
     await mail.getByRole('link', { name: 'Read on' }).waitFor();
     await mail.getByText('1 High Street, Springfield').waitFor();
+    // As it is written, too.
+    await page.getByRole('link', { name: 'Change its words' }).click();
+    await page.getByLabel('Markdown of the template').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.insertText('\n\nYours, the magazine');
+    await mail.getByText('Yours, the magazine').waitFor();
+    await mail.getByText('1 High Street, Springfield').waitFor();
+    await button(page, 'Save').click();
+    await page.getByText('The template is saved').waitFor();
+    await page.goBack();
+    await mail.getByText('Yours, the magazine').waitFor();
     await button(page, 'Send a test').click();
     await page.getByRole('dialog').getByLabel('To').fill('editor@example.org');
     await button(page, 'Send the test').click();

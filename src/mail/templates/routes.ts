@@ -83,8 +83,8 @@ function readingRoutes(templates: Templates): Route[] {
       tag: TAG,
       summary: 'Render a template without sending it',
       description:
-        'What a send with these variables would hold, inactive and marketing templates too (the latter without their ' +
-        'layout). `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
+        'What a send with these variables would hold, inactive and marketing templates too, the latter in their ' +
+        'layout. `missing` and `invalid` name what a send would be refused for; in its place stands the placeholder itself.',
       body: t.Object({
         variables: t.Optional(t.Record(t.String(), t.Unknown())),
         changes: t.Optional({ ...templateChanges, description: 'Shown as if they were saved.' }),

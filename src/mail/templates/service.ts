@@ -92,6 +92,10 @@ function toRecord(row: TemplateRow): TemplateRecord {
   return { ...toListItem(row), body_html, body_text, body_markdown };
 }
 
+/** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
+type LayOut = (project_id: number, bodies: Bodies) => Bodies;
+type Bodies = Pick<RenderedMail, 'body_html' | 'body_text'>;
+
 interface TemplatesDeps {
   database: Database;
   clock: Clock;
@@ -104,12 +108,18 @@ export class Templates {
   readonly #clock: Clock;
   readonly #max_body_bytes: number;
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
+  #layOut: LayOut = (_, bodies) => bodies;
   readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
   constructor(deps: TemplatesDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#max_body_bytes = deps.max_body_bytes;
+  }
+
+  /** Sets who has the layout of marketing mail. */
+  setLayout(layOut: LayOut): void {
+    this.#layOut = layOut;
   }
 
   /** All templates of a project, newest first. */
@@ -271,8 +281,8 @@ export class Templates {
   }
 
   /**
-   * As a send would hold it, whatever kind of template it is, with the names of what is missing; with `changes` as if they
-   * were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
+   * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is missing; with
+   * `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
    */
   preview(
     project_id: number,
@@ -283,7 +293,9 @@ export class Templates {
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) throw notFound('Template');
     const rules = { max_body_bytes: this.#max_body_bytes };
-    return previewMail(compileMail(checkTemplate(row, changes, { slug: null, ...rules })), variables, rules);
+    const shown = checkTemplate(row, changes, { slug: null, ...rules });
+    const mail = previewMail(compileMail(shown), variables, rules);
+    return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
   }
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */

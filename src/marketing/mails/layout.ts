@@ -22,6 +22,31 @@ img{max-width:100%;height:auto;border:0}
 @media (prefers-color-scheme:dark){.s-page{background:#161617!important}.s-card{background:#232325!important}.s-text,.s-text p,.s-text h1,.s-text h2,.s-text h3,.s-text td,.s-text li{color:#ececec!important}.s-text a{color:#9ecbff!important}.s-foot,.s-foot a{color:#b4b4b8!important}}
 [data-ogsc] .s-text{color:#ececec!important}[data-ogsc] .s-foot{color:#b4b4b8!important}`;
 
+type Brand = Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
+
+/** How a project's mail is signed and looks. */
+export function brandOf(
+  owner: { name: string },
+  settings: Omit<Brand, 'brand_name'> & { brand_name: string | null; from_name: string | null },
+): Brand {
+  const { brand_color, brand_logo_url, brand_website_url } = settings;
+  const brand_name = settings.brand_name ?? settings.from_name ?? owner.name;
+  return { brand_name, brand_color, brand_logo_url, brand_website_url };
+}
+
+interface Bodies {
+  body_html: string | null;
+  body_text: string | null;
+}
+
+/** Both bodies of a template within the layout. */
+export function layOutBodies({ body_html, body_text }: Bodies, values: LayoutValues): Bodies {
+  return {
+    body_html: body_html === null ? null : layOutHtml(body_html, values),
+    body_text: body_text === null ? null : layOutText(body_text, values),
+  };
+}
+
 /** A template's HTML within the layout. Of a whole document its styles and what stands in its body are taken. */
 export function layOutHtml(content: string, values: LayoutValues): string {
   const { styles, body } = partsOf(content);

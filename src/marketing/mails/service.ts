@@ -22,6 +22,7 @@ import type { KeyedHash, KeyOwner, Marketing, Settings } from '../settings/servi
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
+import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
   type Merge,
@@ -41,6 +42,7 @@ export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './br
 export { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from './capacity.ts';
 export { Clicks, type FollowedLink, type Reading } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
+export { brandOf, layOutBodies } from './layout.ts';
 export type { MergeContact } from './merge-fields.ts';
 export { readVariables } from './merging.ts';
 export {
@@ -287,16 +289,16 @@ export class MarketingMail {
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
   #inputOf({ owner, list, variables, settings, track_opens }: Mailing) {
-    const { from_name, postal_address, brand_color, brand_logo_url, brand_website_url } = settings;
-    const brand_name = settings.brand_name ?? from_name ?? owner.name;
+    const { from_name, postal_address } = settings;
+    const brand = brandOf(owner, settings);
     return {
       values: {
         ...withoutContactFields(variables),
-        brand_name,
+        brand_name: brand.brand_name,
         ...(from_name === null ? {} : { from_name }),
         ...(postal_address === null ? {} : { postal_address }),
       },
-      brand: { brand_name, brand_color, brand_logo_url, brand_website_url },
+      brand,
       token_hosts: list.token_hosts,
       public_url: this.#deps.public_url,
       track_opens,

@@ -32,6 +32,29 @@ test('values are merged in, escaped in HTML and plain in text and subject', asyn
   expect(`${got.html}${got.text}`).not.toMatch(/\{\{|[\uE000-\uF8FF]/);
 });
 
+test('a template is previewed in its layout, as it is written', async () => {
+  const key = await mail.project.key({ can_read: true });
+  const preview = async (changes: Record<string, unknown>) => {
+    const body = {
+      variables: { first_name: 'Ann' },
+      changes: { body_html: '<p>{{first_name}} & I</p>', ...changes },
+    };
+    return (await mail.app.call('POST', '/api/v1/emails/templates/news/preview', { key, body })).body;
+  };
+  const { html, text } = await mail
+    .send('ann@example.com', mail.step({}, offer))
+    .then(({ mail: got }) => got);
+  const shown = await preview({});
+  for (const told of ['The Shop', '1 High Street']) {
+    expect([html, text, shown.body_html, shown.body_text].map((body) => String(body).includes(told))).toEqual(
+      [...[true, true, true, true]],
+    );
+  }
+  expect(shown.body_html).toContain('<p>Ann & I</p>');
+  expect(shown.body_html).toContain('>Unsubscribe</a>');
+  expect((await preview({ layout: null })).body_html).toBe('<p>Ann & I</p>');
+});
+
 test('first_name falls back to the step, then to a word', async () => {
   const named = await mail.plan('bob@example.com', mail.step({}, { ...offer, default_first_name: 'friend' }));
   expect(named).toMatchObject({ ok: true, email: { subject: 'Hello friend' } });

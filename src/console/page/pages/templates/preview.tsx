@@ -20,7 +20,7 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
   const [samples, setSamples] = useState<ReadonlyMap<string, string>>(SAMPLES);
   const fields = mergeFieldsOf(draft);
   const sampleOf = (name: string): string => samples.get(name) ?? `[${name}]`;
-  const { subject, body_markdown, body_html, body_text, variables } = draft;
+  const { subject, body_markdown, body_html, body_text, variables, layout } = draft;
   const bodies = body_markdown === null ? { body_html, body_text } : { body_markdown };
   const is_empty = !Object.values(bodies).some((body) => body?.trim());
   const asked = useRested({
@@ -29,6 +29,7 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
     changes: {
       subject,
       ...bodies,
+      layout,
       variables: sentVariables(variables.filter(({ name }) => name)),
     },
   });
@@ -53,12 +54,6 @@ export function Preview({ path, draft }: { path: TemplatePath; draft: Draft }) {
               text={data.body_text}
             />
           </>
-        )}
-        {draft.layout !== null && (
-          <p class="muted fine">
-            Shown without the layout of the project, which comes around it when it is sent: a broadcast shows
-            both, and so does a test of a sequence's step.
-          </p>
         )}
         {fields.length > 0 && (
           <fieldset class="samples">
