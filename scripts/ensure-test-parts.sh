@@ -2,7 +2,7 @@
 # Sourced by scripts/test.sh: programs of others that some tests drive, such as a browser. As root on Debian they are
 # installed with apt-get; elsewhere those tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(chromium dovecot)
+TEST_PARTS=(caddy chromium dovecot nginx)
 TEST_PARTS_TIMEOUT_S=300
 
 # Prints the Debian package that has part $1.
@@ -32,9 +32,14 @@ ensure_test_parts() {
     export DEBIAN_FRONTEND=noninteractive
     timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" update &&
       timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" install -y --no-install-recommends "${packages[@]}"
-    # Tests start a mail server of their own; the package's is not to run beside them.
-    if [[ " ${packages[*]} " == *' dovecot-imapd '* && -d /run/systemd/system ]]; then
-      systemctl disable --quiet --now dovecot.service dovecot.socket
+    # Tests start servers of their own; those of the packages are not to run beside them.
+    if [[ -d /run/systemd/system ]]; then
+      for part in "${packages[@]}"; do
+        case $part in
+          dovecot-imapd) systemctl disable --quiet --now dovecot.service dovecot.socket ;;
+          caddy | nginx) systemctl disable --quiet --now "$part.service" ;;
+        esac
+      done
     fi
   } </dev/null >/dev/null 2>&1 || true
 }

@@ -4,6 +4,6 @@
  */
 
 /** The path of a program, or null where this machine has none. */
-export function part(name: 'chromium' | 'dovecot'): string | null {
+export function part(name: 'caddy' | 'chromium' | 'dovecot' | 'nginx'): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin` });
 }
