@@ -1,9 +1,9 @@
 /** A sequence as a file that people keep: what it may hold, what it says of one that is there, and how it differs from that. */
 import { isDeepStrictEqual } from 'node:util';
-import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
+import { type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { type Static, t, text, ulid } from '../../platform/http/schema.ts';
-import { isPlainObject, parse } from '../../platform/http/validation.ts';
+import { isPlainObject, requireAll, validate } from '../../platform/http/validation.ts';
 import { presentStep, readSteps, type StepInput } from './reading.ts';
 import type { SequenceRecord } from './records.ts';
 import { creation, step } from './schemas.ts';
@@ -31,12 +31,16 @@ export function readSequenceFile(source: string): SequenceFile {
   } catch {
     throw invalid({ _: ['The file is not JSON.'] });
   }
-  const read = parse(file, sent);
+  if (!isPlainObject(sent)) throw invalid({ _: ['The file must hold a JSON object.'] });
+  return requireAll(validate(file, sent), ({ steps = [] }) => errorsInSteps(steps));
+}
+
+function errorsInSteps(steps: readonly StepInput[]): FieldErrors {
   const errors: FieldErrors = {};
-  for (const [index, { condition }] of (read.steps ?? []).entries())
+  for (const [index, { condition }] of steps.entries())
     refuseUnknownParts(condition, `steps.${index}.condition`, errors);
-  refuseAll(errors);
-  return read;
+  readSteps(steps, errors);
+  return errors;
 }
 
 const CONDITION_MEMBERS = ['type', 'event', 'of', 'else'];
@@ -86,12 +90,9 @@ function bareSteps({ steps }: SequenceRecord): BareStep[] {
   return steps.map(({ condition_text: _text, stats: _stats, ...bare }) => bare);
 }
 
-/** With what is left out of each filled in. */
+/** With what is left out of each filled in. They were found sound. */
 function completed(steps: readonly StepInput[]): BareStep[] {
-  const errors: FieldErrors = {};
-  const read = readSteps(steps, errors);
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  return read.map(presentStep);
+  return readSteps(steps, {}).map(presentStep);
 }
 
 function tellSteps(before: readonly BareStep[], after: readonly BareStep[]): string {

@@ -30,21 +30,24 @@ export async function readHiddenSecret<S>(cli: Cli<S>, argument: string, option:
 
 /** The text of a file, or of standard input for `-`. Throws AppError `invalid` where it can't be read or is no UTF-8. */
 export async function readFileText<S>(cli: Cli<S>, path: string): Promise<string> {
-  const bytes = await readSecretBytes(cli, path === '-' ? path : `@${path}`, path);
-  if (!isUtf8(bytes)) throw new AppError('invalid', `${path} must be text in UTF-8.`);
+  const bytes = path === '-' ? await cli.host.process.input() : readBytes(path, 'The file');
+  if (!isUtf8(bytes))
+    throw new AppError('invalid', `${path === '-' ? 'Standard input' : path} must be text in UTF-8.`);
   return new TextDecoder().decode(bytes);
+}
+
+function readBytes(path: string, what: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new AppError('invalid', `${what} could not be read: ${messageOf(error)}`);
+  }
 }
 
 /** As `readSecret`, for files: the bytes untouched. */
 export async function readSecretBytes<S>(cli: Cli<S>, argument: string, what: string): Promise<Uint8Array> {
   if (argument === '-') return await cli.host.process.input();
-  if (argument.startsWith('@')) {
-    try {
-      return readFileSync(argument.slice(1));
-    } catch (error) {
-      throw new AppError('invalid', `The file for ${what} could not be read: ${messageOf(error)}`);
-    }
-  }
+  if (argument.startsWith('@')) return readBytes(argument.slice(1), `The file for ${what}`);
   if (argument.startsWith('env:')) {
     const value = cli.host.process.environment[argument.slice(4)];
     if (value === undefined)

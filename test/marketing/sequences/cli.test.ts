@@ -305,6 +305,18 @@ describe('a file', () => {
       { name: 'X', steps: [{ key: 'a', template: 'hello', condition: { type: 'clicked', els: 'exit' } }] },
       'steps.0.condition has an unknown member: there are type, event, of, else',
     ],
+    ['no object', '[]', 'The file must hold a JSON object'],
+    [
+      'much that is wrong at once',
+      {
+        ...{ name: '', max_recipients: 'x', lst: 'x' },
+        steps: [
+          { key: 'a', template: 'hello' },
+          { key: 'a', template: 'hello', delay_hours: -1 },
+        ],
+      },
+      /steps\.1\.key must.*steps\.1\.delay_hours must.*name must.*max_recipients must.*lst is unknown/s,
+    ],
     [
       'a template that is not there',
       { name: 'X', list: 'x', max_recipients: 1, steps: [{ key: 'a', template: 'nowhere' }] },
@@ -316,7 +328,7 @@ describe('a file', () => {
     ['too little for a new one', { name: 'No such' }, 'list is required'],
   ])('with %s is refused', async (_what, file, message) => {
     const { exit, stderr } = await push(file);
-    expect([exit, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect([exit, stderr]).toEqual([1, expect.stringMatching(message)]);
   });
 
   test('may not change who gets a sequence that runs', async () => {
