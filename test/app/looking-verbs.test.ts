@@ -110,11 +110,11 @@ test('a schedule is made and changed at the shell, refused by the names of its o
   const wrong = await run(
     app.data_dir,
     ...['schedule', 'create', '--project', 'one', '--name', 'X', '--to', 'ann', '--cron', '0 0 31 2 *'],
-    ...['--timezone', 'Mars', '--missed-runs', 'all', '--reply-to', 'x'],
+    ...['--timezone', 'Mars', '--reply-to', 'x'],
   );
   expect(wrong.exit).toBe(1);
-  for (const option of ['to', 'timezone', 'missed-runs', 'reply-to', 'subject'])
+  for (const option of ['to', 'timezone', 'reply-to', 'subject'])
     expect(wrong.stderr).toContain(`--${option}`);
-  expect(wrong.stderr).not.toMatch(/recipients|missed_runs|body_/);
+  expect(wrong.stderr).not.toMatch(/recipients|body_/);
   expect((await run(app.data_dir, 'schedule', 'change', id)).exit).toBe(2);
 });

@@ -1,5 +1,6 @@
 /** `satchel schedule create | change`. */
 
+import { Option } from 'commander';
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
@@ -107,7 +108,7 @@ function withFields<S>(verb: Verb<S>): Verb<S> {
     .option('--from-name <name>', 'the name beside the sender')
     .option('--domain <name>', 'the sending domain')
     .option('--description <text>', 'what it is for')
-    .option('--missed-runs <what>', 'after a longer downtime: skip, or run_once');
+    .addOption(new Option('--missed-runs <what>', 'after a longer downtime').choices(['skip', 'run_once']));
 }
 
 /** As the API takes them: empty texts clear. */
@@ -138,7 +139,7 @@ async function fieldsOf<S>(
     from_name: of('fromName'),
     domain: of('domain'),
     description: of('description'),
-    missed_runs: of('missedRuns'),
+    missed_runs: textOption(options, 'missedRuns'),
   };
 }
 

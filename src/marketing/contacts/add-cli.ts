@@ -1,4 +1,5 @@
 /** `satchel contact add`: one address through the whole pipeline. */
+import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { given, inOptions, pairsOption } from '../../platform/cli/fields.ts';
 import { addProjectOfName, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
@@ -51,7 +52,9 @@ export function registerContactAddCommand<S extends Needs>(contact: Noun<S>): vo
     .option('--custom <name=value>', 'a custom field; may be repeated', collect)
     .option('--source <text>', 'where the contact came from')
     .option('--reason <text>', 'why it may be mailed')
-    .option('--basis <basis>', `its consent (that of the list): ${CONSENT_BASES.join(', ')}`)
+    .addOption(
+      new Option('--basis <basis>', 'its consent; that of the list unless given').choices(CONSENT_BASES),
+    )
     .option('--consent-at <time>', 'when that was given; now unless given')
     .example(
       'satchel contact add ann@example.com --project shop --list Newsletter --first-name Ann --tags vip',

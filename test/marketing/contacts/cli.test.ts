@@ -278,7 +278,10 @@ describe('adding a contact', () => {
   test.each([
     [['no-address'], /not an email address/],
     [['a@null-mx.example'], /takes no mail/],
-    [['a@example.com', '--basis', 'hope', '--consent-at', 'then'], /--basis must.*\n.*--consent-at must/],
+    [
+      ['a@example.com', '--consent-at', 'then', '--source', 'x'.repeat(600)],
+      /--source must.*\n.*--consent-at must/,
+    ],
     [['a@example.com', '--tags', 'x'.repeat(101)], /--tags/],
   ])('%p is refused', async (args, message) => {
     const { exit, stderr } = await add(...args);

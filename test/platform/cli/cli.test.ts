@@ -154,6 +154,8 @@ test('what commander cannot check is wrong usage all the same, with a hint', asy
     ['object', 'list', '--project', 'shop', '--visibility', 'hidden'],
     ['contact', 'list', '--list', '1', '--status', 'gone'],
     ['list', 'create', '--project', 'shop', '--name', 'News', '--basis', 'hope'],
+    ['contact', 'add', 'a@example.com', '--list', 'News', '--project', 'shop', '--basis', 'hope'],
+    ['schedule', 'change', 'Daily', '--project', 'shop', '--missed-runs', 'all'],
   ]) {
     const { exit, stdout, stderr } = await run(dir, ...args);
     expect({ args, exit, stdout }).toEqual({ args, exit: 2, stdout: '' });
