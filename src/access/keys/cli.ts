@@ -158,7 +158,7 @@ function present(key: KeyRecord) {
   return {
     key: `${key.id} (${key.name}), ${key.key_prefix}...`,
     can: abilitiesOf(key),
-    restricted: key.restricted && key.allow_no_origin ? 'yes, but for servers' : key.restricted,
+    restricted: key.restricted && `to its origins${key.allow_no_origin ? ', and servers' : ''}`,
     limits,
     active: key.is_active,
   };

@@ -339,6 +339,7 @@ export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
   };
 }
 
+/** By numeric id, ULID or slug. */
 export function findProject(read: Tx, ref: string): ProjectRow | null {
   if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
   if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());

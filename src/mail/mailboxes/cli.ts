@@ -228,15 +228,20 @@ function readReturnPath(text: string | undefined): string | null {
   return parsed.address;
 }
 
+/** In short: what most changes are about. */
 function present(mailbox: MailboxRecord) {
-  const { daily_limit, rate, inbox } = mailbox;
+  const { daily_limit, rate, return_path, inbox } = mailbox;
   return {
     mailbox: mailbox.address,
     state: presentState(mailbox),
     relay: mailbox.relay ?? 'captures mail',
     for: mailbox.for,
     limits: [...(daily_limit === null ? [] : [`${daily_limit} a day`]), ...(rate === null ? [] : [rate])],
-    inbox: inbox && `${inbox.address}, ${presentInbox(inbox)}`,
+    bounces: [
+      ...(return_path === null ? [] : [`to ${return_path}`]),
+      ...(mailbox.verp ? ['a return path of its own for each mail'] : []),
+      ...(inbox === null ? [] : [`read at ${inbox.address}: ${presentInbox(inbox)}`]),
+    ],
   };
 }
 

@@ -95,11 +95,10 @@ function withSlugs(
   const project = projectOf({ projects }, options);
   const errors: FieldErrors = {};
   const steps = file.steps?.map((step, index) => {
+    const before = current?.steps.find(({ key }) => key === step.key);
+    if (before?.template === step.template) return step;
     const found = findNamed(template_names, project.id, step.template);
-    const is_kept = current?.steps.some(
-      ({ key, template }) => key === step.key && template === step.template,
-    );
-    if (!found && !is_kept)
+    if (!found)
       errors[`steps.${index}.template`] = [
         'names no template of this project. Those there are: satchel template list --project REF',
       ];

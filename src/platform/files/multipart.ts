@@ -137,7 +137,7 @@ function fileError(message: string): AppError {
   return invalid({ [FILE_PART]: [message] });
 }
 
-/** The refusal of a file of more bytes than that, and what says so. */
+/** The refusal of a file of more bytes than that; it names the setting. */
 export function tooLarge(max_file_bytes: number): AppError {
   const bytes = `${max_file_bytes} bytes, SATCHEL_MAX_UPLOAD_BYTES`;
   return fileError(`must be at most ${formatBytes(max_file_bytes).replace('.0 ', ' ')} (${bytes})`);

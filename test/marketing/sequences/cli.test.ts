@@ -283,6 +283,7 @@ describe('a file', () => {
     // A draft may wait for its template, and a file may name those that there are.
     const waiting = { ...STEPS[0], template: 'to-come' };
     await on.call('PATCH', `/email-sequences/${id}`, { steps: [waiting] });
+    await on.setTemplate('bye', { name: 'to-come' });
     expect((await push(await pull(id))).stdout).toContain('nothing was changed');
     await on.setTemplate('bye', { name: 'Good bye' });
     const named = { ...JSON.parse(await pull(id)), steps: [waiting, { ...STEPS[1], template: 'Good bye' }] };
