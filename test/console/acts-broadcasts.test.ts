@@ -17,6 +17,7 @@ import {
   openPage,
   signIn,
 } from './browser.ts';
+import { readStop, tabTo } from './stops.ts';
 
 const PEOPLE = ['ada', 'ben', 'cleo', 'dora', 'emil'];
 
@@ -324,6 +325,67 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await button(page, 'Save the broadcast').click();
     await page.getByText('Everything is in place').waitFor();
     expect(recordOf(id).template).toBe('letter');
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('is written, tested and sent by the keyboard alone, and what was entered is not left behind unasked', async () => {
+    const { page, complaints } = await open('');
+    await tabTo(page, 'New broadcast');
+    await page.keyboard.press('Enter');
+    await until(async () => (await readStop(page)).name === 'Name');
+    await page.keyboard.type('Keys');
+    await tabTo(page, 'List');
+    await page.locator('option', { hasText: 'Readers' }).waitFor({ state: 'attached' });
+    await page.keyboard.type('Readers');
+    await page.getByText('5 people of the list').waitFor();
+    await tabTo(page, 'Subject');
+    await page.keyboard.type('By keys');
+    await tabTo(page, 'Text in Markdown');
+    await page.keyboard.type('Dear reader');
+    await tabTo(page, 'Only some of the list');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'With at least one of these tags');
+    await page.keyboard.type('vip');
+    await page.getByText('2 people of the list').waitFor();
+
+    await page.getByRole('link', { name: 'Lists', exact: true }).click();
+    const leave = dialog(page, 'Leave without saving?');
+    await leave.waitFor();
+    await page.keyboard.press('Escape');
+    await leave.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Subject').inputValue()).toBe('By keys');
+    await page.getByLabel('With at least one of these tags').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+
+    await page.getByText('Everything is in place').waitFor();
+    await tabTo(page, 'Send a test');
+    await page.keyboard.press('Enter');
+    await until(async () => (await readStop(page)).name === 'To');
+    await page.keyboard.press('Enter');
+    await page.getByText('On its way to ann@example.org').waitFor();
+    await page.keyboard.press('Escape');
+    await until(async () => (await readStop(page)).name === 'Send a test');
+    // Past the mail, which is a page of its own.
+    await button(page, 'Check again').focus();
+    await tabTo(page, 'Send it now');
+    await page.keyboard.press('Enter');
+    await dialog(page, 'Mail 2 people now?').waitFor();
+    // Whoever presses Enter twice has sent nothing.
+    expect(await readStop(page)).toMatchObject({ name: 'Cancel', place: 'dialog' });
+    await page.keyboard.press('Enter');
+    await dialog(page, 'Mail 2 people now?').waitFor({ state: 'detached' });
+    expect(recordOf(id).status).toBe('draft');
+    await until(async () => (await readStop(page)).name === 'Send it now');
+    await page.keyboard.press('Enter');
+    await dialog(page, 'Mail 2 people now?').waitFor();
+    await page.keyboard.press('Shift+Tab');
+    expect((await readStop(page)).name).toBe('Mail 2 people');
+    await page.keyboard.press('Enter');
+    await page.getByText('It is on its way').waitFor();
+    await pass();
+    expect(recordOf(id)).toMatchObject({ status: 'sent', stats: { sent: 2 } });
     expect(refusals(complaints)).toEqual([]);
   });
 });
