@@ -1,5 +1,6 @@
 /** Mail in the console, in a real browser: sent by hand, read as its recipient sees it, tried again, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
@@ -54,7 +55,15 @@ describe.skipIf(executable === null)('mail in a browser', () => {
     await on.app.call('POST', '/api/v1/emails/send', { key, body: { ...body, ...content } });
     const { page, complaints } = await open('/projects/shop/emails');
     await page.getByLabel('Status').selectOption('bounced');
-    await page.getByRole('link', { name: HOSTILE }).click();
+    const mail = page.getByRole('link', { name: HOSTILE });
+    await mail.waitFor();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Save as CSV' }).click();
+    const [, ...saved] = readFileSync(await (await saving).path(), 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(saved).toEqual([expect.stringContaining('bounce@simulator.satchel.test')]);
+    await mail.click();
     await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
     await page.frameLocator('.preview-frame').getByRole('heading', { name: 'Hello' }).waitFor();
     await page.getByRole('button', { name: 'Dark' }).click();

@@ -93,6 +93,7 @@ const PLACES: Readonly<Record<string, string>> = {
   schedule: 'schedules',
   api_key: 'keys',
   sequence: 'sequences',
+  broadcast: 'broadcasts',
   list: 'lists',
   contact: 'contacts',
   import: 'imports',

@@ -1,21 +1,33 @@
 /** The mail log of a project: what was sent to whom, and what became of it. */
+import type { Email } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, to } from '../../router.ts';
+import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
 
 const STATUSES = [
-  ...['scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed'],
-  ...['failed', 'canceled'],
-];
+  ...([
+    'scheduled',
+    'queued',
+    'sending',
+    'sent',
+    'delivered',
+    'bounced',
+    'complained',
+    'suppressed',
+  ] as const),
+  ...(['failed', 'canceled'] as const),
+] satisfies Email['status'][];
+const FILTERS = ['to', 'template', 'date_from', 'date_to'] as const;
 const REFRESH_MS = 15_000;
 
 export default function EmailsPage({ params }: PageProps<'project'>) {
@@ -23,8 +35,13 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
   const list = useList(
     'GET /projects/{project}/emails',
     { path: params },
-    { filters: ['status', 'to', 'template', 'date_from', 'date_to'], every_ms: REFRESH_MS },
+    { filters: ['status', ...FILTERS], every_ms: REFRESH_MS },
   );
+  const query = useQuery();
+  const asked = {
+    status: STATUSES.find((each) => each === query.get('status')),
+    ...Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined])),
+  };
   const send = (
     <a class="button primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
       <Icon name="mail" />
@@ -48,6 +65,11 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />
+        {list.data && list.data.data.length > 0 && (
+          <FileLink endpoint="GET /projects/{project}/emails.csv" input={{ path: params, query: asked }}>
+            Save as CSV
+          </FileLink>
+        )}
       </Filters>
       <DataTable
         label="Mails"
