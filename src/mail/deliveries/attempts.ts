@@ -166,10 +166,10 @@ export class Attempts {
   }
 
   async #hand({ email, recipients, mailbox }: Attempt): Promise<Handed> {
-    if (mailbox instanceof AppError)
-      return { outcome: unsentOutcome({ stage: 'choose', response: mailbox.message }), captured: null };
+    if (mailbox instanceof AppError) return withoutMailbox(mailbox.message);
     try {
       const outlet = this.#deps.mailboxes.outlets.of(mailbox);
+      if (!outlet) return withoutMailbox('It was removed as the message was about to leave.');
       const content = this.#contentOf(email, outlet);
       const return_path = await this.#returnPathOf(email, outlet);
       if (outlet.route && !email.is_test) {
@@ -428,6 +428,11 @@ function over(
   email_id: string | null,
 ): Beginning<Attempt> {
   return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };
+}
+
+/** A mail that has no mailbox to go out from: another attempt, or another mailbox, may do. */
+function withoutMailbox(response: string): Handed {
+  return { outcome: unsentOutcome({ stage: 'choose', response }), captured: null };
 }
 
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */

@@ -1,5 +1,5 @@
 /** How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with. */
-import { AppError, notFound } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { DkimIdentity } from '../../platform/mail/dkim.ts';
 import type { SmtpRoute } from '../../platform/mail/types.ts';
@@ -53,16 +53,16 @@ export class Outlets {
   }
 
   /**
-   * How mail leaves a mailbox. Throws AppError `not_found` when it is gone, `internal` when its password or its domain's
-   * DKIM key does not decrypt.
+   * How mail leaves a mailbox; null when it is gone. Throws AppError `internal` when its password or its domain's DKIM key
+   * does not decrypt.
    */
-  of(chosen: { mailbox_id: number; revision: number }): Outlet {
+  of(chosen: { mailbox_id: number; revision: number }): Outlet | null {
     const known = this.#known.get(chosen.mailbox_id);
     if (known?.revision === chosen.revision) return known.outlet;
     const read = this.#database.read;
     const mailbox = store.findMailboxById(read, chosen.mailbox_id);
     const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
-    if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
+    if (!mailbox || !domain) return null;
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,

@@ -313,6 +313,7 @@ export class Mailboxes {
     const recipient = parseAddress(to);
     if (!recipient) throw invalid({ to: ['must be an email address'] });
     const outlet = this.outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
+    if (!outlet) throw notFound('Mailbox', 'satchel mailbox list');
     const content = testMessage(outlet, recipient.address, this.#clock.now());
     if (!outlet.route) {
       const message = await this.#mailer.compose(content);

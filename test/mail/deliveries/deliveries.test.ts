@@ -6,6 +6,7 @@ import { recipientsOf } from '../../../src/mail/deliveries/recipients.ts';
 import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../../src/mail/deliveries/sending-now.ts';
 import { mailboxChecks } from '../../../src/mail/mailboxes/checks.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { findJob } from '../../../src/platform/jobs/store.ts';
 import { actor } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import {
@@ -663,6 +664,27 @@ describe('the mailbox is chosen when the mail is due', () => {
     });
     expect(log.message_id).toContain('@mail.example.com');
     expect(rows(sender.app, 'SELECT n FROM mailbox_usage')).toEqual([{ n: 1 }]);
+  });
+
+  test('one that is removed between the beginning of an attempt and its relay has the attempt go on with another', async () => {
+    const { attempts } = sender.app.services.deliveries;
+    const { database, mailboxes } = sender.app.services;
+    const { body } = await sender.send({ scheduled_at: '2030-01-15T13:00:00Z' });
+    const job = findJob(database.read, String(body.job_id));
+    const begun = await database.write((tx) => job && attempts.begin(tx, job, sender.app.clock.now()));
+    if (!begun?.go) throw new Error('the attempt did not begin');
+    await mailboxes.remove(actor, 'hello@mail.example.com');
+    const alone = await attempts.run(begun.started);
+    expect(alone).toMatchObject({
+      next: { kind: 'retry' },
+      verdict: { is_over: false, error: expect.stringContaining('no mailbox to go out from: It was removed') },
+    });
+    await addDomain(sender.app, 'new.example.com', sink);
+    const { next, apply } = await attempts.run(begun.started);
+    expect(next).toEqual({ kind: 'elsewhere', mailbox_id: mailboxes.require('hello@new.example.com').id });
+    await database.write(apply);
+    await sender.pass(3_600_000);
+    expect(await sender.log(body.id)).toMatchObject({ status: 'sent', from_email: 'hello@new.example.com' });
   });
 
   test('with none left each attempt says so, and the mail fails in the end', async () => {
