@@ -38,7 +38,14 @@ import {
   type Outlet,
   takeMailbox,
 } from '../mailboxes/service.ts';
-import { type Attempt, insertRow, putOnRecord, recipientsLeft, requestOf } from './beginning.ts';
+import {
+  type Attempt,
+  insertRow,
+  interruptAttempts,
+  putOnRecord,
+  recipientsLeft,
+  requestOf,
+} from './beginning.ts';
 import { isComplaintAddress, simulateDelivery } from './capture.ts';
 import type { Listeners } from './listeners.ts';
 import { type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
@@ -366,7 +373,7 @@ export class Attempts {
   recover(tx: Tx, job: JobRow, now_ms: number): void {
     const email = findEmail(tx, emailIdOf(job));
     if (!email) return;
-    store.interruptAttempts(tx, email, now_ms);
+    interruptAttempts(tx, email, now_ms);
     if (email.status === 'sending') putBack(tx, email.id);
   }
 
@@ -374,7 +381,7 @@ export class Attempts {
   abandon(tx: Tx, id: string, now_ms: number): void {
     const email = findEmail(tx, id);
     if (!email) return;
-    store.interruptAttempts(tx, email, now_ms);
+    interruptAttempts(tx, email, now_ms);
     deletePins(tx, email.id);
     if (!email.taken.includes(email.to_email)) {
       const error = 'Something went wrong on the server.';
@@ -438,6 +445,7 @@ function withoutMailbox(response: string): Handed {
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */
 function outcomeOfFailure(error: AppError): DeliveryOutcome {
   const response = messageOf(error);
+  // Its password or DKIM key does not decrypt: as where a relay refuses the log-in, it rests, and another may take the mail.
   if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });
   return unmadeOutcome(response, { is_permanent: error.kind === 'invalid' || error.kind === 'not_found' });
 }

@@ -135,9 +135,9 @@ export function attemptsOf(read: Tx, email: EmailRow): AttemptRow[] {
   ];
 }
 
-/** Marks attempts at an email that never ended: nobody knows how far they came. */
+/** Marks attempts at an email that never ended, the first one at bulk mail too, which gets its row now. */
 export function interruptAttempts(tx: Tx, email: EmailRow, now_ms: number): void {
   const [first] = attemptsOf(tx, email);
   if (first?.id === 0 && first.outcome === null) store.insertAttempt(tx, first);
-  store.interruptAttempts(tx, email, now_ms);
+  store.interruptRows(tx, email, now_ms);
 }

@@ -91,8 +91,8 @@ export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
     .all();
 }
 
-/** Marks attempts that never ended: nobody knows how far they came, unless the mail was to be captured. */
-export function interruptAttempts(tx: Tx, email: { id: string; is_test: boolean }, now_ms: number): void {
+/** Marks the rows of attempts that never ended: nobody knows how far they came, unless the mail was to be captured. */
+export function interruptRows(tx: Tx, email: { id: string; is_test: boolean }, now_ms: number): void {
   tx.update(emailAttempts)
     .set({
       outcome: 'interrupted',

@@ -251,6 +251,8 @@ test('a mail that can not be made fails by itself', async () => {
     { status: 'failed', n: 1 },
     { status: 'sent', n: COUNT - 1 },
   ]);
+  const { story } = on.app.services.deliveries.explain(idOf('c39@example.com'));
+  expect(story.join('\n')).toMatch(/Attempt 1, .* was cut off by a crash or a stop/);
 });
 
 test('a failed one is queued again by hand without a job, and says where to look', async () => {

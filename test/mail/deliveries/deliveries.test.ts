@@ -677,7 +677,10 @@ describe('the mailbox is chosen when the mail is due', () => {
     const alone = await attempts.run(begun.started);
     expect(alone).toMatchObject({
       next: { kind: 'retry' },
-      verdict: { is_over: false, error: expect.stringContaining('no mailbox to go out from: It was removed') },
+      verdict: {
+        is_over: false,
+        error: expect.stringContaining('no mailbox to go out from: It was removed'),
+      },
     });
     await addDomain(sender.app, 'new.example.com', sink);
     const { next, apply } = await attempts.run(begun.started);
