@@ -27,12 +27,12 @@ export interface Attempt {
   max_attempts: number;
 }
 
-/** Whom the next attempt at an email addresses; a reason where there is none. */
+/** Those whom an attempt addresses, or why there is none. */
 export type Left =
   | { recipients: string[] }
   | { recipients: null; status: 'completed' | 'failed'; error: string | null };
 
-/** Ends an email whose recipient was forgotten. */
+/** Whom the next attempt at an email addresses. One whose recipient was forgotten is canceled here. */
 export function recipientsLeft(tx: Tx, email: EmailRow): Left {
   if (email.status === 'canceled')
     return { recipients: null, status: 'failed', error: 'Canceled before it was due.' };

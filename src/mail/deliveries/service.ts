@@ -124,7 +124,7 @@ export class Deliveries {
     this.#listeners.add(listener, heeded);
   }
 
-  /** Sets who is asked before a mail of a sequence is tried again. */
+  /** Sets who is asked before bulk mail is tried again. */
   setGuard(guard: Guard): void {
     this.#listeners.setGuard(guard);
   }
@@ -320,7 +320,7 @@ export class Deliveries {
 
   /**
    * Has mails whose next attempt lies past what is allowed from now, as a clock that ran ahead for a while leaves them, be tried
-   * by then. `opensAt` says when the mail of a project's sequences may go out: now, or next.
+   * by then. `opensAt` says when the bulk mail of a project may go out: now, or next.
    */
   async mendTimes(opensAt: (project_id: number, now_ms: number) => number): Promise<void> {
     const { database, clock, hasten, emails } = this.#deps;

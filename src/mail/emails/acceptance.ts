@@ -76,7 +76,7 @@ export function sendingJob(
 
 /**
  * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
- * its job. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when the quotas of all
+ * its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the quotas of all
  * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
  * One `is_waited_for` has a single attempt, and a job that its sender runs instead of the engine.
  */

@@ -11,7 +11,7 @@ import { countCodePoints } from '../../platform/http/schema.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { CustomFields, CustomValue } from './tables.ts';
 
-/** Decision, section 8: or any lowercase slug. */
+/** What a contact or an import may be said to come from: any lowercase slug. */
 export const SOURCE_PLATFORM = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** The canonical form of an address, in which contacts are compared; null for what is no address. */

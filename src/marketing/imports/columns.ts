@@ -13,7 +13,7 @@ import {
 } from '../../limits.ts';
 import type { Candidate } from '../contacts/service.ts';
 
-/** Decision, section 8: what a column may be. */
+/** What a column may be. */
 export const MAPPABLE_FIELDS = [
   'email',
   'first_name',

@@ -18,7 +18,7 @@ import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
 
-/** Rows that are judged together before their commit, and whose domains are looked up together: some milliseconds as well. */
+/** Rows whose domains are looked up together, and that are judged together before their commit, which takes some milliseconds. */
 const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_COMMIT_ROWS = 50;

@@ -1,7 +1,7 @@
 /** Drizzle definitions of contact lists and their counters. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Why an address may be mailed (decision, section 8). */
+/** Why an address may be mailed. */
 export const CONSENT_BASES = [
   'consent',
   'double_opt_in',

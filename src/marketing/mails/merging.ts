@@ -82,7 +82,7 @@ export function readMerge(merge: Readonly<Record<string, unknown>>): Merge {
   const { s, v, c } = merge;
   return {
     s: Number(s),
-    v: isPlainObject(v) ? (v as Values) : {}, // Written by `#plan` alone.
+    v: isPlainObject(v) ? (v as Values) : {}, // Written as a mail is planned, and nowhere else.
     c: typeof c === 'number' ? c : null,
   };
 }

@@ -59,7 +59,7 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       path: '/o/:token',
       tag: TAG,
       summary: 'The picture that tells of an opening',
-      description: 'In mail of sequences with `track_opens` alone. It drives no condition.',
+      description: 'In mail of sequences and broadcasts with `track_opens` alone. It drives no condition.',
       handle: ({ ctx }) => {
         const [, token = ''] = /^(.+)\.gif$/.exec(ctx.params.token ?? '') ?? [];
         const mail = marketing_mail.mailOf(database.read, token);

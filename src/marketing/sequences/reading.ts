@@ -7,7 +7,7 @@ import { readVariables } from '../mails/service.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
 import type { SequenceRow } from './tables.ts';
 
-/** Decision, section 8. */
+/** What an event may be called. */
 export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;

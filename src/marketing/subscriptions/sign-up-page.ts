@@ -6,7 +6,7 @@ import {
   MAX_CONTACT_QUERY_CHARS,
   MAX_FORM_NAME_CHARS,
   MAX_ORIGIN_CHARS,
-  MAX_SUBSCRIBE_BODY_BYTES,
+  MAX_FORM_BODY_BYTES,
 } from '../../limits.ts';
 import { Html, html, type PageLook, pageResponse } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
@@ -59,7 +59,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
         `(${WIDGET_FIELDS.map((field) => `\`${field}\``).join(', ')}). The answer is the same page for everybody.`,
       also: {
         409: 'The list takes no sign-ups at the moment',
-        413: `The form has more than ${MAX_SUBSCRIBE_BODY_BYTES} bytes`,
+        413: `The form has more than ${MAX_FORM_BODY_BYTES} bytes`,
         502: 'The captcha provider gave no answer',
       },
       form,

@@ -4,7 +4,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Decision, section 7: what each kind begins with. */
+/** What each kind begins with. */
 export const TOKEN_PREFIXES = { management: 'satm_', live: 'sat_live_', test: 'sat_test_' } as const;
 
 export type TokenKind = keyof typeof TOKEN_PREFIXES;
