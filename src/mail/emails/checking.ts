@@ -10,13 +10,15 @@ import {
 import type { Tx } from '../../platform/database/database.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
-import { type Candidate, type Purpose, refuseDomain, senderAt } from '../mailboxes/service.ts';
+import { hasControls } from '../../platform/mail/header-text.ts';
+import type { MailPurpose } from '../../platform/mail/types.ts';
+import { type Candidate, refuseDomain, senderAt } from '../mailboxes/service.ts';
 import type { NewEmail } from './new-email.ts';
 import type { Bodies } from './store.ts';
 import { type AttachmentRecord, type EmailRow, type EmailSource, isBulk } from './tables.ts';
 
 /** What a mailbox must be for, by where the mail comes from. */
-export function purposeOf(source: EmailSource): Purpose {
+export function purposeOf(source: EmailSource): MailPurpose {
   return isBulk(source) || source === 'test' ? 'marketing' : 'transactional';
 }
 
@@ -60,9 +62,6 @@ export function findSender(
 
 type Refuse = (field: string, message: string) => void;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
-
 /** A line break would let a client's text begin another header. */
 function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
   const fields = {
@@ -71,7 +70,7 @@ function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
     from_name: email.from_name ?? '',
   };
   for (const [field, value] of Object.entries(fields)) {
-    if (CONTROL.test(value)) refuse(field, 'must have no line breaks or other control characters');
+    if (hasControls(value)) refuse(field, 'must have no line breaks or other control characters');
   }
   for (const field of ['to_name', 'from_name'] as const) {
     const length = countCodePoints(fields[field]);

@@ -3,18 +3,17 @@ import { AppError, invalid } from '../../errors.ts';
 import { NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
+import type { MailPurpose } from '../../platform/mail/types.ts';
 import { type DomainStanding, listStandings } from '../sending-domains/service.ts';
 import { listSenders, listUsage, releaseUsage, type SenderRow, takeUsage } from './store.ts';
 
 /** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
 const MAX_EXPLAINED_MAILBOXES = 20;
 
-export type Purpose = 'transactional' | 'marketing';
-
 export interface ChoiceRequest {
   /** The domain asked for; null leaves it open. */
   domain: string | null;
-  purpose: Purpose;
+  purpose: MailPurpose;
   /** UTC day whose quota the message uses. */
   day: string;
   now_ms: number;
@@ -171,7 +170,7 @@ export function refuseDomain(candidates: readonly Candidate[], domain: string): 
 export function senderAt(
   candidates: readonly Candidate[],
   address: string,
-  purpose: Purpose,
+  purpose: MailPurpose,
 ): { address: string; domain: string } | null {
   const asked = address.toLowerCase();
   const found = candidates.find((candidate) => candidate.address?.toLowerCase() === asked);
@@ -230,7 +229,7 @@ function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceReq
   return used - (has_place ? 1 : 0) >= daily_limit;
 }
 
-function isFor(candidate: Candidate, purpose: Purpose): boolean {
+function isFor(candidate: Candidate, purpose: MailPurpose): boolean {
   return (purpose === 'marketing' ? candidate.for_marketing : candidate.for_transactional) === 1;
 }
 

@@ -7,10 +7,10 @@ import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
-import type { DeliveryOutcome } from '../../platform/mail/types.ts';
+import type { DeliveryOutcome, MailPurpose } from '../../platform/mail/types.ts';
 import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import { chooseMailbox, listCandidates, type Purpose } from './choosing.ts';
+import { chooseMailbox, listCandidates } from './choosing.ts';
 import * as health from './health.ts';
 import { Outlets, type OutletsDeps } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
@@ -30,7 +30,6 @@ export {
   type ChosenMailbox,
   chooseMailbox,
   listCandidates,
-  type Purpose,
   refuseDomain,
   senderAt,
   takeMailbox,
@@ -236,7 +235,7 @@ export class Mailboxes {
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
   /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
-  refusalOf(purpose: Purpose, only: readonly string[]): string | null {
+  refusalOf(purpose: MailPurpose, only: readonly string[]): string | null {
     const now_ms = this.#clock.now();
     // Of a test: no quota is asked.
     const asked = { domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };

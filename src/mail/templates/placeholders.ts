@@ -49,14 +49,6 @@ type Found = { kind: 'text'; text: string } | { kind: 'missing' } | { kind: 'bad
 /** Never looked up, even where JSON made them properties of their own. */
 const NEVER = new Set(['__proto__', 'constructor', 'prototype']);
 const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g;
-const HTML_SPECIAL = /[&<>"']/g;
-const HTML_ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 /**
  * Finds the placeholders of a template. What stands between `{{` and `}}` without a brace is a name, so that a
@@ -170,8 +162,8 @@ function valueOfPlaceholder(
   }
 }
 
-/** A variable declared as `user` speaks for `user.name` too. */
-function isOptional(name: string, declared: readonly DeclaredVariable[]): boolean {
+/** Whether a placeholder may go without a value. A variable declared as `user` speaks for `user.name` too. */
+export function isOptional(name: string, declared: readonly DeclaredVariable[]): boolean {
   const speaking = declared.filter(
     (variable) => name === variable.name || name.startsWith(`${variable.name}.`),
   );
@@ -189,6 +181,5 @@ function resolve(variables: Variables, path: readonly string[]): unknown {
 }
 
 function encode(text: string, mode: RenderMode): string {
-  if (mode !== 'html') return text;
-  return text.replace(HTML_SPECIAL, (character) => HTML_ENTITIES[character] ?? character);
+  return mode === 'html' ? Bun.escapeHTML(text) : text;
 }

@@ -2,6 +2,7 @@
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
+import { hasControls } from '../../platform/mail/header-text.ts';
 import {
   type CompiledTemplate,
   compileTemplate,
@@ -79,15 +80,12 @@ export function renderMail(compiled: CompiledMail, variables: Variables, rules: 
   return mail;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
-
 /** Throws AppError `invalid` for a mail that its values left without a subject or a body, or unfit for a header. */
 export function refuseUnsendable(mail: RenderedMail): void {
   const errors: FieldErrors = {};
   const filled = 'once its placeholders are filled in';
   if (mail.subject.trim() === '') errors.subject = [`must not be empty ${filled}`];
-  else if (CONTROL.test(mail.subject)) errors.subject = [`must have no control characters ${filled}`];
+  else if (hasControls(mail.subject)) errors.subject = [`must have no control characters ${filled}`];
   if (!mail.body_html?.trim() && !mail.body_text?.trim()) {
     errors[mail.body_html === null ? 'body_text' : 'body_html'] = [`must not be empty ${filled}`];
   }

@@ -30,7 +30,7 @@ import type { TemplateRow, TemplateVariable } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { CompiledCache } from './compiled-cache.ts';
 export type { TemplateChanges } from './fields.ts';
-export { compileTemplate } from './placeholders.ts';
+export { compileTemplate, isOptional } from './placeholders.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
 

@@ -3,7 +3,7 @@
  * share filled in and its links found. Only what differs from mail to mail is left open. Pure functions.
  */
 import { invalid } from '../../errors.ts';
-import { compileTemplate, type TemplateRow } from '../../mail/templates/service.ts';
+import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
 import { type LayoutValues, layOutHtml, layOutText } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
@@ -116,12 +116,6 @@ function shownValues({ values, brand, public_url }: SourceInput): string[] {
   const { brand_name, brand_color, brand_logo_url, brand_website_url } = brand;
   const shown = [brand_name, brand_color, brand_logo_url, brand_website_url, public_url];
   return [...Object.values(values), ...shown.map((value) => value ?? '')];
-}
-
-/** A variable declared as `user` speaks for `user.name` too. */
-function isOptional(name: string, declared: SourceInput['template']['variables']): boolean {
-  const speaking = declared.filter((each) => name === each.name || name.startsWith(`${each.name}.`));
-  return speaking.length > 0 && speaking.every(({ required }) => !required);
 }
 
 function pictureAt(address: string): string {

@@ -4,9 +4,9 @@ import {
   MAX_ADDRESS_CHARS,
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_BODY_BYTES,
   MAX_FORM_NAME_CHARS,
   MAX_ORIGIN_CHARS,
-  MAX_FORM_BODY_BYTES,
 } from '../../limits.ts';
 import { Html, html, type PageLook, pageResponse } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';

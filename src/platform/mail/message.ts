@@ -9,6 +9,7 @@ import type MimeNode from 'nodemailer/lib/mime-node';
 import { AppError, invalid } from '../../errors.ts';
 import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
+import { hasControls } from './header-text.ts';
 import type { MailAttachment, MailContent, MailHead } from './types.ts';
 
 /** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
@@ -38,8 +39,7 @@ const ENCODED_WORD_CHARS = 52;
  */
 export function checkHead(content: MailHead): void {
   const refuseControls = (field: string, value: string | null): void => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
-    if (value !== null && /[\x00-\x08\x0a-\x1f\x7f]/.test(value)) {
+    if (value !== null && hasControls(value)) {
       throw invalid({ [field]: ['must have no line breaks or control characters'] });
     }
   };

@@ -164,10 +164,10 @@ describe('encoding', () => {
 
   test('escapes in HTML, in the values alone', () => {
     expect(textOf('<p title="{{v}}">{{v}}</p>', { v: '<"&\'>' }, 'html')).toBe(
-      '<p title="&lt;&quot;&amp;&#39;&gt;">&lt;&quot;&amp;&#39;&gt;</p>',
+      '<p title="&lt;&quot;&amp;&#x27;&gt;">&lt;&quot;&amp;&#x27;&gt;</p>',
     );
     expect(textOf('{{v}}', { v: value }, 'html')).toBe(
-      '&lt;a href=&quot;x&quot;&gt;&#39;&amp;amp;&#39;&lt;/a&gt;\r\nBcc: x',
+      '&lt;a href=&quot;x&quot;&gt;&#x27;&amp;amp;&#x27;&lt;/a&gt;\r\nBcc: x',
     );
   });
 
