@@ -3,7 +3,7 @@
  * woken by an enqueue, by a task that ended, and by another process that wrote; it never polls.
  */
 import { messageOf } from '../../errors.ts';
-import { type Database, mayPass, type Tx } from '../database/database.ts';
+import { type Database, mayPass, sqliteErrorOf, type Tx } from '../database/database.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
@@ -32,6 +32,8 @@ import {
 export const JOB_CLAIM_BATCH = 20;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
 const JOB_MAX_SLEEP_MS = 60_000;
+/** While the disk is full or the database busy, what can't be written is tried again after this. */
+const DATABASE_RETRY_MS = 1_000;
 
 /**
  * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
@@ -83,8 +85,9 @@ export interface Task<Started = unknown> {
   /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. A throw ends the job. */
   begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
   /**
-   * Does the work. A throw counts as an unexpected failure and ends the job. `stopping` is aborted when this process is
-   * told to stop: a task that takes long then ends with `continue` soon, or is run anew at the next start.
+   * Does the work. A throw counts as an unexpected failure and ends the job, unless the disk was full or the database busy:
+   * then it is run anew, as after a crash. `stopping` is aborted when this process is told to stop: a task that takes long
+   * then ends with `continue` soon, or is run anew at the next start.
    */
   run(job: JobRow, started: Started, stopping: AbortSignal): Promise<TaskOutcome>;
   /** Mends what an attempt cut off by a crash left behind; runs in the transaction that puts the job back. */
@@ -241,7 +244,7 @@ class Engine implements JobEngine {
     } catch (cause) {
       // A full disk, most likely: the jobs are safe where they are, and the next try may find room.
       this.#logger.error('claiming jobs failed', { error: messageOf(cause) });
-      this.#plan(this.#clock.now() + 1_000);
+      this.#plan(this.#clock.now() + DATABASE_RETRY_MS);
     }
   }
 
@@ -387,8 +390,18 @@ class Engine implements JobEngine {
     try {
       return await task.run(job, started, this.#stopping.signal);
     } catch (error) {
-      return this.#brokenDown(job, task, error);
+      // It is the task's own trouble where it says that something is unavailable.
+      const is_database = mayPass(error) && sqliteErrorOf(error) !== null;
+      return is_database ? this.#stopped(job, task, error) : this.#brokenDown(job, task, error);
     }
+  }
+
+  /** By a full disk or a busy database: it is run anew, as after a crash. */
+  #stopped(job: JobRow, task: Task, error: unknown): TaskOutcome {
+    const { id: job_id, type } = job;
+    this.#logger.error('a task could not write and runs again', { job_id, type, error: messageOf(error) });
+    const apply = (tx: Tx): void => task.recover?.(tx, job, this.#clock.now());
+    return { status: 'continue', run_at: this.#clock.now() + DATABASE_RETRY_MS, apply };
   }
 
   #brokenDown(job: JobRow, task: Task, error: unknown): TaskOutcome {
@@ -420,7 +433,7 @@ class Engine implements JobEngine {
         return;
       } catch (error) {
         if (!mayPass(error) || this.#stopping.signal.aborted) throw error;
-        await Bun.sleep(1_000);
+        await Bun.sleep(DATABASE_RETRY_MS);
       }
     }
   }

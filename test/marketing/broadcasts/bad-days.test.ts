@@ -1,0 +1,50 @@
+/** Broadcasts and sequences on bad days: what a full disk costs, and that they go on by themselves. */
+import { beforeEach, expect, test } from 'bun:test';
+import { until } from '../../support/until.ts';
+import { addContacts } from '../sequences/setup.ts';
+import { type BroadcastApp, dataOf, startBroadcastApp } from './setup.ts';
+
+let on: BroadcastApp;
+beforeEach(async () => {
+  on = await startBroadcastApp();
+});
+
+const COUNT = 150;
+const sent = () => on.count("SELECT count(*) AS n FROM emails WHERE status = 'sent'");
+
+/** The database may have so many pages more than it has; null: as many as it likes. */
+const limitDisk = (pages: number | null) =>
+  on.app.services.database.write((tx) => {
+    const used = Number(tx.$client.query('PRAGMA page_count').values()[0]?.[0]);
+    tx.$client.run(`PRAGMA max_page_count = ${pages === null ? 2 ** 31 : used + pages}`);
+  });
+
+/** Has it happen on a full disk, which then is no longer full. */
+async function onFullDisk(start: () => Promise<unknown>): Promise<void> {
+  await limitDisk(20);
+  await start();
+  await until(() => on.app.logs().includes('could not write'));
+  expect(sent()).toBe(0);
+  await limitDisk(null);
+  on.app.clock.advance(1_000);
+  await on.pass();
+}
+
+test('a full disk stops a broadcast no longer than it is full', async () => {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  const id = await on.broadcast(list);
+  await onFullDisk(async () => dataOf(await on.post(id, 'send'), 202));
+  await until(() => sent() === COUNT);
+  expect(await on.show(id)).toMatchObject({ stats: { sent: COUNT, waiting: 0, lost: 0 } });
+}, 30_000);
+
+test('nor a sequence', async () => {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  const id = await on.active(list, [{ key: 'a', template: 'news', delay_hours: 0, is_final: true }]);
+  dataOf(await on.call('POST', `/email-sequences/${id}/pause`));
+  await on.enroll(id);
+  await onFullDisk(async () => dataOf(await on.call('POST', `/email-sequences/${id}/resume`)));
+  await until(() => sent() === COUNT);
+}, 30_000);
