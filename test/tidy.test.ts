@@ -33,6 +33,7 @@ const LOOKS_ACROSS = [
   'src/operation/doctor/store.ts',
   'src/operation/jobs/store.ts',
   'src/operation/overview/store.ts',
+  'src/operation/replica/store.ts',
   'src/operation/search/store.ts',
 ];
 const MAX_SRC_LINES = 500;

@@ -13,6 +13,7 @@ import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
+import { replicaChecks } from '../operation/replica/checks.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { CheckedDirectory, HealthCheck } from '../platform/host/health-check.ts';
 import { silentLogger } from '../platform/host/logger.ts';
@@ -22,7 +23,7 @@ import { createServices, type Services } from './app.ts';
 
 /** Those that need nothing but the directory and its database. */
 function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
-  return [...objectChecks(on), ...emailChecks(on), ...backupChecks(on)];
+  return [...objectChecks(on), ...emailChecks(on), ...backupChecks(on), ...replicaChecks(on)];
 }
 
 /** Those that ask services, whose secrets the master key opens. */

@@ -26,6 +26,7 @@ import { registerDoctorCommand } from '../operation/doctor/cli.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { registerJobCommands } from '../operation/jobs/cli.ts';
 import { registerActivityCommand } from '../operation/overview/cli.ts';
+import { registerReplicaCommands } from '../operation/replica/cli.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { registerCompletionCommand } from '../platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cli/platform-verbs.ts';
@@ -57,6 +58,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerSequenceCommands(cli);
   registerBroadcastCommands(cli);
   registerBackupCommands(cli, doctor.clock);
+  registerReplicaCommands(cli, doctor.clock);
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);
   registerMigrateCommand(cli, doctor.clock);

@@ -95,7 +95,9 @@ export function templateProblems(slug: string, template: TemplateFacts | null, s
   if (!template) return [told('template_missing', 'does not exist in this project.')];
   const missing = ['unsubscribe_url', 'postal_address'].filter((name) => !template.placeholders.has(name));
   return [
-    ...(template.is_marketing ? [] : [told('template_not_marketing', 'is no marketing template.')]),
+    ...(template.is_marketing
+      ? []
+      : [told('template_not_marketing', 'is not for marketing (is_marketing).')]),
     ...(template.is_active ? [] : [told('template_inactive', 'is inactive.')]),
     ...(template.has_text ? [] : [told('template_without_text', 'has no text part (body_text).')]),
     ...(template.has_layout || missing.length === 0

@@ -452,7 +452,7 @@ const SAME = 0;
 /** Why a template makes no marketing mail; null when it does. */
 function refusalOf(state: TemplateState | null): string | null {
   if (!state) return 'does not exist';
-  if (!state.is_marketing) return 'is no marketing template';
+  if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
 }
 

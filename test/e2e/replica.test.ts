@@ -1,0 +1,163 @@
+/** `satchel replica`: what it prints for Litestream, and how the replica is told to be. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startLitestream } from '../support/litestream.ts';
+import { part } from '../support/parts.ts';
+import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
+import { makeKey, satchel, startServer, upload } from './binary.ts';
+
+setDefaultTimeout(60_000);
+const TO = 's3://backups/team?endpoint=https%3A%2F%2Fs3.example.com&region=eu-central-1&style=path';
+
+async function start(): Promise<{
+  data_dir: string;
+  url: string;
+  key: string;
+  on: { env: Record<string, string> };
+}> {
+  const data_dir = join(makeTempDir(), 'data');
+  const { url } = await startServer(data_dir);
+  return { data_dir, url, key: await makeKey(data_dir), on: { env: { SATCHEL_DATA_DIR: data_dir } } };
+}
+
+async function findingIn(on: { env: Record<string, string> }): Promise<unknown> {
+  const { json } = await satchel(['doctor', '--json'], on);
+  const findings: unknown[] = Array.isArray(json.findings) ? json.findings : [];
+  return findings.find(
+    (each) => typeof each === 'object' && each !== null && 'check' in each && each.check === 'replica',
+  );
+}
+
+test('config prints what Litestream and systemd take, without a secret', async () => {
+  const { data_dir, on } = await start();
+  const { json } = await satchel(['replica', 'config', '--to', TO, '--json'], on);
+  expect(Bun.YAML.parse(String(json.config))).toEqual({
+    addr: '127.0.0.1:9392',
+    socket: { enabled: true, path: join(data_dir, 'litestream.sock'), permissions: 0o600 },
+    dbs: [
+      {
+        path: join(data_dir, 'satchel.db'),
+        replica: {
+          type: 's3',
+          endpoint: 'https://s3.example.com',
+          region: 'eu-central-1',
+          bucket: 'backups',
+          path: 'team/litestream',
+          'force-path-style': true,
+        },
+      },
+    ],
+  });
+  expect(json.unit).toContain('EnvironmentFile=/etc/satchel/litestream.env\n');
+  expect(json.unit).toContain(`ReadWritePaths="${data_dir}"\n`);
+  const { exit, stdout } = await satchel(['replica', 'config', '--to', TO], on);
+  expect([exit, stdout]).toEqual([
+    0,
+    `# /etc/satchel/litestream.yml\n${json.config}\n# /etc/systemd/system/satchel-litestream.service\n${json.unit}`,
+  ]);
+});
+
+test('what config can not use is refused, with what would be right', async () => {
+  const { on } = await start();
+  const config = (to: string[], env = on.env) => satchel(['replica', 'config', ...to], { env });
+  expect(await config([])).toMatchObject({ exit: 2, stderr: expect.stringContaining('--to') });
+  expect(await config(['--to', 'ftp://backups'])).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('--to must be of the form s3://BUCKET[/PREFIX]?endpoint=URL'),
+  });
+  expect(await config(['--to', TO], { SATCHEL_DATA_DIR: makeTempDir() })).toMatchObject({ exit: 1 });
+  const long = join(makeTempDir(), 'l'.repeat(100));
+  await satchel(['project', 'create', '--name', 'Shop', '--data-dir', long]);
+  expect(await config(['--to', TO], { SATCHEL_DATA_DIR: long })).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining('Move the data directory to a shorter path'),
+  });
+});
+
+test('without Litestream status says how to begin, and doctor nothing', async () => {
+  const { on } = await start();
+  const { exit, json } = await satchel(['replica', 'status', '--json'], on);
+  expect([exit, json]).toEqual([
+    1,
+    {
+      state: 'none',
+      last_replicated_at: null,
+      behind_seconds: null,
+      not_replicated: { files: 0, bytes: 0 },
+    },
+  ]);
+  expect((await satchel(['replica', 'status'], on)).stdout).toContain('satchel replica config --help');
+  expect(await findingIn(on)).toBeUndefined();
+});
+
+test.skipIf(part('litestream') === null)(
+  'beside Litestream as configured, status and doctor say how it is',
+  async () => {
+    const { data_dir, url, key, on } = await start();
+    await upload(url, key, 'ten bytes!');
+    const { json } = await satchel(['replica', 'config', '--to', TO, '--json'], on);
+    const settings: unknown = Bun.YAML.parse(String(json.config));
+    const home = makeTempDir();
+    const config = join(home, 'litestream.yml');
+    const replica = { type: 'file', path: join(home, 'replica') };
+    const to_folder = { addr: '', dbs: [{ path: join(data_dir, 'satchel.db'), replica }] };
+    writeFileSync(config, JSON.stringify({ ...Object(settings), ...to_folder }));
+    const replication = startLitestream(config, { socket: join(data_dir, 'litestream.sock') });
+    await replication.catchUp(data_dir);
+    await until(async () => (await satchel(['replica', 'status'], on)).exit === 0);
+    const status = await satchel(['replica', 'status', '--json'], on);
+    expect(status.json).toMatchObject({ state: 'replicating', not_replicated: { files: 1, bytes: 10 } });
+    expect(await findingIn(on)).toMatchObject({
+      status: 'ok',
+      message: expect.stringMatching(
+        /^It has all of \S+Z\. Not in the replica, but in backups: 1 file \(10 B\)/,
+      ),
+    });
+
+    await replication.stop();
+    const stopped = await satchel(['replica', 'status'], on);
+    expect([stopped.exit, stopped.stdout]).toEqual([
+      1,
+      expect.stringContaining('systemctl start satchel-litestream'),
+    ]);
+    expect(await findingIn(on)).toMatchObject({
+      status: 'warning',
+      remedy: expect.stringContaining('systemctl start'),
+    });
+
+    // Its store is away: here, a folder in which nothing can be made.
+    rmSync(join(home, 'replica'), { recursive: true });
+    writeFileSync(join(home, 'replica'), 'no folder');
+    startLitestream(config, { socket: join(data_dir, 'litestream.sock') });
+    await until(() => existsSync(join(data_dir, 'litestream.sock')));
+    await until(async () => (await satchel(['replica', 'status', '--json'], on)).json.state === 'starting');
+  },
+);
+
+test('a replica that its store has not taken for long is behind, and what is no answer of Litestream is none', async () => {
+  const { data_dir, on } = await start();
+  let told: unknown = {
+    databases: [
+      { path: join(data_dir, 'satchel.db'), last_sync_at: new Date(Date.now() - 3_600_000).toISOString() },
+    ],
+  };
+  const daemon = Bun.serve({ unix: join(data_dir, 'litestream.sock'), fetch: () => Response.json(told) });
+  try {
+    const late = await satchel(['replica', 'status', '--json'], on);
+    expect([late.exit, late.json.state, Number(late.json.behind_seconds) >= 3_600]).toEqual([
+      1,
+      'behind',
+      true,
+    ]);
+    expect(await findingIn(on)).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/^Litestream has replicated nothing since \S+Z, for 36\d\d s\.$/),
+    });
+    told = { databases: [{ path: '/elsewhere.db', last_sync_at: 'now' }] };
+    expect((await satchel(['replica', 'status', '--json'], on)).json.state).toBe('starting');
+  } finally {
+    await daemon.stop(true);
+  }
+});
