@@ -284,6 +284,10 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await button(page, 'Cancel the broadcast').click();
     const asked = dialog(page, 'Cancel Slow news for good?');
     await asked.getByText('0 mails went out').waitFor();
+    await asked.getByRole('button', { name: 'Keep it' }).click();
+    await asked.waitFor({ state: 'detached' });
+    expect(recordOf(id).status).toBe('sending');
+    await button(page, 'Cancel the broadcast').click();
     await asked.getByRole('button', { name: 'Cancel the broadcast' }).click();
     await page.getByText('cancelled', { exact: true }).waitFor();
     expect(recordOf(id)).toMatchObject({ status: 'cancelled', stats: { sent: 0, waiting: 0 } });

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { ownFormOf } from '../../src/marketing/lists/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import {
   askOnce,
   beforeAllInConsole,
@@ -271,6 +272,8 @@ describe.skipIf(executable === null)('people of a list', () => {
     await page.getByRole('link', { name: 'cat@example.org' }).waitFor();
     const filter = () => page.getByRole('button', { name: 'More filters' }).click();
     await filter();
+    const focused = () => page.evaluate('document.activeElement.labels?.[0]?.textContent');
+    await until(async () => (await focused()) === 'With at least one of these tags');
     await page.getByLabel('Clicked in a mail within').fill('0');
     await dialog(page, 'Show them').click();
     await page.locator('[name=clicked_within_days][aria-invalid=true]').waitFor();

@@ -13,6 +13,8 @@ interface Question {
   title: string;
   /** Of the button that goes on: "Mail them". */
   submit: string;
+  /** Of the other one, where "Cancel" could be taken for what is asked. */
+  decline?: string;
   tone?: 'bad';
   /** What follows from it. */
   told: ComponentChildren;

@@ -9,7 +9,7 @@ export function Questions() {
   useEffect(() => () => asked.value?.answer(false), [path]);
   const question = asked.value;
   if (!question) return null;
-  const { title, submit, tone, told, answer } = question;
+  const { title, submit, decline = 'Cancel', tone, told, answer } = question;
   return (
     <Dialog title={title} onClose={() => answer(false)}>
       <div class="stack-small">{told}</div>
@@ -24,7 +24,7 @@ export function Questions() {
           autoFocus
           onClick={() => answer(false)}
         >
-          Cancel
+          {decline}
         </button>
       </div>
     </Dialog>

@@ -126,7 +126,12 @@ function Acts(props: BroadcastPartProps) {
 function Cancel({ path, of, onChange }: BroadcastPartProps) {
   const cancel = async (): Promise<void> => {
     await askFirst({
-      ...{ title: `Cancel ${of.name} for good?`, submit: 'Cancel the broadcast', tone: 'bad' },
+      ...{
+        title: `Cancel ${of.name} for good?`,
+        submit: 'Cancel the broadcast',
+        decline: 'Keep it',
+        tone: 'bad',
+      },
       told: (
         <p>
           {of.started_at === null

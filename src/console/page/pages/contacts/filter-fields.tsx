@@ -25,6 +25,7 @@ export function FilterFields(props: FilterFieldsProps & { has_first?: boolean })
       label={label}
       hint={hint}
       value={of[name] ?? ''}
+      is_focused={!has_first && name === 'tags_any'}
       onType={(value) => set(name, value)}
     />
   );
@@ -79,9 +80,14 @@ export function FilterFields(props: FilterFieldsProps & { has_first?: boolean })
 }
 
 function Typed(
-  props: FieldProps & { type?: 'text' | 'number' | 'date'; value: string; onType(value: string): void },
+  props: FieldProps & {
+    type?: 'text' | 'number' | 'date';
+    value: string;
+    is_focused?: boolean;
+    onType(value: string): void;
+  },
 ) {
-  const { type = 'text', value, onType } = props;
+  const { type = 'text', value, is_focused, onType } = props;
   return (
     <Field {...props}>
       {(ties) => (
@@ -92,6 +98,8 @@ function Typed(
           type={type as 'text'}
           min={type === 'number' ? 1 : undefined}
           autocomplete="off"
+          // biome-ignore lint/a11y/noAutofocus: of a dialog's first field, where nothing else can be meant.
+          autoFocus={is_focused}
           value={value}
           onInput={(event) => onType(event.currentTarget.value)}
         />
