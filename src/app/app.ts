@@ -171,7 +171,7 @@ function createWork(on: Tenancy) {
   const object_links = new ObjectLinks({
     ...on,
     public_url: config.public_url,
-    projectOf: (id) => projects.find(String(id)),
+    projectOf: (id) => projects.findById(id),
   });
   const mail = createMail({ ...on, objects, enqueue, hasten });
   cascades.push(objects.projectCascade(), mail.emails.projectCascade());

@@ -77,7 +77,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const on = {
     ...needs,
     public_url: config.public_url,
-    projectOf: (id: number) => projects.find(String(id)),
+    projectOf: (id: number) => projects.findById(id),
   };
   const marketing = new Marketing({
     ...on,
@@ -90,7 +90,7 @@ export function createMarketing(needs: MarketingNeeds) {
   templates.setLayout((project_id, bodies) => {
     const settings = marketing.settings(project_id);
     return layOutBodies(bodies, {
-      ...brandOf({ name: projects.find(String(project_id))?.name ?? '' }, settings),
+      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
       postal_address: settings.postal_address ?? '{{ postal_address }}',
       unsubscribe_url: testUnsubscribeUrl(config.public_url),
     });
@@ -151,7 +151,7 @@ export function createMarketing(needs: MarketingNeeds) {
 /** What sequences and broadcasts need. */
 interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
-  projectOf(id: number): ReturnType<Projects['find']>;
+  projectOf(id: number): ReturnType<Projects['findById']>;
   marketing: Marketing;
   suppressions: Suppressions;
   lists: Lists;

@@ -275,7 +275,7 @@ export class Keys {
   ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
     const hash = hashOfKey(secret);
     const key = hash === null ? null : this.#findByHash(hash);
-    const project = key && this.#projects.find(String(key.project_id));
+    const project = key && this.#projects.findById(key.project_id);
     if (!key || !project || !mayAccessProject(caller, project.id)) throw notFound('API key');
     return {
       project: this.#projects.present(project),

@@ -1,5 +1,5 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
-import { AppError, collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -92,6 +92,11 @@ export class Projects {
     return findProject(this.#database.read, ref);
   }
 
+  /** As `find`, by the numeric id that other rows know it by. */
+  findById(id: number): ProjectRow | null {
+    return store.findProjectById(this.#database.read, id);
+  }
+
   /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
   stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
     return store.findProjectState(read, id);
@@ -99,9 +104,12 @@ export class Projects {
 
   /** As `find`, for the shell. Throws AppError `not_found` that says how to find the right name. */
   require(ref: string): ProjectRow {
-    const project = this.find(ref);
-    if (!project) throw new AppError('not_found', 'Project not found. Those there are: satchel project list');
-    return project;
+    return this.find(ref) ?? refuseUnknown();
+  }
+
+  /** As `findById`. Throws AppError `not_found`, as `require` does. */
+  requireById(id: number): ProjectRow {
+    return this.findById(id) ?? refuseUnknown();
   }
 
   /** As `find`, for a caller. Throws AppError `not_found`, for a project out of their scope too. */
@@ -337,6 +345,10 @@ export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
     count: () => ({}),
     remove: (tx, project) => key_ring.forgetScope(tx, projectScope(project.public_id)),
   };
+}
+
+function refuseUnknown(): never {
+  throw notFound('Project', 'satchel project list');
 }
 
 /** By numeric id, ULID or slug. */

@@ -101,7 +101,7 @@ function registerGet<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
     .does(async ({ services }, options, id, path) => {
       const row = services.objects.requireAny(id);
       const bytes = () => bytesOf(services.objects, row);
-      const record = services.objects.describe(row, services.projects.require(String(row.project_id)));
+      const record = services.objects.describe(row, services.projects.requireById(row.project_id));
       if (path !== '-') {
         await writeWhole(path, bytes, options.force === true);
         return { json: record, text: `${path}: ${formatBytes(row.size_bytes)}, ${row.mime_type}.` };

@@ -68,7 +68,7 @@ export interface RequeueDeps {
   clock: Clock;
   emails: Pick<Emails, 'hasContent' | 'wakeQueue'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
-  projects: Pick<Projects, 'find'>;
+  projects: Pick<Projects, 'findById'>;
   enqueue(tx: Tx, job: NewJob): string;
   /** What would become of bulk mail that is tried again. */
   fateOf(tx: Tx, email: EmailRow): Fate;
@@ -128,7 +128,7 @@ function requeueEmail(
   const job_id = is_bulk ? null : deps.enqueue(tx, sendingJob(email, place.mailbox_id));
   reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
   if (is_bulk) deps.emails.wakeQueue(tx, place.mailbox_id, AT_ONCE);
-  const project = deps.projects.find(String(email.project_id));
+  const project = deps.projects.findById(email.project_id);
   const entry = {
     event: EMAIL_RETRIED,
     target: auditTargetOf(id),

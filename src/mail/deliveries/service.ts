@@ -85,7 +85,7 @@ export interface DeliveriesDeps
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-  projects: Pick<Projects, 'find'>;
+  projects: Pick<Projects, 'findById'>;
   keys: Pick<Keys, 'nameOf'>;
 }
 
@@ -199,7 +199,7 @@ export class Deliveries {
       const { kind, address = email.to_email } = said;
       refuseReport(email, address);
       const is_new = this.report(tx, email.id, kind, { address, words: `said by ${actor.name}` });
-      const project = projects.find(String(email.project_id));
+      const project = projects.findById(email.project_id);
       if (is_new) {
         const owner = project && { id: email.project_id, public_id: project.public_id };
         const entry = { event: 'email.reported', target: auditTargetOf(email.id), project: owner };
@@ -245,7 +245,7 @@ export class Deliveries {
     const { read } = database;
     const email = findEmail(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
-    const project = projects.find(String(email.project_id));
+    const project = projects.findById(email.project_id);
     const facts: EmailFacts = {
       email,
       attempts: attemptsOf(read, email),
@@ -284,7 +284,7 @@ export class Deliveries {
     const email = findEmail(database.read, message.email_id);
     return {
       email_id: message.email_id,
-      project_id: email ? (projects.find(String(email.project_id))?.public_id ?? null) : null,
+      project_id: email ? (projects.findById(email.project_id)?.public_id ?? null) : null,
       mailbox: message.mailbox,
       from: message.envelope.from,
       to: message.envelope.to,

@@ -83,7 +83,7 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
 }
 
 function ownerOf({ projects, schedules }: Services, id: string): ProjectRow {
-  return projects.require(String(schedules.projectOf(id)));
+  return projects.requireById(schedules.projectOf(id));
 }
 
 function present(schedule: ScheduleRecord) {

@@ -91,7 +91,7 @@ export function registerScheduleWriting<S extends Services>(cli: Cli<S>, noun: N
 }
 
 function ownerOf({ projects, schedules }: Services, id: string): ProjectRow {
-  return projects.require(String(schedules.projectOf(id)));
+  return projects.requireById(schedules.projectOf(id));
 }
 
 function withFields<S>(verb: Verb<S>): Verb<S> {

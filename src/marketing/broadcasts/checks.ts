@@ -17,7 +17,7 @@ export function broadcastChecks({
       check: CHECK,
       run() {
         const paused = broadcasts.listPausedByThemselves().map(({ id, name, project_id, why }) => {
-          const slug = projects.find(String(project_id))?.slug ?? '';
+          const slug = projects.findById(project_id)?.slug ?? '';
           const message = `The broadcast ${name} of the project ${slug} has paused: ${why}`;
           return warning(CHECK, message, `satchel broadcast resume ${id}`);
         });

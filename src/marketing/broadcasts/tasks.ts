@@ -28,7 +28,7 @@ export function createBroadcastTask(engine: BroadcastEngine, projects: Projects)
     begin: () => ({ go: true, started: null }),
     async run(job, _started, stopping) {
       const { broadcast_id } = parse(payload, job.payload);
-      const owner = projects.find(String(projectOf(job)));
+      const owner = projects.findById(projectOf(job));
       const wait = owner && (await engine.turn(owner, { broadcast_id, job_id: job.id }, stopping));
       return wait ? { status: 'continue', run_at: wait.waits_until } : OVER;
     },

@@ -39,7 +39,7 @@ export function createImportTask(deps: ImportTaskDeps): Task<null> {
 async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
   const { imports, projects, clock } = deps;
   const { import_id } = parse(payload, job.payload);
-  const owner = projects.find(String(projectOf(job)));
+  const owner = projects.findById(projectOf(job));
   if (!owner) return endOf(import_id, { status: 'failed', error: 'The project was deleted.' });
   const began_ms = clock.now();
   const rows_per_minute = imports.rowsPerMinute(import_id);

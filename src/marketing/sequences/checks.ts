@@ -18,7 +18,7 @@ export function sequenceChecks({
       check: CHECK,
       run() {
         const paused = sequences.listPausedByThemselves().map(({ id, name, project_id, why }) => {
-          const slug = projects.find(String(project_id))?.slug ?? '';
+          const slug = projects.findById(project_id)?.slug ?? '';
           const message = `The sequence ${name} of the project ${slug} has paused: ${why}`;
           return warning(CHECK, message, `satchel sequence why ${id}`);
         });

@@ -37,7 +37,7 @@ export function createSequenceTask(engine: SequenceEngine, projects: Projects): 
     begin: () => ({ go: true, started: null }),
     async run(job, _started, stopping) {
       const { sequence_id } = parse(payload, job.payload);
-      const owner = projects.find(String(projectOf(job)));
+      const owner = projects.findById(projectOf(job));
       if (!owner) return OVER;
       const turn = await engine.turn(owner, { sequence_id, job_id: job.id }, stopping);
       if ('is_over' in turn) return OVER;

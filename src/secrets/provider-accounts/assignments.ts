@@ -31,7 +31,7 @@ export class AiAssignments {
     const scope = scopeOf(caller);
     const ids = store.listProjectIds(this.#database.read, account.id);
     const seen = ids.filter((id) => scope === null || scope.includes(id));
-    return paginateAll(query, seen).map((id) => presentProject(this.#projects.require(String(id))));
+    return paginateAll(query, seen).map((id) => presentProject(this.#projects.requireById(id)));
   }
 
   /**

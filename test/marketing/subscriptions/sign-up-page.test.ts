@@ -208,7 +208,7 @@ test('the shell makes and takes away a page, and prints the form of another page
   const refused = await satchel('change', id, '--no-double-opt-in');
   expect(refused).toEqual({
     exit: 1,
-    said: expect.stringContaining('must stay true as long as sign_up_page is'),
+    said: expect.stringContaining('must stay true as long as --sign-up-page is'),
   });
   const changed = await satchel('change', id, '--no-double-opt-in', '--no-sign-up-page', '--basis', '');
   expect([changed.exit, changed.said.includes('<form')]).toEqual([0, false]);
