@@ -69,7 +69,7 @@ test('what config can not use is refused, with what would be right', async () =>
   });
   expect(await config(['--to', TO], { SATCHEL_DATA_DIR: makeTempDir() })).toMatchObject({ exit: 1 });
   const long = join(makeTempDir(), 'l'.repeat(100));
-  await satchel(['project', 'create', '--name', 'Shop', '--data-dir', long]);
+  await (await startServer(long)).end('SIGTERM');
   expect(await config(['--to', TO], { SATCHEL_DATA_DIR: long })).toMatchObject({
     exit: 1,
     stderr: expect.stringContaining('Move the data directory to a shorter path'),
