@@ -11,6 +11,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { About } from './about.tsx';
+import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BeforeItGoes } from './before-it-goes.tsx';
 import { BroadcastStatus } from './broadcast-status.tsx';
 import { Links } from './links.tsx';
@@ -96,6 +97,7 @@ function Acts(props: BroadcastPartProps) {
     toast('It goes on');
   };
   const copy = async (): Promise<void> => {
+    await askAboutBroadcast(path.project, `${of.name} (copy)`);
     const made = await call('POST /projects/{project}/email-broadcasts/{broadcast}/copy', { path });
     toast(`The draft ${made.name} is made`);
     navigate(to`/projects/${path.project}/broadcasts/${made.id}`);

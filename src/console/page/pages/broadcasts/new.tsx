@@ -1,21 +1,18 @@
 /** Making a broadcast: a draft, which sends nothing. */
 import { call } from '../../api.ts';
-import { askAboutName } from '../../components/ask-about-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
-import { callAll } from '../../use-all.ts';
+import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BroadcastFields, useDraft, writeBroadcast } from './broadcast-fields.tsx';
 
 export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const all = to`/projects/${params.project}/broadcasts`;
   const fields = { project: params.project, ...useDraft() };
   const create = async (entered: Entered): Promise<void> => {
-    const others = await callAll('GET /projects/{project}/email-broadcasts', { path: params });
-    const open = others.filter(({ status }) => status !== 'sent' && status !== 'cancelled');
-    await askAboutName('broadcast', entered.text('name'), open);
+    await askAboutBroadcast(params.project, entered.text('name'));
     const { template, filter, ...rest } = await writeBroadcast(fields, entered);
     const made = await call('POST /projects/{project}/email-broadcasts', {
       path: params,

@@ -8,6 +8,7 @@ import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
+import { serverNow } from '../../time.ts';
 import type { BroadcastPartProps } from './part.ts';
 
 const NOW = 'now';
@@ -83,12 +84,12 @@ function Consequence(props: { of: string; send_at: string | null; is_captured: b
   );
 }
 
-/** Throws ApiError for what is no moment. */
+/** Throws ApiError for what is no moment to come: nobody is asked about that. */
 function momentOf(entered: string): string {
-  const at = new Date(entered);
-  if (entered !== '' && Number.isFinite(at.getTime())) return at.toISOString();
-  const send_at = ['Choose a date and a time.'];
-  throw new ApiError(422, { message: 'The time is missing.', errors: { send_at } }, null);
+  const at = new Date(entered).getTime();
+  if (at > serverNow()) return new Date(at).toISOString();
+  const send_at = ['Choose a date and a time to come.'];
+  throw new ApiError(422, { message: 'There is no such time.', errors: { send_at } }, null);
 }
 
 /** As a field for date and time has it. */
