@@ -201,7 +201,7 @@ function createWork(on: Tenancy) {
 function createCronEntries(services: Services): CronEntry[] {
   const { objects, jobs, idempotency, rates } = services;
   return [
-    ...mailCronEntries(services, (project_id, now_ms) => services.lifecycle.opensAt(project_id, now_ms)),
+    ...mailCronEntries(services),
     ...jobCronEntries(jobs),
     ...objectCronEntries(objects),
     ...peopleCronEntries(services),

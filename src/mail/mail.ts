@@ -85,15 +85,12 @@ export function mailTasks({ deliveries, schedules }: MailServices) {
   return [createEmailTask(deliveries), deliveries.bulk.task(), createScheduleTask(schedules)];
 }
 
-/** What mail does by the clock. `opensAt` says when the bulk mail of a project may go out: now, or next. */
-export function mailCronEntries(
-  services: MailServices,
-  opensAt: (project_id: number, now_ms: number) => number,
-): CronEntry[] {
+/** What mail does by the clock. */
+export function mailCronEntries(services: MailServices): CronEntry[] {
   return [
     scheduleCronEntry(services.schedules),
     ...sendingDomainCronEntries(services.sending_domains),
     ...emailCronEntries(services.emails),
-    ...deliveryCronEntries(services.deliveries, opensAt),
+    ...deliveryCronEntries(services.deliveries),
   ];
 }

@@ -37,7 +37,7 @@ import { Lifecycle } from './sequences/lifecycle.ts';
 import { sequenceNaming } from './sequences/naming.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
-import { Marketing } from './settings/service.ts';
+import { Marketing, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
   Subscriptions,
@@ -119,6 +119,7 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : lifecycle).fateOfMail(tx, mail),
   );
+  deliveries.setWindow((project_id, now_ms) => nextOpening(marketing.settings(project_id), now_ms));
   contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.heedContact(tx, event));
   clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));

@@ -44,10 +44,24 @@ const MOST_IN_HAND = 100;
 const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in hand leaves room. */
 const LOOK_MS = 200;
+/**
+ * It looks so much later than its mailbox has a turn: mail that somebody waits for has that first. A pace lets mail catch up by
+ * more.
+ */
+const BEHIND_TURN_MS = 10;
+/** A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile. */
+const LOOK_AGAIN_MS = 60_000;
 /** While the disk is full or the database busy: what the relay has answered is written as soon as that is over. */
 const RETRY_MS = 1_000;
 /** How long a queue pauses after it broke down. */
 const BREAK_MS = 60_000;
+/** Nothing could be written as this process stopped: the next start finds what is in hand as after a crash. */
+const CUT_OFF: TaskOutcome = {
+  status: 'retry',
+  error: 'the server stopped',
+  run_at: AT_ONCE,
+  is_cut_off: true,
+};
 
 export interface BulkSendingDeps {
   database: Database;
@@ -83,7 +97,9 @@ export class BulkSending {
       lane_concurrency: 1,
       begin: (_tx, job) => ({ go: true, started: mailboxOfQueue(job) }),
       run: (_job, mailbox_id, stopping) =>
-        this.#run(mailbox_id, stopping).catch((error: unknown) => this.#breakDown(mailbox_id, error)),
+        this.#run(mailbox_id, stopping).catch((error: unknown) =>
+          stopping.aborted && mayPass(error) ? CUT_OFF : this.#breakDown(mailbox_id, error),
+        ),
       recover: (tx, job, now_ms) => this.#recover(tx, mailboxOfQueue(job), now_ms),
     };
   }
@@ -102,7 +118,7 @@ export class BulkSending {
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
       for (const attempt of begun) hand.take(this.#send(attempt));
       if (hand.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
-      do await hand.wait();
+      do await hand.wait(this.#lookIn(mailbox_id, hand));
       while (!hand.has_ended && !(hand.room > 0 && this.#isDue(mailbox_id)));
     }
   }
@@ -157,7 +173,9 @@ export class BulkSending {
 
   /** What is due, dealt out to its projects in turn. */
   #deal(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): EmailRow[] {
-    const waiting = listWaitingProjects(tx, mailbox_id).filter(({ due_at }) => due_at <= now_ms);
+    const waiting = listWaitingProjects(tx, mailbox_id).filter(
+      ({ project_id, due_at }) => due_at <= now_ms && this.#listeners.opensAt(project_id, now_ms) <= now_ms,
+    );
     const last = this.#served.get(mailbox_id) ?? 0;
     const order = [
       ...waiting.filter(({ project_id }) => project_id > last),
@@ -231,20 +249,30 @@ export class BulkSending {
     return choice;
   }
 
-  /** When the next mail of a mailbox may begin; null where none waits but what is held. */
+  /** When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held. */
   #nextAt(tx: Tx, mailbox_id: number): number | null {
-    const due_at = Math.min(HELD, ...listWaitingProjects(tx, mailbox_id).map((first) => first.due_at));
-    if (due_at === HELD) return null;
-    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, {
-      now_ms: this.#deps.clock.now(),
-      most: 1,
-    });
-    return opening?.room === 0 ? Math.max(due_at, opening.opens_at) : due_at;
+    const now_ms = this.#deps.clock.now();
+    const waiting = listWaitingProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
+    if (waiting.length === 0) return null;
+    const due_at = Math.min(...waiting.map((first) => first.due_at));
+    const open_at = Math.min(
+      ...waiting.map((first) => this.#listeners.opensAt(first.project_id, Math.max(first.due_at, now_ms))),
+    );
+    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: 1 });
+    const next_at = opening?.room === 0 ? Math.max(open_at, opening.opens_at) : open_at;
+    return Math.min(next_at, Math.max(due_at, now_ms + LOOK_AGAIN_MS));
   }
 
   #isDue(mailbox_id: number): boolean {
     const next_at = this.#nextAt(this.#deps.database.read, mailbox_id);
     return next_at !== null && next_at <= this.#deps.clock.now();
+  }
+
+  /** In how many milliseconds there may be mail to begin with. */
+  #lookIn(mailbox_id: number, hand: Hand): number {
+    const next_at = hand.room > 0 ? this.#nextAt(this.#deps.database.read, mailbox_id) : null;
+    if (next_at === null) return LOOK_MS;
+    return Math.min(Math.max(next_at - this.#deps.clock.now(), 0) + BEHIND_TURN_MS, LOOK_MS);
   }
 
   /* --- Settling ----------------------------------------------------------------------------------------------------- */
@@ -339,20 +367,20 @@ class Hand {
     return this.#ended.splice(0);
   }
 
-  /** Until half of what may be in hand has been answered, SETTLE_MS after the first answer, or LOOK_MS without any. */
-  async wait(): Promise<void> {
+  /** Until half of what may be in hand has been answered, SETTLE_MS after the first answer, or for `look_ms`. */
+  async wait(look_ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    if (this.#under_way === 0 || this.#ended.length >= this.#most / 2) resolve();
-    let timer = setTimeout(resolve, this.has_ended ? SETTLE_MS : LOOK_MS);
-    this.#onEnded = () => {
+    const look = setTimeout(resolve, look_ms);
+    let settle: Timer | undefined;
+    const heed = (): void => {
       if (this.#ended.length >= this.#most / 2 || this.#under_way === 0) resolve();
-      else if (this.#ended.length === 1) {
-        clearTimeout(timer);
-        timer = setTimeout(resolve, SETTLE_MS);
-      }
+      else if (this.has_ended) settle ??= setTimeout(resolve, SETTLE_MS);
     };
+    this.#onEnded = heed;
+    heed();
     await promise;
-    clearTimeout(timer);
+    clearTimeout(look);
+    clearTimeout(settle);
     this.#onEnded = () => {};
     const answered = this.#ended.length;
     if (answered >= this.#most / 2) this.#most = Math.min(this.#most * 2, MOST_IN_HAND);

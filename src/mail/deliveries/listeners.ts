@@ -38,12 +38,16 @@ export type Fate = 'goes' | 'held' | 'withheld';
 /** Says, in the transaction that would begin another attempt, what is to become of bulk mail. */
 export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => Fate;
 
+/** When the bulk mail of a project may go out, by its window: now, or next. */
+export type OpensAt = (project_id: number, now_ms: number) => number;
+
 /** Whether a contact's domain takes mail, where that was not looked up when they came. */
 export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
 
 export class Listeners {
   readonly #listeners: (Heeded & { listener: EmailListener })[] = [];
   #guard: Guard = () => 'goes';
+  #opensAt: OpensAt = (_project_id, now_ms) => now_ms;
   #mx_check: MxCheck = () => Promise.resolve('yes');
 
   add(listener: EmailListener, heeded: Heeded): void {
@@ -53,6 +57,15 @@ export class Listeners {
   /** Sets who is asked before bulk mail is tried again. */
   setGuard(guard: Guard): void {
     this.#guard = guard;
+  }
+
+  /** Sets who says when bulk mail may go out. */
+  setWindow(opensAt: OpensAt): void {
+    this.#opensAt = opensAt;
+  }
+
+  opensAt(project_id: number, now_ms: number): number {
+    return this.#opensAt(project_id, now_ms);
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */

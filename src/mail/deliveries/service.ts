@@ -9,11 +9,12 @@ import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
+import { AT_ONCE, findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import {
+  EMAIL_BULK,
   EMAIL_SEND,
   type EmailRecord,
   type EmailSource,
@@ -29,7 +30,14 @@ import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
-import { type EmailListener, type Guard, type Heeded, Listeners, type MxCheck } from './listeners.ts';
+import {
+  type EmailListener,
+  type Guard,
+  type Heeded,
+  Listeners,
+  type MxCheck,
+  type OpensAt,
+} from './listeners.ts';
 import { longestWait, type Patience } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
 import { type Evidence, refuseReport, report } from './reports.ts';
@@ -127,6 +135,11 @@ export class Deliveries {
   /** Sets who is asked before bulk mail is tried again. */
   setGuard(guard: Guard): void {
     this.#listeners.setGuard(guard);
+  }
+
+  /** Sets who says when bulk mail may go out. */
+  setWindow(opensAt: OpensAt): void {
+    this.#listeners.setWindow(opensAt);
   }
 
   /**
@@ -320,9 +333,9 @@ export class Deliveries {
 
   /**
    * Has mails whose next attempt lies past what is allowed from now, as a clock that ran ahead for a while leaves them, be tried
-   * by then. `opensAt` says when the bulk mail of a project may go out: now, or next.
+   * by then, and queues of bulk mail look at what is due.
    */
-  async mendTimes(opensAt: (project_id: number, now_ms: number) => number): Promise<void> {
+  async mendTimes(): Promise<void> {
     const { database, clock, hasten, emails } = this.#deps;
     const now_ms = clock.now();
     const waitOf = (source: EmailSource): number => now_ms + longestWait(source, this.#patience);
@@ -334,7 +347,7 @@ export class Deliveries {
     });
     const late_bulk = listDueAfter(database.read, waitOf('sequence')).flatMap((email) => {
       const { id, project_id, source, mailbox_id, due_at } = email;
-      const latest = Math.max(waitOf(source), opensAt(project_id, now_ms));
+      const latest = Math.max(waitOf(source), this.#listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {
@@ -343,7 +356,12 @@ export class Deliveries {
         },
       ];
     });
-    const changes = [...late, ...late_bulk];
+    const queues = listWaitingJobs(database.read, EMAIL_BULK, now_ms).map(
+      ({ id }) =>
+        (tx: Tx): void =>
+          hasten(tx, id, AT_ONCE),
+    );
+    const changes = [...late, ...late_bulk, ...queues];
     for (let from = 0; from < changes.length; from += SWEEP_BATCH)
       await database.write((tx) => {
         for (const change of changes.slice(from, from + SWEEP_BATCH)) change(tx);

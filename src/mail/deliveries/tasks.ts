@@ -20,17 +20,13 @@ export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Tas
   };
 }
 
-/** `opensAt` says when the bulk mail of a project may go out: now, or next. */
-export function deliveryCronEntries(
-  deliveries: Deliveries,
-  opensAt: (project_id: number, now_ms: number) => number,
-): CronEntry[] {
+export function deliveryCronEntries(deliveries: Deliveries): CronEntry[] {
   return [
     {
       name: 'late attempts',
       expression: '31 * * * *',
       at_start: true,
-      run: () => deliveries.mendTimes(opensAt),
+      run: () => deliveries.mendTimes(),
     },
     { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
   ];

@@ -416,11 +416,6 @@ export class Lifecycle {
     if (enrollment)
       this.#deps.contact_events.note(tx, { contact_id: enrollment.contact_id, event: 'clicked', at });
   }
-
-  /** When the window of a project is open: now, or next. */
-  opensAt(project_id: number, now_ms: number): number {
-    return nextOpening(this.#deps.marketing.settings(project_id), now_ms);
-  }
 }
 
 /** As the audit trail tells it: of a filter its members alone, as their values may be somebody's address. */
