@@ -25,6 +25,7 @@ import { isServed } from '../../platform/host/directory-lock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import { COUNTERS } from './records.ts';
 import { DELIMITERS, type ImportRecord, type Imports } from './service.ts';
 
 interface Needs {
@@ -163,20 +164,9 @@ function present({ config }: CliContext, record: ImportRecord, fields: object = 
   return { json: record, text: `${formatFields(fields)}${next}` };
 }
 
-/** What became of rows. */
-const ENDS = [
-  'accepted',
-  'updated_existing',
-  'duplicate',
-  'suppressed',
-  'no_mx',
-  'invalid_syntax',
-  'missing_consent',
-] as const;
-
 function presentBriefly(context: CliContext, record: ImportRecord): CliResult {
   const { id, status, processed_rows, total_rows } = record;
-  const ends = ENDS.filter((end) => record[end] > 0);
+  const ends = COUNTERS.filter((end) => record[end] > 0);
   return present(context, record, {
     import: id,
     status,

@@ -12,6 +12,7 @@ import {
   MAX_TAG_CHARS,
 } from '../../limits.ts';
 import type { Candidate } from '../contacts/service.ts';
+import type { WaitingFields } from './tables.ts';
 
 /** What a column may be. */
 export const MAPPABLE_FIELDS = [
@@ -110,6 +111,14 @@ function recogniseColumns(headers: readonly string[]): Columns['fields'] {
     if (field !== undefined) fields[field] ??= place;
   });
   return fields;
+}
+
+/** The places in the cells of a row that was pasted. */
+export const PASTED_COLUMNS: Columns = { fields: { email: 0, first_name: 1, last_name: 2 }, kept: {} };
+
+/** The cells of a row that waits, whether it stood in a file or was pasted. */
+export function cellsOf(fields: WaitingFields): string[] {
+  return 'cells' in fields ? fields.cells : [fields.email, fields.first_name ?? '', fields.last_name ?? ''];
 }
 
 /** A row as a candidate; values that are too long for their field are cut. */

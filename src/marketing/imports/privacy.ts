@@ -3,6 +3,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { contactAddress } from '../contacts/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
+import { cellsOf } from './columns.ts';
 import * as store from './store.ts';
 
 /**
@@ -37,8 +38,4 @@ function find(read: Tx, project_id: number, email: string) {
       .listWaitingHolding(read, project_id, local)
       .filter(({ fields }) => cellsOf(fields).some(holds)),
   };
-}
-
-function cellsOf(fields: store.Waiting['fields']): string[] {
-  return 'cells' in fields ? fields.cells : [fields.email, fields.first_name ?? '', fields.last_name ?? ''];
 }

@@ -4,14 +4,15 @@ import type { Delimiter, ImportRow, ImportStatus } from './tables.ts';
 
 /** Row numbers count the header. */
 const HEADER_ROWS = 1;
-const COUNTERS = [
+/** What may become of a row, in the order in which it is told. */
+export const COUNTERS = [
   'accepted',
-  'duplicate',
-  'invalid_syntax',
-  'no_mx',
-  'suppressed',
-  'missing_consent',
   'updated_existing',
+  'duplicate',
+  'suppressed',
+  'no_mx',
+  'invalid_syntax',
+  'missing_consent',
 ] as const;
 export type Counters = Record<(typeof COUNTERS)[number], number>;
 

@@ -12,7 +12,7 @@ import { letOthers } from '../../platform/host/turns.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import { candidateOf } from './columns.ts';
+import { candidateOf, cellsOf, PASTED_COLUMNS } from './columns.ts';
 import { type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
@@ -224,10 +224,8 @@ export class ImportRun {
   #candidateOf(fields: WaitingFields): Candidate {
     const { columns, defaults, is_test } = this.#import.settings;
     const now_ms = this.#deps.clock.now();
-    if ('cells' in fields) return { ...candidateOf(fields.cells, columns, defaults, now_ms), is_test };
-    const cells = [fields.email, fields.first_name ?? '', fields.last_name ?? ''];
-    const places = { fields: { email: 0, first_name: 1, last_name: 2 }, kept: {} };
-    return { ...candidateOf(cells, places, defaults, now_ms), is_test };
+    const places = 'cells' in fields ? columns : PASTED_COLUMNS;
+    return { ...candidateOf(cellsOf(fields), places, defaults, now_ms), is_test };
   }
 
   async #commit(piece: readonly Judged[]): Promise<void> {
