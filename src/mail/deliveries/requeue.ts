@@ -18,7 +18,7 @@ import {
   wishesOf,
 } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
-import type { Fate, Listeners } from './listeners.ts';
+import type { Listeners } from './listeners.ts';
 
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
@@ -46,7 +46,7 @@ export interface LeftOut {
 export function sortFailed(
   tx: Tx,
   since_ms: number,
-  fateOf: Listeners['fateOf'],
+  listeners: Pick<Listeners, 'fateOf'>,
 ): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
@@ -56,7 +56,7 @@ export function sortFailed(
     if (is_test) left_out.push({ id, reason: 'it is of a test key' });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
-    else if (email.source === 'broadcast' && fateOf(tx, email) === 'withheld')
+    else if (email.source === 'broadcast' && listeners.fateOf(tx, email) === 'withheld')
       left_out.push({ id, reason: 'its broadcast was cancelled, or its recipient is to get nothing more' });
     else ids.push(id);
   }
@@ -70,8 +70,8 @@ export interface RequeueDeps {
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'findById'>;
   enqueue(tx: Tx, job: NewJob): string;
-  /** What would become of bulk mail that is tried again. */
-  fateOf(tx: Tx, email: EmailRow): Fate;
+  /** Who says what would become of bulk mail that is tried again. */
+  listeners: Pick<Listeners, 'fateOf'>;
 }
 
 /**
@@ -120,7 +120,7 @@ function requeueEmail(
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, email.project_id, attachments);
   if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
-  if (deps.fateOf(tx, email) === 'withheld')
+  if (deps.listeners.fateOf(tx, email) === 'withheld')
     return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };

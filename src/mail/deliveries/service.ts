@@ -83,7 +83,7 @@ export interface TakenReport {
 
 export interface DeliveriesDeps
   extends Omit<AttemptsDeps, 'patience' | 'return_paths'>,
-    Omit<RequeueDeps, 'fateOf'>,
+    Omit<RequeueDeps, 'listeners'>,
     SendingNowDeps {
   config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_hours'>;
   emails: Emails;
@@ -150,7 +150,7 @@ export class Deliveries {
     const email = findEmail(tx, id);
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
-    this.#deps.emails.withhold(tx, email, end);
+    this.#deps.emails.takeBack(tx, email, end);
     tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
   }
 
@@ -172,9 +172,12 @@ export class Deliveries {
    * UnreadableReport, and with AppError `unavailable`.
    */
   async readReport(message: Uint8Array): Promise<MailReport | null> {
-    const { database, report_reader } = this.#deps;
-    const { read } = database;
-    return mayBeBelieved(read, message, this.#matching(read)) ? report_reader.read(message) : null;
+    return this.#mayBeBelieved(message) ? this.#deps.report_reader.read(message) : null;
+  }
+
+  #mayBeBelieved(message: Uint8Array): boolean {
+    const { read } = this.#deps.database;
+    return mayBeBelieved(read, message, this.#matching(read));
   }
 
   #matching(tx: Tx): MatchingDeps {
@@ -230,8 +233,7 @@ export class Deliveries {
    */
   async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
     const { database, clock, report_reader } = this.#deps;
-    const { read } = database;
-    if (!mayBeBelieved(read, message, this.#matching(read))) throw unbelieved();
+    if (!this.#mayBeBelieved(message)) throw unbelieved();
     const mail_report = await report_reader.read(message).catch((error: unknown) => {
       throw error instanceof UnreadableReport ? invalid({ report: [error.message] }) : error;
     });
@@ -308,8 +310,7 @@ export class Deliveries {
 
   /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    const fateOf: RequeueDeps['fateOf'] = (tx, email) => this.#listeners.fateOf(tx, email);
-    return requeueEmails(ids, { deps: { ...this.#deps, fateOf }, actor });
+    return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
   }
 
   /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
@@ -325,9 +326,7 @@ export class Deliveries {
     actor: Actor,
     since_ms: number,
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, (tx, email) =>
-      this.#listeners.fateOf(tx, email),
-    );
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, this.#listeners);
     return { results: await this.requeue(actor, ids), left_out };
   }
 

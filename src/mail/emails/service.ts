@@ -370,18 +370,13 @@ export class Emails {
       const email = this.#require(tx, project.id, id);
       if (email.status !== 'scheduled')
         throw conflict(`There is nothing to cancel: the email is ${email.status}, not scheduled.`);
-      this.#takeBack(tx, email);
+      this.takeBack(tx, email);
       note(tx, { event: 'email.canceled', target: `email:${email.id}` });
       return this.#require(tx, project.id, id);
     });
     if (row.attachments.length > 0)
       await objects.releaseBytes(row.attachments.map((attachment) => attachment.public_id));
     return presentEmail(row, project.public_id);
-  }
-
-  /** Has a mail that waits not leave any more, and says what that makes of it. */
-  withhold(tx: Tx, email: EmailRow, end: TakenBack): void {
-    this.#takeBack(tx, email, end);
   }
 
   /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
@@ -397,8 +392,11 @@ export class Emails {
     this.wakeQueue(tx, email.mailbox_id, at);
   }
 
-  /** Takes an email back that waits, and gives its place in the quotas back unless an attempt has used it. */
-  #takeBack(
+  /**
+   * Has an email that waits not leave any more, and gives its place in the quotas back unless an attempt has used it. `end` says
+   * what that makes of it.
+   */
+  takeBack(
     tx: Tx,
     email: EmailRow,
     end: TakenBack = { ending: { status: 'canceled' }, error: 'Canceled before it was due.' },
@@ -422,7 +420,7 @@ export class Emails {
    */
   forgetAddress(tx: Tx, project_id: number, email: string): string[] {
     return store.listEmailsOfAddress(tx, project_id, email).map((row) => {
-      if (row.status === 'scheduled' || row.status === 'queued') this.#takeBack(tx, row);
+      if (row.status === 'scheduled' || row.status === 'queued') this.takeBack(tx, row);
       life.emptyEmail(tx, row);
       return row.id;
     });
