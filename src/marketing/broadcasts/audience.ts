@@ -1,5 +1,6 @@
 /** Who gets a broadcast, and why somebody on its list does not: asked before it is sent, and again when somebody's turn comes. */
 import type { Tx } from '../../platform/database/database.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import { parse } from '../../platform/http/schema.ts';
 import {
   barOf,
@@ -72,7 +73,7 @@ export async function countAudience(
     for (const reason of judge(deps, read, of, piece).values())
       left_out.set(reason, (left_out.get(reason) ?? 0) + 1);
     after_id = last.id;
-    await Bun.sleep(0);
+    await letOthers();
   }
   const told = leftOutOf((reason) => left_out.get(reason) ?? 0);
   return { recipients: total - told.total, left_out: told };

@@ -115,10 +115,10 @@ export class Contacts {
    */
   async takesMail(project_id: number, address: string): Promise<TakesMail> {
     const { database, resolver } = this.#deps;
-    const email = contactAddress(address)?.email;
-    if (email === undefined || !store.isAddressUnasked(database.read, project_id, email)) return 'yes';
-    const answer = await resolver.takesMail(email.slice(email.lastIndexOf('@') + 1));
-    if (answer === 'yes') await database.write((tx) => store.markAddressAsked(tx, project_id, email));
+    const asked = contactAddress(address);
+    if (!asked || !store.isAddressUnasked(database.read, project_id, asked.email)) return 'yes';
+    const answer = await resolver.takesMail(asked.domain);
+    if (answer === 'yes') await database.write((tx) => store.markAddressAsked(tx, project_id, asked.email));
     return answer;
   }
 

@@ -5,6 +5,7 @@
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
@@ -100,7 +101,7 @@ export class GoingOn {
             rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
         });
       after = piece.length === TIMES_PIECE ? piece.at(-1) : undefined;
-      await Bun.sleep(0); // Others have their turn.
+      await letOthers();
     }
   }
 

@@ -8,6 +8,7 @@ import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { AT_ONCE, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import {
@@ -254,7 +255,7 @@ export class Lifecycle {
       for (const contact of piece)
         if (barOf(contact, suppressed) === null && !rows.isEnrolled(database.read, of, contact.id))
           fresh += 1;
-      await Bun.sleep(0); // Others have their turn.
+      await letOthers();
     }
     if (enrolled + fresh > row.max_recipients) throw tooMany(row, { enrolled, fresh });
   }
