@@ -135,9 +135,17 @@ export function attemptsOf(read: Tx, email: EmailRow): AttemptRow[] {
   ];
 }
 
+/** Gives the first attempt at bulk mail its row where it had none, as another one follows. */
+export function keepFirstAttempt(tx: Tx, email: EmailRow): void {
+  const [first] = attemptsOf(tx, email);
+  if (first?.id !== 0) return;
+  const id = store.insertAttempt(tx, first);
+  const { outcome, finished_at } = first;
+  if (outcome !== null && finished_at !== null) store.endAttempt(tx, id, { ...first, outcome }, finished_at);
+}
+
 /** Marks attempts at an email that never ended, the first one at bulk mail too, which gets its row now. */
 export function interruptAttempts(tx: Tx, email: EmailRow, now_ms: number): void {
-  const [first] = attemptsOf(tx, email);
-  if (first?.id === 0 && first.outcome === null) store.insertAttempt(tx, first);
+  keepFirstAttempt(tx, email);
   store.interruptRows(tx, email, now_ms);
 }

@@ -18,6 +18,7 @@ import {
   wishesOf,
 } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
+import { keepFirstAttempt } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 
 /** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
@@ -104,7 +105,7 @@ export async function requeueEmails(
 
 /**
  * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
- * recipients that no relay has taken are addressed. It is put on the audit trail; a refusal changes nothing.
+ * recipients that no relay has taken are addressed, and its own. It is put on the audit trail; a refusal changes nothing.
  */
 function requeueEmail(
   tx: Tx,
@@ -126,6 +127,7 @@ function requeueEmail(
   if ('refusal' in place) return { id, refusal: place.refusal };
   const is_bulk = isBulk(email.source);
   const job_id = is_bulk ? null : deps.enqueue(tx, sendingJob(email, place.mailbox_id));
+  keepFirstAttempt(tx, email);
   reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
   if (is_bulk) deps.emails.wakeQueue(tx, place.mailbox_id, AT_ONCE);
   const project = deps.projects.findById(email.project_id);

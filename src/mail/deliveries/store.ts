@@ -40,7 +40,7 @@ const endRow = rawSql<never, Value[]>(
 interface AttemptEnd {
   outcome: AttemptOutcome;
   smtp_code: number | null;
-  smtp_response: string;
+  smtp_response: string | null;
   tls: string | null;
   may_be_sent: boolean;
 }

@@ -151,10 +151,13 @@ export function recordReport(tx: Tx, id: string, reported: Reported): void {
   update(tx, id, reported);
 }
 
-/** Has an email that ended wait once more, with another job or in its queue; its attachments are pinned again. */
+/**
+ * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are pinned again. Its own
+ * recipient has not got it, though a relay may have taken it.
+ */
 export function reopenEmail(
   tx: Tx,
-  email: Pick<EmailRow, 'id' | 'attachments'>,
+  email: Pick<EmailRow, 'id' | 'attachments' | 'taken' | 'to_email'>,
   to: Pick<EmailRow, 'job_id' | 'due_at' | 'mailbox_id' | 'quota_day'> & { now_ms: number },
 ): void {
   const { now_ms, ...place } = to;
@@ -163,6 +166,7 @@ export function reopenEmail(
     ...place,
     status: 'queued',
     queued_at: now_ms,
+    taken: email.taken.filter((address) => address !== email.to_email),
     refused: [],
     error: null,
     bounce_type: null,

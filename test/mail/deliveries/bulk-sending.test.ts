@@ -276,6 +276,23 @@ test('a failed one is queued again by hand without a job, and says where to look
   expect(statuses()).toEqual([{ status: 'sent', n: 1 }]);
 });
 
+test('one that came back is queued again, and its story keeps the attempt that had no row', async () => {
+  const list = await on.list();
+  await on.contact(list, 'ann@example.com');
+  await on.send(await on.broadcast(list));
+  const id = idOf('ann@example.com');
+  const { deliveries } = on.app.services;
+  const before = deliveries.explain(id).events.filter(({ kind }) => kind === 'attempt');
+  await deliveries.reportByHand(actor, id, { kind: 'soft_bounced' });
+  await deliveries.requeueOne(actor, id);
+  await on.pass();
+  expect(recipients()).toEqual(['ann@example.com', 'ann@example.com']);
+  const attempts = deliveries.explain(id).events.filter(({ kind }) => kind === 'attempt');
+  expect(attempts.map(({ outcome }) => outcome)).toEqual(['sent', 'sent']);
+  // But for the words, whose place the report's have taken.
+  expect<unknown>(attempts[0]).toEqual({ ...before[0], words: null });
+});
+
 test('where nothing can be written of what is in hand, that fails and the rest goes on a minute later', async () => {
   await sendIntoSilence();
   const { database } = on.app.services;

@@ -5,6 +5,7 @@ import { AppError } from '../../../src/errors.ts';
 import { EMAIL_RETRY_BATCH_ROWS } from '../../../src/mail/deliveries/requeue.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 import { actor } from '../../support/helpers.ts';
+import { startSmtpSink } from '../../support/smtp-sink.ts';
 import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';
 
 const COUNT = 120;
@@ -43,6 +44,25 @@ test('many are queued in small steps, so that other writes come between', async 
   expect(rows(sender.app, 'SELECT status, count(*) AS n FROM emails GROUP BY status')).toEqual([
     { status: 'sent', n: COUNT },
   ]);
+  await sender.app.stop();
+});
+
+test('a mail that a relay took and that came back is sent again to its own recipient alone', async () => {
+  const sender = await startSender();
+  const sink = await startSmtpSink();
+  await addDomain(sender.app, 'mail.example.com', sink);
+  const { deliveries } = sender.app.services;
+  const { body } = await sender.send({ cc: ['cid@example.org'] });
+  await sender.settle();
+  await deliveries.reportByHand(actor, String(body.id), { kind: 'bounced' });
+  await deliveries.requeueOne(actor, String(body.id));
+  await sender.settle();
+  expect(await sender.log(body.id)).toMatchObject({ status: 'sent', attempts: 2, bounced_at: null });
+  expect(sink.mails.map(({ envelope }) => envelope.to)).toEqual([
+    ['ada@example.org', 'cid@example.org'],
+    ['ada@example.org'],
+  ]);
+  await sink.stop();
   await sender.app.stop();
 });
 
