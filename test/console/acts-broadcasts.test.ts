@@ -336,10 +336,22 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByLabel('Subject').fill('A subject alone');
     await button(page, 'Save the broadcast').click();
     await page.locator('[name=body_markdown][aria-invalid=true]').waitFor();
-    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Written in').selectOption('HTML and text');
+    await page.getByLabel('HTML', { exact: true }).fill('<p>Dear {{ first_name }}</p>');
+    await page.getByLabel('Text', { exact: true }).fill('Dear {{ first_name }}');
+    // What was written is not lost, nor stored twice, where the broadcast itself is refused.
+    await on.app.services.broadcast_life.change(magazine().id, id, { name: 'Emptier news' }, noNote);
+    await button(page, 'Save the broadcast').click();
+    await page.getByText('This was changed since you read it').waitFor();
+    expect(await page.getByLabel('Mail', { exact: true }).inputValue()).toBe('empty-news');
     await button(page, 'Save the broadcast').click();
     await page.getByText('Everything is in place').waitFor();
-    expect(recordOf(id).template).toBe('letter');
+    expect(recordOf(id)).toMatchObject({ name: 'Emptier news', template: 'empty-news' });
+    const { templates } = on.app.services;
+    expect(templates.get(magazine().id, 'empty-news')).toMatchObject({
+      ...{ subject: 'A subject alone', body_html: '<p>Dear {{ first_name }}</p>', layout: 'marketing' },
+    });
+    expect(templates.list(magazine().id).filter(({ slug }) => slug.startsWith('empt'))).toHaveLength(1);
     expect(refusals(complaints)).toEqual([]);
   });
 
