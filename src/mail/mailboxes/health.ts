@@ -3,7 +3,7 @@ import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS }
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
-import * as pacing from './pacing.ts';
+import * as pace_record from './pace-record.ts';
 import * as store from './store.ts';
 
 /**
@@ -25,8 +25,8 @@ export function recordOutcome(
     if (refusal !== null) recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
   } else if (outcome.outcome === 'sent') recordSuccess(tx, mailbox_id, now_ms);
   else if (hasBeenJudged(outcome)) recordAnswer(tx, mailbox_id, { refusal, now_ms });
-  if (outcome.slowdown) pacing.recordSlowdown(tx, mailbox_id, { ...attempt, ...outcome.slowdown });
-  else if (outcome.outcome === 'sent') pacing.recordTaken(tx, mailbox_id, attempt);
+  if (outcome.slowdown) pace_record.recordSlowdown(tx, mailbox_id, { ...attempt, ...outcome.slowdown });
+  else if (outcome.outcome === 'sent') pace_record.recordTaken(tx, mailbox_id, attempt);
 }
 
 /** The relay neither judged the mail nor got it. */
