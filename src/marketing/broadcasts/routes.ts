@@ -1,10 +1,10 @@
 /** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
 import { isSecond, type Naming } from '../../platform/cli/naming.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { emailAddress, oneOf, t, ulid } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
   changes,

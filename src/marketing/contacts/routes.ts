@@ -3,7 +3,6 @@ import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { COUNTED_MATCHES, MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   type ProjectCaller,
@@ -14,6 +13,7 @@ import {
 } from '../../platform/http/routes.ts';
 import { emailAddress, type Static, t, text } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import type { Privacy } from './privacy.ts';
 import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';

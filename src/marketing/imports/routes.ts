@@ -1,11 +1,11 @@
 /** Endpoints of contact imports. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { type ProjectCaller, Reply, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import { body, record } from './schemas.ts';
 import type { Imports } from './service.ts';
 

@@ -1,8 +1,8 @@
 /** Endpoints of product events. */
 import { MAX_CONTACT_QUERY_CHARS, MAX_EVENT_BATCH } from '../../limits.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { Reply, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, parse, t, text, ulid } from '../../platform/http/schema.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import type { ContactEvents } from './events.ts';
 
 const TAG = 'Product events';

@@ -1,7 +1,6 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
 import { isSecond, type Naming } from '../../platform/cli/naming.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   type ProjectCaller,
@@ -11,6 +10,7 @@ import {
 } from '../../platform/http/routes.ts';
 import { emailAddress, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import type { Lifecycle, Selection } from './lifecycle.ts';
 import { changes, creation, enroll, enrollment, preview, problem, record, timeline } from './schemas.ts';
 import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';

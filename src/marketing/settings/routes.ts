@@ -1,7 +1,7 @@
 /** Endpoints of a project's marketing settings. */
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import type { ProjectCaller, Route } from '../../platform/http/routes.ts';
 import { type Static, t } from '../../platform/http/schema.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import { changes, shown_settings } from './schemas.ts';
 import type { Marketing } from './service.ts';
 

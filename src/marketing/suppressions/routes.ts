@@ -1,11 +1,11 @@
 /** Endpoints of suppressions. */
 
 import { MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
-import { marketingRoute } from '../../platform/http/marketing-route.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
 import { dateTime, emailAddress, named, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import type { Contacts } from '../contacts/service.ts';
+import { marketingRoute } from '../marketing-route.ts';
 import { SUPPRESSION_KINDS, type Suppressions } from './service.ts';
 
 const TAG = 'Suppressions';

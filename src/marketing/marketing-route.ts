@@ -1,14 +1,14 @@
 /** What all endpoints of email marketing have in common. */
-import { forbidden } from '../../errors.ts';
-import { refuseRestricted } from './callers.ts';
+import { forbidden } from '../errors.ts';
+import { refuseRestricted } from '../platform/http/callers.ts';
 import {
   type BothPlanesSpec,
   bothPlanes,
   type ProjectCaller,
   type RequestContext,
   type Route,
-} from './routes.ts';
-import type { TSchema } from './schema.ts';
+} from '../platform/http/routes.ts';
+import type { TSchema } from '../platform/http/schema.ts';
 
 /**
  * An endpoint of email marketing on both planes. It refuses restricted keys, which anybody can read in a page or an app.
