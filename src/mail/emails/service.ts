@@ -23,6 +23,7 @@ import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts
 import { type AcceptBulk, acceptBulk, wakeQueue } from './bulk.ts';
 import * as bulk from './bulk-store.ts';
 import { checkEmail, findAttachments, findSender } from './checking.ts';
+import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
 import * as life from './life-store.ts';
 import { filterOf, pageOfLog, presentEmail } from './log.ts';
@@ -37,7 +38,6 @@ import {
   type SendRequest,
   scheduledEmail,
 } from './new-email.ts';
-import { presentContent } from './reading.ts';
 import type {
   EmailContent,
   EmailListQuery,

@@ -7,7 +7,7 @@ import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent } from './event-store.ts';
-import { EVENT_SLUG } from './reading.ts';
+import { EVENT_SLUG } from './steps.ts';
 
 /** Contract: made by the service itself. */
 const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;

@@ -4,7 +4,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import type { ContactRow } from '../contacts/service.ts';
 import type { listCounts } from './enrollment-store.ts';
 import { describeStepCondition, stepsOf } from './model.ts';
-import { presentStep, type StepInput } from './reading.ts';
+import { presentStep, type StepInput } from './steps.ts';
 import {
   ENROLLMENT_STATES,
   type EnrollmentRow,

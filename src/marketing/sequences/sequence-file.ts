@@ -4,9 +4,9 @@ import { type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { isPlainObject, requireAll, validate } from '../../platform/http/validation.ts';
-import { presentStep, readSteps, type StepInput } from './reading.ts';
 import type { SequenceRecord } from './records.ts';
 import { creation, step } from './schemas.ts';
+import { presentStep, readSteps, type StepInput } from './steps.ts';
 
 const { name, list: _id, max_recipients, ...rest } = creation.properties;
 /** The API's own fields; a list may be named. What is unknown is refused: it may be misspelt. */

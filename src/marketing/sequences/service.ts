@@ -29,8 +29,8 @@ import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts'
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
-import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail, type StepInput } from './reading.ts';
 import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
+import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail, type StepInput } from './steps.ts';
 import * as store from './store.ts';
 import {
   ENROLLMENT_STATES,
