@@ -33,11 +33,11 @@ import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
-import { Lifecycle } from './sequences/lifecycle.ts';
+import { SequenceLife } from './sequences/lifecycle.ts';
 import { sequenceNaming } from './sequences/naming.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
-import { Marketing, nextOpening } from './settings/service.ts';
+import { MarketingSettings, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
   Subscriptions,
@@ -79,7 +79,7 @@ export function createMarketing(needs: MarketingNeeds) {
     public_url: config.public_url,
     projectOf: (id: number) => projects.findById(id),
   };
-  const marketing = new Marketing({
+  const marketing = new MarketingSettings({
     ...on,
     mailboxes: {
       listUses: () => mailboxes.listUses(),
@@ -110,19 +110,19 @@ export function createMarketing(needs: MarketingNeeds) {
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
-  const { lifecycle, sequences } = sequencing;
+  const { sequence_life, sequences } = sequencing;
   deliveries.listen((tx, event) => contacts.heedMail(tx, event), { kinds: ['bounced', 'complained'] });
-  deliveries.listen((tx, event) => lifecycle.heedMail(tx, event), { source: 'sequence' });
+  deliveries.listen((tx, event) => sequence_life.heedMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
   deliveries.listen((tx, event) => broadcast_life.heedMail(tx, event), { source: 'broadcast' });
   deliveries.setGuard((tx, mail) =>
-    (mail.source === 'broadcast' ? broadcast_life : lifecycle).fateOfMail(tx, mail),
+    (mail.source === 'broadcast' ? broadcast_life : sequence_life).fateOfMail(tx, mail),
   );
   deliveries.setWindow((project_id, now_ms) => nextOpening(marketing.settings(project_id), now_ms));
-  contacts.listen((tx, event) => lifecycle.heedContact(tx, event));
+  contacts.listen((tx, event) => sequence_life.heedContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.heedContact(tx, event));
-  clicks.listen((tx, reading) => lifecycle.heedReading(tx, reading));
+  clicks.listen((tx, reading) => sequence_life.heedReading(tx, reading));
   clicks.listen((tx, reading) => broadcast_life.heedReading(tx, reading));
   clicks.listenToLinks((tx, followed) => broadcast_life.heedLink(tx, followed));
   clicks.listen((tx, reading) => contacts.heedReading(tx, reading));
@@ -153,7 +153,7 @@ export function createMarketing(needs: MarketingNeeds) {
 interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
   projectOf(id: number): ReturnType<Projects['findById']>;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   lists: Lists;
   contacts: Contacts;
@@ -167,9 +167,9 @@ function createSequences(on: CampaignNeeds) {
   const sequences = new Sequences({ ...on, marketing_mail, going_on });
   const exits = new Exits(on);
   const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
-  const lifecycle = new Lifecycle({ ...on, sequences, contact_events, exits, going_on });
+  const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
   const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events });
-  return { sequences, lifecycle, going_on, contact_events, sequence_engine, marketing_mail };
+  return { sequences, sequence_life, going_on, contact_events, sequence_engine, marketing_mail };
 }
 
 function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail }) {

@@ -221,11 +221,11 @@ describe.skipIf(executable === null)('in a browser', () => {
       await publish();
       const { id } = await make({ name: 'Moving', steps: TWO });
       const project = on.app.services.projects.require(sample.magazine);
-      await on.app.services.lifecycle.activate(actor, project, id);
+      await on.app.services.sequence_life.activate(actor, project, id);
       const { page, complaints } = await open(`/${id}`);
       const waiting = page.locator('[data-step=b] .under-way dd');
       expect(await waiting.count()).toBe(0);
-      await on.app.services.lifecycle.enroll(project, id, { tags: ['balcony'] }, { note: noNote });
+      await on.app.services.sequence_life.enroll(project, id, { tags: ['balcony'] }, { note: noNote });
       await pass();
       const { active } = recordOf(id).stats;
       expect(active).toBeGreaterThan(5);

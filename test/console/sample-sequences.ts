@@ -134,8 +134,8 @@ async function start(
   await app.services.database.write((tx) => {
     tx.$client.run("UPDATE sequences SET status = 'paused' WHERE public_id = ?", [sequence]);
   });
-  await app.services.lifecycle.resume(actor, project, sequence);
-  await app.services.lifecycle.enroll(project, sequence, { all: true }, { note: noNote });
+  await app.services.sequence_life.resume(actor, project, sequence);
+  await app.services.sequence_life.enroll(project, sequence, { all: true }, { note: noNote });
   app.app.engine.wake();
   await app.app.engine.whenIdle();
 }

@@ -17,7 +17,13 @@ import {
   type MarketingMail,
   waitForCapacity,
 } from '../mails/service.ts';
-import { type Marketing, readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
+import {
+  type MarketingSettings,
+  readUsage,
+  type Settings,
+  shutUntil,
+  takeUsage,
+} from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { judge } from './audience.ts';
 import { type BroadcastLife, isDecided } from './lifecycle.ts';
@@ -35,7 +41,7 @@ export interface BroadcastEngineDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
   emails: Pick<Emails, 'acceptBulk'>;

@@ -3,7 +3,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import { explainBrake } from '../mails/service.ts';
-import type { Marketing } from '../settings/service.ts';
+import type { MarketingSettings } from '../settings/service.ts';
 import { countRefused, countReturned, listOfContact } from './recipient-store.ts';
 import { statusOf, WORDS_OF_REASON } from './records.ts';
 import { listOpenOfList } from './store.ts';
@@ -15,7 +15,7 @@ const MAX_TOLD = 100;
 interface ExplainDeps {
   database: Database;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
 }
 
 /** Why a broadcast paused by itself. */

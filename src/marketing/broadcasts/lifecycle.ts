@@ -22,7 +22,7 @@ import {
   type Reading,
   returnsTooMuch,
 } from '../mails/service.ts';
-import { type KeyOwner, type Marketing, nextOpening } from '../settings/service.ts';
+import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import * as recipients from './recipient-store.ts';
 import { type BroadcastChanges, type Broadcasts, mailingOf, refuseFrom } from './service.ts';
@@ -43,7 +43,7 @@ export interface BroadcastLifeDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
   broadcasts: Broadcasts;

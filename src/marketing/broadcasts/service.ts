@@ -20,7 +20,7 @@ import {
   type ShownMail,
   templateProblems,
 } from '../mails/service.ts';
-import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
+import type { MailboxDnsCheck, MarketingSettings, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Count, countAudience } from './audience.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
@@ -68,7 +68,7 @@ export interface BroadcastsDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   templates: Pick<Templates, 'factsOf'>;
   marketing_mail: MarketingMail;

@@ -11,7 +11,7 @@ import { type Page, type PageQuery, pageOf } from '../../platform/http/paginatio
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import type { KeyOwner, Marketing } from '../settings/service.ts';
+import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findBouncedAddresses, restoreBounced } from './bounced.ts';
 import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
@@ -78,7 +78,7 @@ export interface ContactsDeps {
   resolver: Resolver;
   lists: Lists;
   suppressions: Suppressions;
-  marketing: Pick<Marketing, 'isCaptured'>;
+  marketing: Pick<MarketingSettings, 'isCaptured'>;
   projectOf(id: number): KeyOwner | null;
 }
 

@@ -18,7 +18,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { KeyedHash, KeyOwner, Marketing, Settings } from '../settings/service.ts';
+import type { KeyedHash, KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
@@ -126,7 +126,7 @@ interface Followed extends LinkName {
 
 export interface MarketingMailDeps {
   clock: Clock;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   templates: Templates;
   subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
   emails: Pick<Emails, 'renderWith'>;

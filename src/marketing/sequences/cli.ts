@@ -13,14 +13,14 @@ import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { explainProblem } from '../mails/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
-import type { Lifecycle, Selection } from './lifecycle.ts';
+import type { Selection, SequenceLife } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
 
 interface Needs {
   projects: Projects;
   contacts: Contacts;
   sequences: Sequences;
-  lifecycle: Lifecycle;
+  sequence_life: SequenceLife;
   sequence_names: Naming;
   lists: Lists;
   list_names: Naming;
@@ -58,7 +58,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     .does(async ({ services, onTrail }, options, id) => {
       const project = ownerOf(services, services.sequences.require(id));
       const how = { note: onTrail(project) };
-      const done = await services.lifecycle.enroll(project, id, selectionOf(options), how);
+      const done = await services.sequence_life.enroll(project, id, selectionOf(options), how);
       const refused = `${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`;
       return { json: done, text: `${done.enrolled} enrolled, ${done.already} were before, ${refused}` };
     });
@@ -175,7 +175,7 @@ function registerTransitions(noun: Noun<Needs>): void {
     name: 'activate' | 'pause' | 'resume' | 'finish',
     id: string,
   ): Promise<CliResult> => {
-    await services.lifecycle[name](actor, ownerOf(services, services.sequences.require(id)), id);
+    await services.sequence_life[name](actor, ownerOf(services, services.sequences.require(id)), id);
     const record = recordOf(services, id);
     return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
   };

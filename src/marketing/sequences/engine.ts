@@ -22,7 +22,13 @@ import {
   templateProblems,
   waitForCapacity,
 } from '../mails/service.ts';
-import { type Marketing, readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
+import {
+  type MarketingSettings,
+  readUsage,
+  type Settings,
+  shutUntil,
+  takeUsage,
+} from '../settings/service.ts';
 import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
@@ -47,7 +53,7 @@ export interface EngineDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   marketing_mail: MarketingMail;
   emails: Pick<Emails, 'acceptBulk'>;

@@ -5,7 +5,13 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { ContactRow } from '../contacts/service.ts';
 import { type Ended, explainBrake } from '../mails/service.ts';
-import { lackOf, type Marketing, nextOpening, readUsage, type Settings } from '../settings/service.ts';
+import {
+  lackOf,
+  type MarketingSettings,
+  nextOpening,
+  readUsage,
+  type Settings,
+} from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
@@ -31,7 +37,7 @@ interface ToldMail extends SequenceMailRow {
 interface ExplainDeps {
   database: Database;
   clock: Clock;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   emails: Pick<Emails, 'errorOf'>;
 }
 

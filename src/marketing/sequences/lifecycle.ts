@@ -21,7 +21,7 @@ import {
 } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import { explainProblem, isRefusedTooMuch, type Reading, returnsTooMuch } from '../mails/service.ts';
-import { type KeyOwner, type Marketing, nextOpening } from '../settings/service.ts';
+import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import * as rows from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
@@ -55,7 +55,7 @@ export interface LifecycleDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   sequences: Sequences;
   projectOf(id: number): KeyOwner | null;
@@ -67,7 +67,7 @@ export interface LifecycleDeps {
   going_on: GoingOn;
 }
 
-export class Lifecycle {
+export class SequenceLife {
   readonly #deps: LifecycleDeps;
 
   constructor(deps: LifecycleDeps) {

@@ -11,7 +11,7 @@ import {
 import { emailAddress, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
 import { marketingRoute } from '../marketing-route.ts';
-import type { Lifecycle, Selection } from './lifecycle.ts';
+import type { Selection, SequenceLife } from './lifecycle.ts';
 import { changes, creation, enroll, enrollment, preview, problem, record, timeline } from './schemas.ts';
 import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';
 
@@ -24,7 +24,7 @@ interface Target {
 
 export interface SequenceRouteDeps {
   sequences: Sequences;
-  lifecycle: Lifecycle;
+  sequence_life: SequenceLife;
   sequence_names: Naming;
 }
 
@@ -195,7 +195,7 @@ function testRoute({ sequences }: SequenceRouteDeps): Route[] {
   });
 }
 
-function transitionRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] {
+function transitionRoutes({ sequences, sequence_life }: SequenceRouteDeps): Route[] {
   const load = loader(sequences);
   const words = {
     activate: 'Have a draft run; it enrolls nobody. 422 `activation_refused` lists every problem.',
@@ -213,14 +213,14 @@ function transitionRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       response: record,
       load,
       handle: async ({ caller, resource }) => {
-        await lifecycle[name](caller.actor, caller.project, resource.id);
+        await sequence_life[name](caller.actor, caller.project, resource.id);
         return sequences.get(caller.project.id, resource.id);
       },
     }),
   );
 }
 
-function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] {
+function enrollmentRoutes({ sequences, sequence_life }: SequenceRouteDeps): Route[] {
   const load = loader(sequences);
   return [
     ...marketingRoute({
@@ -243,7 +243,7 @@ function enrollmentRoutes({ sequences, lifecycle }: SequenceRouteDeps): Route[] 
       }),
       load,
       handle: ({ caller, resource, body }) =>
-        lifecycle.enroll(caller.project, resource.id, selectionOf(body), {
+        sequence_life.enroll(caller.project, resource.id, selectionOf(body), {
           is_test: caller.key?.is_test ?? false,
           note: caller.note,
         }),

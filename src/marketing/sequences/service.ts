@@ -19,7 +19,7 @@ import {
   type Problem,
   templateProblems,
 } from '../mails/service.ts';
-import type { MailboxDnsCheck, Marketing, Settings } from '../settings/service.ts';
+import type { MailboxDnsCheck, MarketingSettings, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
@@ -66,7 +66,7 @@ export interface SequencesDeps {
   clock: Clock;
   lists: Lists;
   contacts: Contacts;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   suppressions: Suppressions;
   templates: Pick<Templates, 'factsOf'>;
   going_on: Pick<GoingOn, 'retime'>;

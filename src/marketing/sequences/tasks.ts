@@ -7,21 +7,26 @@ import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import type { SequenceEngine } from './engine.ts';
 import type { GoingOn } from './going-on.ts';
-import { type Lifecycle, SEQUENCE_STEP } from './lifecycle.ts';
+import { SEQUENCE_STEP, type SequenceLife } from './lifecycle.ts';
 
 /** A sequence has one job; lanes are by sequence, so this is one at a time each. */
 const SEQUENCE_CONCURRENCY = 1;
 
 /** Mends what a crash in the middle of a finish, or a clock that was wrong, has left. */
 export function sequenceCronEntries({
-  lifecycle,
+  sequence_life,
   going_on,
 }: {
-  lifecycle: Lifecycle;
+  sequence_life: SequenceLife;
   going_on: GoingOn;
 }): CronEntry[] {
   return [
-    { name: 'finished sequences', expression: '37 * * * *', at_start: true, run: () => lifecycle.sweep() },
+    {
+      name: 'finished sequences',
+      expression: '37 * * * *',
+      at_start: true,
+      run: () => sequence_life.sweep(),
+    },
     { name: 'late enrollments', expression: '29 * * * *', at_start: true, run: () => going_on.mendTimes() },
   ];
 }

@@ -2,14 +2,14 @@
 
 import type { Projects } from '../../access/projects/service.ts';
 import { type HealthCheck, problem, sealedCheck } from '../../platform/host/health-check.ts';
-import type { Marketing } from './service.ts';
+import type { MarketingSettings } from './service.ts';
 
 export function marketingChecks({
   marketing,
   projects,
   lists,
 }: {
-  marketing: Marketing;
+  marketing: MarketingSettings;
   projects: Projects;
   lists: { hasDoubleOptIn(project_id: number): boolean };
 }): HealthCheck[] {

@@ -14,11 +14,11 @@ import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
 import { changes } from './schemas.ts';
-import { lackOf, type Marketing, type Settings } from './service.ts';
+import { lackOf, type MarketingSettings, type Settings } from './service.ts';
 
 interface Needs {
   projects: Projects;
-  marketing: Marketing;
+  marketing: MarketingSettings;
 }
 
 const OPTION_OF_FIELD = {
@@ -115,7 +115,7 @@ function windowOf(text: string | undefined) {
   return { send_window_start, send_window_end };
 }
 
-function outlookOf(marketing: Marketing, project_id: number, settings: Settings): string {
+function outlookOf(marketing: MarketingSettings, project_id: number, settings: Settings): string {
   const lack = lackOf(settings);
   if (lack !== null) return `No marketing mail goes out: that takes ${lack}.`;
   const problem = marketing.problemOfLinks(project_id) ?? marketing.problemOfMailboxes(project_id);

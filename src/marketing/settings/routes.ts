@@ -3,11 +3,11 @@ import type { ProjectCaller, Route } from '../../platform/http/routes.ts';
 import { type Static, t } from '../../platform/http/schema.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import { changes, shown_settings } from './schemas.ts';
-import type { Marketing } from './service.ts';
+import type { MarketingSettings } from './service.ts';
 
 const TAG = 'Marketing settings';
 
-export function marketingRoutes({ marketing }: { marketing: Marketing }): Route[] {
+export function marketingRoutes({ marketing }: { marketing: MarketingSettings }): Route[] {
   /** What a caller may change: others' changes of mailboxes are ignored. */
   const own = (caller: ProjectCaller, sent: Partial<Static<typeof changes>>) => {
     const { accounts: _, ...rest } = sent;

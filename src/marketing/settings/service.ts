@@ -56,7 +56,7 @@ export interface MarketingDeps {
   public_url: string;
 }
 
-export class Marketing {
+export class MarketingSettings {
   /** The keyed hashes of a project. */
   readonly keys: MarketingKeys;
   readonly #deps: MarketingDeps;

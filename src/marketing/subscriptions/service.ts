@@ -27,7 +27,7 @@ import {
   hasLeftByChoice,
 } from '../contacts/service.ts';
 import { type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
-import type { KeyOwner, Marketing } from '../settings/service.ts';
+import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
@@ -59,7 +59,7 @@ export interface SubscriptionsDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  marketing: Marketing;
+  marketing: MarketingSettings;
   public_url: string;
   /** Confirmation mails of a project and UTC day at most. */
   confirmations_per_day: number;

@@ -10,7 +10,7 @@ import { newId } from '../../platform/host/ids.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import type { KeyedHash, KeyOwner, Marketing } from '../settings/service.ts';
+import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
 import * as store from './store.ts';
 import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
 
@@ -53,7 +53,7 @@ interface LiftedBounces {
 export interface SuppressionsDeps {
   database: Database;
   clock: Clock;
-  marketing: Pick<Marketing, 'keys'>;
+  marketing: Pick<MarketingSettings, 'keys'>;
 }
 
 export class Suppressions {

@@ -9,7 +9,7 @@ const idIn = ({ body }: { body: Record<string, unknown> }): string => String(Obj
 
 test('each change names who made it, and what was refused or changes nothing leaves none', async () => {
   const { app, call, mirror, project } = await startMarketingApp();
-  const { audit, projects, templates, lifecycle } = app.services;
+  const { audit, projects, templates, sequence_life } = app.services;
   const owner = projects.require(project.slug);
   const trail = () =>
     audit
@@ -58,7 +58,7 @@ test('each change names who made it, and what was refused or changes nothing lea
   const suppressed = await mirror('POST', '/email-suppressions', { email: 'eve@example.com' });
   expect((await mirror('POST', '/email-suppressions', { email: 'eve@example.com' })).status).toBe(200);
   await mirror('POST', `/email-contacts/${contact}/unsubscribe`);
-  await lifecycle.finish(actor, owner, sequence);
+  await sequence_life.finish(actor, owner, sequence);
 
   expect(trail()).toEqual([
     ['marketing_settings.changed', null, { fields: ['from_name'] }],
