@@ -1,11 +1,12 @@
 /** No file descriptor is left: what is refused and how, what goes on, and that it heals by itself. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { makeTempDir } from '../support/temp.ts';
+import { until } from '../support/until.ts';
 import { makeKey, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
@@ -155,9 +156,11 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
     ];
     const backup = await ask('POST /api/public/v1/backups', token, {});
     expect(backup?.status).toBe(202);
-    const folder = join(dir, 'backups');
-    while (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.tar')))
-      await Bun.sleep(20);
+    // What it has open would be free again after the crowd came.
+    await until(async () => {
+      const listed = await ask('GET /api/public/v1/backups', token);
+      return listed?.text.includes('"status":"completed"') === true;
+    });
     await crowd();
     for (const [, request] of requests) {
       const answer = await ask(...request);
