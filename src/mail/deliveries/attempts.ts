@@ -9,7 +9,7 @@ import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { laneOf } from '../../platform/jobs/store.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
-import { unmadeOutcome, unsentOutcome } from '../../platform/mail/smtp-replies.ts';
+import { unmadeOutcome, unsentOutcome } from '../../platform/mail/outcomes.ts';
 import type { DeliveryOutcome, FramedContent, MailContent } from '../../platform/mail/types.ts';
 import {
   countAttemptOut,

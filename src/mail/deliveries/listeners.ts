@@ -2,7 +2,7 @@
 
 import type { Tx } from '../../platform/database/database.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
-import { noMxOutcome, unmadeOutcome } from '../../platform/mail/smtp-replies.ts';
+import { noMxOutcome, unmadeOutcome } from '../../platform/mail/outcomes.ts';
 import type { UnsentOutcome } from '../../platform/mail/types.ts';
 import { type EmailRow, type EmailSource, isBulk } from '../emails/service.ts';
 import type { ReportKind } from './tables.ts';

@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
+import { interruptedOutcome, unmadeOutcome } from './outcomes.ts';
 import type {
   DeliverOptions,
   DeliveryOutcome,

@@ -2,8 +2,8 @@
 import { AppError, messageOf } from '../../errors.ts';
 import { FramedMessages } from './framed-message.ts';
 import { bytesOf, type ComposedMessage, composeMessage } from './message.ts';
+import { interruptedOutcome, unmadeOutcome } from './outcomes.ts';
 import { SmtpPool } from './smtp-pool.ts';
-import { interruptedOutcome, unmadeOutcome } from './smtp-replies.ts';
 import { slowdownOf } from './throttling.ts';
 import type {
   DeliveryOutcome,

@@ -1,7 +1,7 @@
 /** The connections to one relay: a few, reused for mail after mail, closed when idle. One relay's trouble stays in its own pool. */
 import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
-import { interruptedOutcome } from './smtp-replies.ts';
+import { interruptedOutcome } from './outcomes.ts';
 import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
 import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 

@@ -1,60 +1,9 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
+import { unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
-
-/** Stages at which the relay has not yet judged the mail itself. */
-const TROUBLE_STAGES: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth'];
-
-/** A mail that was not taken; what is not given follows from the stage and the code. */
-export function unsentOutcome(
-  facts: Pick<UnsentOutcome, 'stage' | 'response'> & Partial<UnsentOutcome>,
-  options = { is_of_one: false },
-): UnsentOutcome {
-  const { stage, response } = facts;
-  const smtp_code = facts.smtp_code ?? null;
-  // After the content one reply is for all: only where there is one recipient, it may be about that.
-  const is_of_recipient = stage === 'rcpt' || (stage === 'data' && options.is_of_one);
-  // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
-  const about = stage === 'tls' ? null : subjectOf({ smtp_code, reply: response, is_of_recipient });
-  const is_trouble = smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(stage);
-  return {
-    outcome: is_trouble ? 'unreachable' : about === null ? 'deferred' : 'refused',
-    about,
-    tls: null,
-    may_be_sent: false,
-    rejected: [],
-    ...facts,
-    smtp_code,
-  };
-}
-
-/** A delivery that the mailer itself cut off. `may_be_sent` when nobody can tell how far it got. */
-export function interruptedOutcome(response: string, options: { may_be_sent: boolean }): UnsentOutcome {
-  const { may_be_sent } = options;
-  return unsentOutcome({ outcome: 'interrupted', stage: 'interrupted', response, may_be_sent });
-}
-
-/** A mail that can't be made, for good or at present. */
-export function unmadeOutcome(response: string, options: { is_permanent: boolean }): UnsentOutcome {
-  return options.is_permanent
-    ? unsentOutcome({ outcome: 'refused', about: 'message', stage: 'compose', response })
-    : unsentOutcome({ outcome: 'deferred', stage: 'compose', response });
-}
-
-/** The domain of the one recipient takes no mail, so that no relay was asked. */
-export function noMxOutcome(address: string): UnsentOutcome {
-  const response = 'The domain of the address takes no mail: it has no MX.';
-  const refusal = { address, smtp_code: null, response, about: 'recipient' } as const;
-  return unsentOutcome({
-    outcome: 'refused',
-    about: 'recipient',
-    stage: 'compose',
-    response,
-    rejected: [refusal],
-  });
-}
 
 /** No recipient was taken at RCPT: final where each was refused for good, and then about what concerns the most. */
 export function rejectedOutcome(

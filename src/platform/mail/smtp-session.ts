@@ -9,14 +9,9 @@ import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
+import { interruptedOutcome, unsentOutcome } from './outcomes.ts';
 import { whyUnanswered } from './relay-name.ts';
-import {
-  interruptedOutcome,
-  outcomeOfOpening,
-  outcomeOfSending,
-  sentOutcome,
-  unsentOutcome,
-} from './smtp-replies.ts';
+import { outcomeOfOpening, outcomeOfSending, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 export interface Envelope {

@@ -1,11 +1,7 @@
 /** Which 4xx replies ask a mailbox for less mail, by their stage, their codes and their words. */
 import { describe, expect, test } from 'bun:test';
-import {
-  refusalAtRcpt,
-  rejectedOutcome,
-  sentOutcome,
-  unsentOutcome,
-} from '../../../src/platform/mail/smtp-replies.ts';
+import { unsentOutcome } from '../../../src/platform/mail/outcomes.ts';
+import { refusalAtRcpt, rejectedOutcome, sentOutcome } from '../../../src/platform/mail/smtp-replies.ts';
 import { slowdownOf } from '../../../src/platform/mail/throttling.ts';
 import type { DeliveryStage } from '../../../src/platform/mail/types.ts';
 
