@@ -62,7 +62,7 @@ async function makeList(people: readonly string[]): Promise<string> {
   for (const first_name of people)
     await contacts.add(
       magazine(),
-      lists.find(magazine().id, id),
+      lists.require(magazine().id, id),
       {
         ...{ email: `${first_name}@example.org`, first_name, last_name: null, custom: {}, source: null },
         ...{ tags: ['ada', 'ben'].includes(first_name) ? ['vip'] : [], reason: null, is_test: false },

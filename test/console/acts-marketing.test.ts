@@ -38,13 +38,13 @@ const makeList = async (fields: Record<string, unknown> = {}): Promise<string> =
 };
 const contactsOf = async (list: string) => {
   const { contacts, lists } = on.app.services;
-  return (await contacts.list(lists.find(shop().id, list), { per_page: 50 })).data;
+  return (await contacts.list(lists.require(shop().id, list), { per_page: 50 })).data;
 };
 const add = async (list: string, email: string, fields: Record<string, unknown> = {}) => {
   const { contacts, lists } = on.app.services;
   const { contact } = await contacts.add(
     shop(),
-    lists.find(shop().id, list),
+    lists.require(shop().id, list),
     {
       ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
       ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },

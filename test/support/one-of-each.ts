@@ -99,7 +99,7 @@ export async function makeOneOfEach(
 /** A contact whose domain nobody looks up. */
 async function makeContact({ services }: TestApp, owner: Owner, list_id: string): Promise<string> {
   const { contacts, lists, database } = services;
-  const list = lists.find(owner.id, list_id);
+  const list = lists.require(owner.id, list_id);
   const email = 'ann@example.org';
   const candidate = {
     ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },

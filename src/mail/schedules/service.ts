@@ -113,7 +113,7 @@ export class Schedules {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, id: string): ScheduleRecord {
-    return toRecord(this.#find(this.#deps.database.read, project_id, id));
+    return toRecord(this.#require(this.#deps.database.read, project_id, id));
   }
 
   /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
@@ -193,7 +193,7 @@ export class Schedules {
     note: Note,
   ): Promise<ScheduleRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const current = this.#find(tx, project_id, id);
+      const current = this.#require(tx, project_id, id);
       const { fields, cron } = checkSchedule(current, changes, this.#deps);
       this.#checkContent(project_id, fields, changes);
       const now = this.#deps.clock.now();
@@ -214,7 +214,7 @@ export class Schedules {
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
   remove(project_id: number, id: string, note: Note): Promise<void> {
     return this.#deps.database.write((tx) => {
-      const schedule = this.#find(tx, project_id, id);
+      const schedule = this.#require(tx, project_id, id);
       deleteSchedule(tx, schedule.id);
       note(tx, noteOf('schedule.deleted', schedule));
     });
@@ -234,7 +234,7 @@ export class Schedules {
   ): Promise<string> {
     return this.#deps.database.write((tx) => {
       const project_id = caller.project.id;
-      const schedule = this.#find(tx, project_id, id);
+      const schedule = this.#require(tx, project_id, id);
       const now = this.#deps.clock.now();
       updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
       const job_id = this.#enqueueRun(tx, project_id, {
@@ -340,7 +340,7 @@ export class Schedules {
     });
   }
 
-  #find(tx: Tx, project_id: number, id: string): ScheduleRow {
+  #require(tx: Tx, project_id: number, id: string): ScheduleRow {
     const row = isUlid(id) ? findSchedule(tx, project_id, id.toUpperCase()) : undefined;
     if (!row) throw notFound('Schedule');
     return row;

@@ -118,7 +118,7 @@ function registerWriting(noun: Noun<Needs>): void {
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
     .does(async ({ services, onTrail }, options, id) => {
-      const project = ownerOf(services, services.broadcasts.require(id));
+      const project = ownerOf(services, services.broadcasts.requireAny(id));
       const at = textOption(options, 'at');
       const fields = requireChanges({
         ...fieldsOf(services, project, options),
@@ -137,7 +137,7 @@ function registerWriting(noun: Noun<Needs>): void {
     .named(named_broadcast)
     .example(`satchel broadcast copy ${ID}`)
     .does(async ({ services, onTrail, note }, _options, id) => {
-      const project = ownerOf(services, services.broadcasts.require(id));
+      const project = ownerOf(services, services.broadcasts.requireAny(id));
       const record = await services.broadcasts.copy(project.id, id, onTrail(project));
       if (isSecond(services.broadcast_names, project.id, record.name))
         note(secondOfName('broadcast', record.name));
@@ -148,7 +148,7 @@ function registerWriting(noun: Noun<Needs>): void {
     .named(named_broadcast)
     .example(`satchel broadcast delete ${ID} --yes`)
     .removes(async ({ services, consent, onTrail }, _options, id) => {
-      const project = ownerOf(services, services.broadcasts.require(id));
+      const project = ownerOf(services, services.broadcasts.requireAny(id));
       const { name, stats } = recordOf(services, id);
       consent(
         `deletes the broadcast ${name}; the log keeps the mails that it made, ${stats.sent} of them sent`,
@@ -159,7 +159,7 @@ function registerWriting(noun: Noun<Needs>): void {
 }
 
 function recordOf({ broadcasts }: Needs, id: string): BroadcastRecord {
-  return broadcasts.get(broadcasts.require(id).project_id, id);
+  return broadcasts.get(broadcasts.requireAny(id).project_id, id);
 }
 
 function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
@@ -212,7 +212,7 @@ function registerLooking(noun: Noun<Needs>): void {
     .example(`satchel broadcast recipients ${ID}`)
     .lists(
       ({ services: { broadcasts }, page }, _options, id) =>
-        broadcasts.listRecipients(broadcasts.require(id).project_id, id, page),
+        broadcasts.listRecipients(broadcasts.requireAny(id).project_id, id, page),
       ({ email, status, reason, clicked_at, email_id }) => ({
         email,
         status,
@@ -233,7 +233,7 @@ function registerSending(noun: Noun<Needs>): void {
     .named(named_broadcast)
     .example(`satchel broadcast check ${ID}`)
     .does(async ({ services: { broadcasts } }, _options, id) => {
-      const found = await broadcasts.check(broadcasts.require(id).project_id, id);
+      const found = await broadcasts.check(broadcasts.requireAny(id).project_id, id);
       const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
       const out = Object.entries(found.left_out.by_reason).flatMap(([why, n]) =>
         n > 0 ? [`${n} ${why}`] : [],
@@ -251,7 +251,7 @@ function registerSending(noun: Noun<Needs>): void {
     .example(`satchel broadcast test ${ID} --to you@example.com`)
     .does(async ({ services: { broadcasts } }, options, id) => {
       const { to } = parse(t.Object({ to: emailAddress() }), { to: textOption(options, 'to') });
-      const { project_id } = broadcasts.require(id);
+      const { project_id } = broadcasts.requireAny(id);
       const sent = await broadcasts.sendTest(project_id, { public_id: id, is_test: false }, to);
       return { json: sent, text: `A test goes to ${to}: satchel email why ${sent.email_id}` };
     });
@@ -265,7 +265,7 @@ function registerSending(noun: Noun<Needs>): void {
     )
     .removes(async ({ services, consent, actor }, options, id) => {
       const { broadcasts, broadcast_life } = services;
-      const project = ownerOf(services, broadcasts.require(id));
+      const project = ownerOf(services, broadcasts.requireAny(id));
       const { send_at } = await inOptions(OPTION_OF_FIELD, () =>
         parse(sending, given({ send_at: textOption(options, 'at') })),
       );
@@ -305,7 +305,7 @@ function registerTransitions(noun: Noun<Needs>): void {
     name: 'pause' | 'resume' | 'cancel',
     id: string,
   ): Promise<CliResult> => {
-    await services.broadcast_life[name](actor, ownerOf(services, services.broadcasts.require(id)), id);
+    await services.broadcast_life[name](actor, ownerOf(services, services.broadcasts.requireAny(id)), id);
     const record = recordOf(services, id);
     const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
     return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}.${why}` };

@@ -56,7 +56,7 @@ function contactsOf(
   project_id: number,
   email: string,
 ): ContactRow[] {
-  return contacts.ofAddress(project_id, email).map(({ id }) => contacts.require(id));
+  return contacts.ofAddress(project_id, email).map(({ id }) => contacts.requireAny(id));
 }
 
 function explainComing({ name, status, send_at }: BroadcastRow): string {

@@ -75,7 +75,7 @@ export class BroadcastLife {
   ): Promise<void> {
     const { broadcasts, database } = this.#deps;
     await database.write((tx) => {
-      const row = broadcasts.find(project_id, public_id, tx);
+      const row = broadcasts.require(project_id, public_id, tx);
       refuseFrom(row, ['draft', 'scheduled'], 'changed');
       const errors: FieldErrors = {};
       const { send_at: time, ...rest } = changes;
@@ -130,12 +130,12 @@ export class BroadcastLife {
     const errors: FieldErrors = {};
     const send_at = this.#readTime(how.send_at, errors);
     refuseAll(errors);
-    const asked = broadcasts.find(owner.id, public_id);
+    const asked = broadcasts.require(owner.id, public_id);
     refuseFrom(asked, ['draft', 'scheduled'], 'sent');
     const readiness = await broadcasts.check(owner.id, public_id);
     if (!readiness.ready) throw refusal(readiness.problems);
     await database.write((tx) => {
-      const found = broadcasts.find(owner.id, public_id, tx);
+      const found = broadcasts.require(owner.id, public_id, tx);
       refuseFrom(found, ['draft', 'scheduled'], 'sent');
       if (!isSameMail(asked, found))
         throw conflict('The broadcast was changed meanwhile. Look at it and send it again.');
@@ -216,7 +216,7 @@ export class BroadcastLife {
   pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { broadcasts, database, clock } = this.#deps;
     return database.write((tx) => {
-      const row = broadcasts.find(owner.id, public_id, tx);
+      const row = broadcasts.require(owner.id, public_id, tx);
       refuseFrom(row, ['sending'], 'paused');
       store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
       this.#pause(tx, row, 'manual');
@@ -235,12 +235,12 @@ export class BroadcastLife {
    */
   async resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { broadcasts, database, marketing, clock } = this.#deps;
-    const asked = broadcasts.find(owner.id, public_id);
+    const asked = broadcasts.require(owner.id, public_id);
     refuseFrom(asked, ['paused'], 'resumed');
     const readiness = asked.started_at === null ? await broadcasts.check(owner.id, public_id) : null;
     const mailboxes = readiness ? null : await marketing.checkBeforeStart(owner.id);
     await database.write((tx) => {
-      const row = broadcasts.find(owner.id, public_id, tx);
+      const row = broadcasts.require(owner.id, public_id, tx);
       refuseFrom(row, ['paused'], 'resumed');
       store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
       const problems = readiness?.problems ?? broadcasts.problemsOf(row, mailboxes, tx);
@@ -275,7 +275,7 @@ export class BroadcastLife {
   async cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { broadcasts, database, emails, clock } = this.#deps;
     const cancelled = await database.write((tx) => {
-      const row = broadcasts.find(owner.id, public_id, tx);
+      const row = broadcasts.require(owner.id, public_id, tx);
       refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
       const now = clock.now();
       const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;

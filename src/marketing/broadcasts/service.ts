@@ -105,11 +105,11 @@ export class Broadcasts {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, public_id: string): BroadcastRecord {
-    return this.#present(this.find(project_id, public_id));
+    return this.#present(this.require(project_id, public_id));
   }
 
   /** The row of a broadcast. Throws AppError `not_found`, for another project's too. */
-  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): BroadcastRow {
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): BroadcastRow {
     const row = isUlid(public_id)
       ? store.findBroadcast(read, project_id, public_id.toUpperCase())
       : undefined;
@@ -118,7 +118,7 @@ export class Broadcasts {
   }
 
   /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  require(public_id: string): BroadcastRow {
+  requireAny(public_id: string): BroadcastRow {
     const row = store.findAnyBroadcast(this.#deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('Broadcast', 'satchel broadcast list --project REF');
     return row;
@@ -157,7 +157,7 @@ export class Broadcasts {
   /** Makes a draft that is as a broadcast is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
   async copy(project_id: number, public_id: string, note: Note): Promise<BroadcastRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const of = this.find(project_id, public_id, tx);
+      const of = this.require(project_id, public_id, tx);
       this.#deps.lists.requireOpen(tx, { id: of.list_id });
       const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
       return this.#insert(tx, { ...of, name }, note, { copy_of: of.public_id });
@@ -227,7 +227,7 @@ export class Broadcasts {
     const { database } = this.#deps;
     for (let is_gone = false; !is_gone; ) {
       is_gone = await database.write((tx) => {
-        const row = this.find(project_id, public_id, tx);
+        const row = this.require(project_id, public_id, tx);
         refuseFrom(row, ['draft', 'cancelled'], 'deleted');
         if (recipients.deleteRecipients(tx, row.id, DELETE_PIECE) === DELETE_PIECE) return false;
         const target = `broadcast:${row.public_id}`;
@@ -242,7 +242,7 @@ export class Broadcasts {
 
   /** What keeps a broadcast from being sent, and how many would (still) get it. DNS records are looked up as for sequences. */
   async check(project_id: number, public_id: string): Promise<Readiness> {
-    const row = this.find(project_id, public_id);
+    const row = this.require(project_id, public_id);
     const owner = this.ownerOf(project_id);
     const { marketing, database, clock } = this.#deps;
     const mailboxes = await marketing.checkBeforeStart(project_id);
@@ -304,7 +304,7 @@ export class Broadcasts {
   }
 
   #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {
-    const broadcast = this.find(project_id, public_id, read);
+    const broadcast = this.require(project_id, public_id, read);
     const list = this.#deps.lists.findById(broadcast.list_id, read);
     if (!list) throw notFound('Broadcast');
     if (broadcast.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
@@ -324,7 +324,7 @@ export class Broadcasts {
   listRecipients(project_id: number, public_id: string, query: PageQuery): Page<RecipientRecord> {
     const { database, contacts, emails } = this.#deps;
     const { read } = database;
-    const { id } = this.find(project_id, public_id);
+    const { id } = this.require(project_id, public_id);
     return paginate(query, {
       total: store.countDecided(read, id),
       fetch: (limit, offset) => {
@@ -346,7 +346,7 @@ export class Broadcasts {
 
   /** What happened when. Throws AppError `not_found`. */
   timeline(project_id: number, public_id: string): { timeline: TimelinePoint[] } {
-    const row = this.find(project_id, public_id);
+    const row = this.require(project_id, public_id);
     return { timeline: timelineOf(row, store.listHours(this.#deps.database.read, row.id)) };
   }
 

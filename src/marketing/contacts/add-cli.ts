@@ -27,7 +27,7 @@ export function listOf(
   options: Options,
 ): ListRow {
   const ref = textOption(options, 'list') ?? '';
-  return lists.require(resolveNamed({ projects, ...list_names }, ref, options));
+  return lists.requireAny(resolveNamed({ projects, ...list_names }, ref, options));
 }
 
 const OPTION_OF_FIELD = {

@@ -63,7 +63,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
     .verb('unsubscribe <id>', 'take the address of a contact out of everything in its project')
     .example('satchel contact unsubscribe 01J00000000000000000000000')
     .does(async ({ services, onTrail }, _options, id) => {
-      const project = ownerOf(services, services.contacts.require(id));
+      const project = ownerOf(services, services.contacts.requireAny(id));
       const record = await services.contacts.unsubscribe(project, id, onTrail(project));
       return { json: record, text: `${record.email} gets no more marketing mail of ${project.name}.` };
     });

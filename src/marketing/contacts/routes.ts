@@ -47,7 +47,7 @@ interface ListDeps {
 }
 
 function listLoader({ lists }: ListDeps) {
-  return ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+  return ({ ctx, caller }: Target) => lists.require(caller.project.id, ctx.params.list ?? '');
 }
 
 function readingRoutes(deps: ListDeps): Route[] {

@@ -272,11 +272,11 @@ export class Contacts {
 
   /** Throws AppError `not_found`, for another project's contact too. */
   get(project_id: number, public_id: string): ContactRecord {
-    return this.#present(this.find(project_id, public_id));
+    return this.#present(this.require(project_id, public_id));
   }
 
   /** The row of a contact, for other nouns. Throws AppError `not_found`. */
-  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
     const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Contact');
     return row;
@@ -294,15 +294,15 @@ export class Contacts {
   }
 
   /** The row of a contact of whatever project, for the operator. Throws AppError `not_found`. */
-  require(public_id: string): ContactRow {
+  requireAny(public_id: string): ContactRow {
     const row = this.findByPublicId(public_id.toUpperCase());
     if (!row) throw notFound('Contact', 'satchel contact list --list ID');
     return row;
   }
 
-  /** As `require`, as clients see it. */
+  /** As `requireAny`, as clients see it. */
   show(public_id: string): ContactRecord {
-    return this.#present(this.require(public_id));
+    return this.#present(this.requireAny(public_id));
   }
 
   /** The contact with a public id, of whatever project. */
@@ -331,7 +331,7 @@ export class Contacts {
     const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
     refuseAll(errors);
     const row = await this.#deps.database.write((tx) => {
-      const current = this.find(project_id, public_id, tx);
+      const current = this.require(project_id, public_id, tx);
       if (tags) {
         const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
         const remove = present_tags.filter((tag) => !tags.includes(tag));
@@ -418,10 +418,10 @@ export class Contacts {
   /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
   async unsubscribe(owner: KeyOwner, public_id: string, note: Note): Promise<ContactRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const contact = this.find(owner.id, public_id, tx);
+      const contact = this.require(owner.id, public_id, tx);
       this.leave(tx, owner, contact.email, 'unsubscribed');
       note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
-      return this.find(owner.id, public_id, tx);
+      return this.require(owner.id, public_id, tx);
     });
     return this.#present(row);
   }

@@ -55,7 +55,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
     .example('satchel import start 01J00000000000000000000000 people.csv --map "Mail=email" --basis consent')
     .does(async (session, options, list_id, file) => {
       const { services, onTrail } = session;
-      const list = services.lists.require(list_id);
+      const list = services.lists.requireAny(list_id);
       const project = ownerOf(services, list);
       const { basis } = parse(
         t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
@@ -89,7 +89,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
     .example('satchel import resume 01J00000000000000000000000')
     .does(async (session, _options, id) => {
       const { services, onTrail } = session;
-      const project = ownerOf(services, services.imports.require(id));
+      const project = ownerOf(services, services.imports.requireAny(id));
       return presentBriefly(session, await services.imports.resume(project.id, id, onTrail(project)));
     });
   noun
@@ -97,7 +97,7 @@ export function registerImportCommands(cli: Cli<Needs>): void {
     .example('satchel import cancel 01J00000000000000000000000 --yes')
     .removes(async (session, _options, id) => {
       const { services, onTrail, consent } = session;
-      const project = ownerOf(services, services.imports.require(id));
+      const project = ownerOf(services, services.imports.requireAny(id));
       const { processed_rows, total_rows } = services.imports.show(id);
       consent(
         `ends the import for good: ${processed_rows} of ${total_rows ?? 'its'} rows are done, and stay`,

@@ -21,7 +21,7 @@ export function importRoutes(services: { imports: Imports; lists: Lists }): Rout
 }
 
 function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): Route[] {
-  const loadList = ({ ctx, caller }: Target) => lists.find(caller.project.id, ctx.params.list ?? '');
+  const loadList = ({ ctx, caller }: Target) => lists.require(caller.project.id, ctx.params.list ?? '');
   return [
     ...marketingRoute({
       method: 'GET',

@@ -175,22 +175,22 @@ export class Imports {
 
   /** Throws AppError `not_found`, for another project's import too. */
   get(project_id: number, id: string): ImportRecord {
-    return this.#present(this.find(project_id, id));
+    return this.#present(this.require(project_id, id));
   }
 
   /** The import of whatever project, for the operator. Throws AppError `not_found`. */
-  require(id: string): ImportRow {
+  requireAny(id: string): ImportRow {
     const row = store.findImport(this.#deps.database.read, id.toUpperCase());
     if (!row) throw notFound('Import');
     return row;
   }
 
-  /** As `require`, as clients see it. */
+  /** As `requireAny`, as clients see it. */
   show(id: string): ImportRecord {
-    return this.#present(this.require(id));
+    return this.#present(this.requireAny(id));
   }
 
-  find(project_id: number, id: string, read: Tx = this.#deps.database.read): ImportRow {
+  require(project_id: number, id: string, read: Tx = this.#deps.database.read): ImportRow {
     const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Import');
     return row;
@@ -210,7 +210,7 @@ export class Imports {
   /** Has a failed CSV import go on where it was. Throws AppError `not_found`, and `conflict` where there is nothing to go on with. */
   async resume(project_id: number, id: string, note: Note): Promise<ImportRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const current = this.find(project_id, id, tx);
+      const current = this.require(project_id, id, tx);
       if (current.method !== 'csv' || current.status !== 'failed')
         throw conflict(`Only a failed CSV import can be resumed: this one is ${current.status}.`);
       const list = this.#deps.lists.findById(current.list_id, tx);
@@ -238,7 +238,7 @@ export class Imports {
   async cancel(project_id: number, id: string, note: Note): Promise<ImportRecord> {
     const { database, clock } = this.#deps;
     const row = await database.write((tx) => {
-      const { status, position, job_id, ...current } = this.find(project_id, id, tx);
+      const { status, position, job_id, ...current } = this.require(project_id, id, tx);
       if (status !== 'pending' && status !== 'processing')
         throw conflict(`There is nothing to cancel: the import is ${status}.`);
       const now = clock.now();

@@ -93,7 +93,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
     .named(named_list)
     .example('satchel list show Newsletter --project shop')
     .does(({ services }, _options, id) => {
-      const one = services.lists.get(services.lists.require(id).project_id, id);
+      const one = services.lists.get(services.lists.requireAny(id).project_id, id);
       return { json: one, text: present(one) };
     });
   registerChange(list);
@@ -106,7 +106,7 @@ function registerArchive(list: Noun<Needs>): void {
     .named(named_list)
     .example('satchel list archive 01J00000000000000000000000 --yes')
     .removes(async ({ services, consent, onTrail }, _options, id) => {
-      const project = ownerOf(services, services.lists.require(id));
+      const project = ownerOf(services, services.lists.requireAny(id));
       const { name, contacts_count } = services.lists.get(project.id, id);
       consent(`archives the list ${name}: nobody can be added to it; its ${contacts_count} contacts stay`);
       const archived = await services.lists.update(project.id, id, { archived: true }, onTrail(project));
@@ -126,7 +126,7 @@ function registerChange(list: Noun<Needs>): void {
       "satchel list change 01J00000000000000000000000 --name News --basis ''",
     )
     .does(async ({ services, onTrail }, options, id) => {
-      const project = ownerOf(services, services.lists.require(id));
+      const project = ownerOf(services, services.lists.requireAny(id));
       const given = requireChanges({
         name: textOption(options, 'name'),
         ...clearable({

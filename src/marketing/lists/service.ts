@@ -83,11 +83,11 @@ export class Lists {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, public_id: string): ListRecord {
-    return this.#present(this.find(project_id, public_id));
+    return this.#present(this.require(project_id, public_id));
   }
 
   /** The row of a list, for other nouns. Throws AppError `not_found`. */
-  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
     const row = this.#find(project_id, public_id, read);
     if (!row) throw notFound('List');
     return row;
@@ -105,13 +105,13 @@ export class Lists {
   }
 
   /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */
-  require(public_id: string): ListRow {
+  requireAny(public_id: string): ListRow {
     const row = store.findAnyList(this.#deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('List', 'satchel list list --project REF');
     return row;
   }
 
-  /** As `find` by numeric id; null where the list is gone. */
+  /** By numeric id; null where the list is gone. */
   findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
     return store.findListById(read, id) ?? null;
   }
@@ -198,7 +198,7 @@ export class Lists {
   /** Changes what is given. Throws AppError `not_found`, and as `create` does. */
   async update(project_id: number, public_id: string, changes: ListChanges, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const current = this.find(project_id, public_id, tx);
+      const current = this.require(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
       if (fields.double_opt_in && !current.double_opt_in) this.#refuseDeadLinks(project_id);
       const now = this.#deps.clock.now();

@@ -41,7 +41,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     .named(named_sequence)
     .example('satchel sequence copy 01J00000000000000000000000')
     .does(async ({ services, onTrail, note }, _options, id) => {
-      const project = ownerOf(services, services.sequences.require(id));
+      const project = ownerOf(services, services.sequences.requireAny(id));
       const record = await services.sequences.copy(project.id, id, onTrail(project));
       if (isSecond(services.sequence_names, project.id, record.name))
         note(secondOfName('sequence', record.name));
@@ -56,7 +56,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     .option('--filter <filter>', FILTER_HELP)
     .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
     .does(async ({ services, onTrail }, options, id) => {
-      const project = ownerOf(services, services.sequences.require(id));
+      const project = ownerOf(services, services.sequences.requireAny(id));
       const how = { note: onTrail(project) };
       const done = await services.sequence_life.enroll(project, id, selectionOf(options), how);
       const refused = `${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`;
@@ -93,7 +93,7 @@ function registerLooking(noun: Noun<Needs>): void {
     .option('--contact <address>', 'an address on its list')
     .example('satchel sequence why 01J00000000000000000000000 --contact ann@example.com')
     .does(async ({ services: { sequences } }, options, id) => {
-      const { project_id } = sequences.require(id);
+      const { project_id } = sequences.requireAny(id);
       const address = textOption(options, 'contact');
       const why =
         address === undefined
@@ -104,7 +104,7 @@ function registerLooking(noun: Noun<Needs>): void {
 }
 
 function recordOf({ sequences }: Needs, id: string): SequenceRecord {
-  return sequences.get(sequences.require(id).project_id, id);
+  return sequences.get(sequences.requireAny(id).project_id, id);
 }
 
 function present(record: SequenceRecord): CliResult {
@@ -140,7 +140,7 @@ function registerForesight(noun: Noun<Needs>): void {
     .named(named_sequence)
     .example('satchel sequence check 01J00000000000000000000000')
     .does(async ({ services: { sequences } }, _options, id) => {
-      const found = await sequences.check(sequences.require(id).project_id, id);
+      const found = await sequences.check(sequences.requireAny(id).project_id, id);
       const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
       if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
       return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
@@ -152,7 +152,7 @@ function registerForesight(noun: Noun<Needs>): void {
     .option('--clicks <steps>', 'steps whose mail is clicked')
     .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
     .does(({ services: { sequences } }, options, id) => {
-      const row = sequences.require(id);
+      const row = sequences.requireAny(id);
       const address = textOption(options, 'contact');
       const contact = address === undefined ? null : sequences.contactOf(row, address);
       const clicks = listOption(options, 'clicks');
@@ -175,7 +175,7 @@ function registerTransitions(noun: Noun<Needs>): void {
     name: 'activate' | 'pause' | 'resume' | 'finish',
     id: string,
   ): Promise<CliResult> => {
-    await services.sequence_life[name](actor, ownerOf(services, services.sequences.require(id)), id);
+    await services.sequence_life[name](actor, ownerOf(services, services.sequences.requireAny(id)), id);
     const record = recordOf(services, id);
     return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
   };

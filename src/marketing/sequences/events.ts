@@ -116,7 +116,7 @@ export class ContactEvents {
       export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
         this.#deps.contacts
           .ofAddress(owner.id, email)
-          .flatMap(({ id }) => this.ofContact(read, this.#deps.contacts.require(id))),
+          .flatMap(({ id }) => this.ofContact(read, this.#deps.contacts.requireAny(id))),
       forget: (): number => 0,
     };
   }
@@ -125,7 +125,7 @@ export class ContactEvents {
     const { contacts, lists } = this.#deps;
     const found = contact_token
       ? contacts.findByToken(project_id, contact_token, tx)
-      : contacts.findByAddress(lists.find(project_id, list ?? '', tx).id, email ?? '', tx);
+      : contacts.findByAddress(lists.require(project_id, list ?? '', tx).id, email ?? '', tx);
     if (!found) throw notFound('Contact');
     return found;
   }

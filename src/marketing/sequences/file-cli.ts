@@ -53,7 +53,7 @@ What it leaves out stays as it is; steps are replaced whole.`)
     .named(({ projects, sequence_names }) => ({ projects, ...sequence_names }))
     .example('satchel sequence pull Welcome --project shop > welcome.json')
     .does(({ services }, _options, id) => {
-      const { project_id } = services.sequences.require(id);
+      const { project_id } = services.sequences.requireAny(id);
       const record = services.sequences.get(project_id, id);
       const file = writeSequenceFile(record, nameOfList(services, project_id, record.list));
       return { json: JSON.parse(file), text: file };

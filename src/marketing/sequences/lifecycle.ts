@@ -82,7 +82,7 @@ export class SequenceLife {
    */
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { sequences, marketing } = this.#deps;
-    refuseFrom(sequences.find(owner.id, public_id), ['draft'], 'activated');
+    refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
     const mailboxes = await marketing.checkBeforeStart(owner.id);
     await this.#run(actor, owner, public_id, ['draft'], () => {
       const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
@@ -114,7 +114,7 @@ export class SequenceLife {
     check: () => void = () => {},
   ): Promise<void> {
     return this.#deps.database.write((tx) => {
-      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      const row = this.#deps.sequences.require(owner.id, public_id, tx);
       refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
       this.#deps.lists.requireOpen(tx, { id: row.list_id });
       check();
@@ -142,7 +142,7 @@ export class SequenceLife {
   /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
   pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     return this.#deps.database.write((tx) => {
-      const row = this.#deps.sequences.find(owner.id, public_id, tx);
+      const row = this.#deps.sequences.require(owner.id, public_id, tx);
       refuseFrom(row, ['active'], 'paused');
       this.#pause(tx, row, 'manual');
       this.#audit(tx, actor, owner, row, 'sequence.paused');
@@ -153,7 +153,7 @@ export class SequenceLife {
   async finish(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { database, clock, sequences } = this.#deps;
     const row = await database.write((tx) => {
-      const current = sequences.find(owner.id, public_id, tx);
+      const current = sequences.require(owner.id, public_id, tx);
       refuseFrom(current, ['active', 'paused'], 'finished');
       this.#audit(tx, actor, owner, current, 'sequence.finished');
       const finished = store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
@@ -200,7 +200,7 @@ export class SequenceLife {
     { is_test = false, note }: { is_test?: boolean; note: Note },
   ): Promise<Enrolled> {
     const { sequences, lists, database } = this.#deps;
-    const row = sequences.find(owner.id, public_id);
+    const row = sequences.require(owner.id, public_id);
     const list = lists.findById(row.list_id);
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);

@@ -94,18 +94,18 @@ export class Sequences {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, public_id: string): SequenceRecord {
-    return this.#present(this.find(project_id, public_id));
+    return this.#present(this.require(project_id, public_id));
   }
 
   /** The row of a sequence, for other nouns. Throws AppError `not_found`. */
-  find(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
     const row = isUlid(public_id) ? store.findSequence(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Sequence');
     return row;
   }
 
   /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  require(public_id: string): SequenceRow {
+  requireAny(public_id: string): SequenceRow {
     const row = store.findAnySequence(this.#deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('Sequence', 'satchel sequence list --project REF');
     return row;
@@ -161,7 +161,7 @@ export class Sequences {
   async copy(project_id: number, public_id: string, note: Note): Promise<SequenceRecord> {
     const { lists, database, clock } = this.#deps;
     const row = await database.write((tx) => {
-      const { id: _id, ...of } = this.find(project_id, public_id, tx);
+      const { id: _id, ...of } = this.require(project_id, public_id, tx);
       lists.requireOpen(tx, { id: of.list_id });
       const now = clock.now();
       const copy_id = newId(now);
@@ -193,7 +193,7 @@ export class Sequences {
     note: Note,
   ): Promise<SequenceRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const current = this.find(project_id, public_id, tx);
+      const current = this.require(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
       const errors: FieldErrors = {};
       for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
@@ -252,7 +252,7 @@ export class Sequences {
     project_id: number,
     public_id: string,
   ): Promise<{ ready: boolean; captured: boolean; problems: Problem[] }> {
-    this.find(project_id, public_id);
+    this.require(project_id, public_id);
     const mailboxes = await this.#deps.marketing.checkBeforeStart(project_id);
     const problems = this.problemsOf(project_id, public_id, mailboxes);
     return { ready: problems.length === 0, captured: mailboxes === null, problems };
@@ -260,7 +260,7 @@ export class Sequences {
 
   /** As `check`, with what was looked up already. */
   problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[] | null): Problem[] {
-    const row = this.find(project_id, public_id);
+    const row = this.require(project_id, public_id);
     const { lists, marketing, templates } = this.#deps;
     const steps = stepsOf(row);
     const list = lists.findById(row.list_id);
@@ -281,7 +281,7 @@ export class Sequences {
   /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */
   preview(project_id: number, public_id: string, input: PreviewInput) {
     const owner = this.#ownerOf(project_id);
-    const row = this.find(owner.id, public_id);
+    const row = this.require(owner.id, public_id);
     const steps = stepsOf(row);
     const answers: Answers = {
       start_at: input.start_at ? Date.parse(input.start_at) : this.#deps.clock.now(),
@@ -294,7 +294,7 @@ export class Sequences {
     });
     refuseAll(errors);
     const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
-    const contact = input.contact ? contacts.find(owner.id, input.contact) : null;
+    const contact = input.contact ? contacts.require(owner.id, input.contact) : null;
     // A pending contact counts: they would get it once they confirmed.
     const bar =
       contact && contact.status !== 'pending'
@@ -342,7 +342,7 @@ export class Sequences {
     const owner = this.#ownerOf(project_id);
     const { database, lists, marketing, marketing_mail, emails } = this.#deps;
     return database.write((tx) => {
-      const sequence = this.find(owner.id, of.public_id, tx);
+      const sequence = this.require(owner.id, of.public_id, tx);
       const list = lists.findById(sequence.list_id, tx);
       const step = stepsOf(sequence).find(({ key }) => key === of.key);
       if (!step || !list) throw notFound('Step');
@@ -372,7 +372,7 @@ export class Sequences {
 
   /** Why a sequence sends or does not: a sentence a line. Throws AppError `not_found`. */
   async explain(project_id: number, public_id: string): Promise<string[]> {
-    const row = this.find(project_id, public_id);
+    const row = this.require(project_id, public_id);
     const { read } = this.#deps.database;
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
     const told = explainSequence(row, {
@@ -399,7 +399,7 @@ export class Sequences {
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
   explainContact(project_id: number, public_id: string, address: string): string[] {
-    const row = this.find(project_id, public_id);
+    const row = this.require(project_id, public_id);
     return explainContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
   }
 
@@ -407,7 +407,7 @@ export class Sequences {
   explainAddress(project_id: number, email: string): string[] {
     const { contacts, database } = this.#deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
-      const contact = contacts.require(id);
+      const contact = contacts.requireAny(id);
       const sequences = store.listOpenSequences(database.read, contact.list_id);
       return explainContact(this.#deps, contact, { sequences, with_others: true });
     });
@@ -420,7 +420,7 @@ export class Sequences {
       name: 'enrollments',
       export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
         contacts.ofAddress(owner.id, email).flatMap(({ id }) => {
-          const contact = contacts.require(id);
+          const contact = contacts.requireAny(id);
           return rows.listOfContact(read, contact.id).map(({ enrollment, sequence }) => ({
             sequence: sequence.name,
             ...presentEnrollment(enrollment, contact),
@@ -454,7 +454,7 @@ export class Sequences {
   ): Page<EnrollmentRecord> {
     const { read } = this.#deps.database;
     const { state, track } = query;
-    const filter = { sequence_id: this.find(project_id, public_id).id, state, track };
+    const filter = { sequence_id: this.require(project_id, public_id).id, state, track };
     return paginate(query, {
       total: rows.countEnrollments(read, filter),
       fetch: (limit, offset) => {

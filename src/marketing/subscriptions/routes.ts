@@ -68,7 +68,7 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
           'Signing up needs a key that is restricted to origins: any other must not stand in a web page. Make one with: satchel key create --restricted --can marketing',
         );
     },
-    load: ({ ctx, caller }) => lists.find(caller.project.id, ctx.params.list ?? ''),
+    load: ({ ctx, caller }) => lists.require(caller.project.id, ctx.params.list ?? ''),
     count: async ({ ctx, caller }) => {
       if (caller.key && ctx.ip !== null) await subscriptions.countVisitor(ctx.ip);
     },

@@ -36,7 +36,7 @@ export function registerJobCommands(cli: Cli<{ jobs: Jobs; projects: Projects }>
     .verb('show <id>', 'how a job stands, or how it ended')
     .example('satchel job show 01J00000000000000000000000')
     .shows(({ services }, _options, id) => {
-      const { result, ...fields } = services.jobs.require(id);
+      const { result, ...fields } = services.jobs.requireAny(id);
       return { ...fields, result };
     });
 }

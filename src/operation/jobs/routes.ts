@@ -58,7 +58,7 @@ export function jobRoutes(jobs: Jobs): Route[] {
       summary: 'One job, whatever its project',
       description: 'That of a backup too, which is of none.',
       response: job,
-      load: ({ ctx }) => jobs.require(ctx.params.job ?? ''),
+      load: ({ ctx }) => jobs.requireAny(ctx.params.job ?? ''),
       handle: ({ resource }) => resource,
     }),
   ];

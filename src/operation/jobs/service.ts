@@ -39,7 +39,7 @@ export class Jobs {
   }
 
   /** A job, whatever its project: for the shell. Throws AppError `not_found`. */
-  require(id: string): JobRecord {
+  requireAny(id: string): JobRecord {
     const row = isUlid(id) ? findJob(this.#database.read, id.toUpperCase()) : undefined;
     if (!row) throw notFound('Job');
     return presentJob(row);

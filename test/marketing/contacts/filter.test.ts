@@ -63,9 +63,9 @@ describe('each member', () => {
     const mirrored = await on.mirror('GET', `/email-lists/${list}/contacts?${encoded}`);
     expect(rowsOf(mirrored)).toEqual(rowsOf(page));
     const { contacts, lists } = on.app.services;
-    const { id } = lists.require(list);
+    const { id } = lists.requireAny(list);
     const of = { filter, now_ms: on.app.clock.now() };
-    const rows = rowsOf(page).map((row) => contacts.require(String(row.id)).id);
+    const rows = rowsOf(page).map((row) => contacts.requireAny(String(row.id)).id);
     expect(await contacts.count(id, filter, of.now_ms)).toBe(rows.length);
     const asked = contacts.listAfter(id, { after_id: 0, limit: 10 }).map((row) => row.id);
     expect([...contacts.matching(id, of, [...asked, 999_999])].sort()).toEqual(rows.sort());
@@ -83,7 +83,7 @@ describe('each member', () => {
 
   test('days without a click count back from the moment that is given', async () => {
     const { contacts, lists, database } = on.app.services;
-    const { id } = lists.require(list);
+    const { id } = lists.requireAny(list);
     const clicked_ms = on.app.clock.now();
     const contact_id = contacts.findByAddress(id, 'bob@example.com')?.id ?? 0;
     const clicking = { kind: 'clicked', contact_id, is_test: false, at: clicked_ms } as const;
@@ -233,7 +233,7 @@ describe('a long list', () => {
     expect([numbers(rowsOf(rare)), rare.body.meta]).toMatchObject([[3], { total: 1 }]);
     expect((await page('q=n1&custom.half=0')).body.meta).toMatchObject({ total: 630 });
     const { contacts, lists } = on.app.services;
-    expect(await contacts.count(lists.require(long).id, { q: 'n' }, 0)).toBe(COUNT);
+    expect(await contacts.count(lists.requireAny(long).id, { q: 'n' }, 0)).toBe(COUNT);
     const shell = await run(
       on.app.data_dir,
       'contact',

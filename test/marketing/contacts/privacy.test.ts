@@ -71,7 +71,7 @@ test('nothing of a person is left in any table but the hash that keeps them away
   expect(rejected.status).toBe(422);
   await subscriptions.request(
     owner,
-    lists.find(owner.id, list),
+    lists.require(owner.id, list),
     { email: PERSON, first_name: 'Pat Person', last_name: null, captcha_token: null },
     { ip: null, origin: null, is_test: false, needs_captcha: false },
   );

@@ -78,7 +78,7 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
       await marketing.change(Number(project.id), fields, noNote);
     },
     step(fields = {}, variables = {}) {
-      const list = services.lists.find(Number(project.id), list_id);
+      const list = services.lists.require(Number(project.id), list_id);
       return {
         owner: { id: Number(project.id), public_id: project.public_id, name: 'shop' },
         list,

@@ -157,7 +157,7 @@ describe('a reserved event', () => {
     });
     await database.write((tx) => {
       const [row] = contacts.ofAddress(Number(on.project.id), 'confirms@example.com');
-      contacts.confirm(tx, contacts.require(row?.id ?? ''), { by: 'click', is_test: false });
+      contacts.confirm(tx, contacts.requireAny(row?.id ?? ''), { by: 'click', is_test: false });
     });
     expect(eventsOf('confirms@example.com')).toEqual(['confirmed']);
     expect(eventsOf('other@example.com')).toEqual([]);

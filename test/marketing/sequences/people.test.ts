@@ -66,14 +66,14 @@ test('whoever comes back after leaving goes on with no sequence, and begins none
   const owner = projects.require(on.project.public_id);
   const from = { ip: null, origin: 'https://shop.example.com', is_test: false, needs_captcha: false };
   const form = { email: 'back@example.com', first_name: null, last_name: null, captcha_token: null };
-  await subscriptions.request(owner, lists.find(owner.id, list), form, from);
+  await subscriptions.request(owner, lists.require(owner.id, list), form, from);
   await on.pass();
   const { body } = await on.app.call('GET', '/api/v1/emails?to=back@example.com', { key: on.key });
   const [asked] = body.data as { id: string }[];
   const { raw } = on.app.services.deliveries.readCaptured(asked?.id ?? '');
   const [link = ''] = /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, '')) ?? [];
   expect((await on.app.call('POST', link)).status).toBe(200);
-  expect(contacts.find(owner.id, String(gone.id)).status).toBe('active');
+  expect(contacts.require(owner.id, String(gone.id)).status).toBe('active');
   expect(await on.enroll(id)).toMatchObject({ enrolled: 0, already: 1 });
   await on.pass(100);
   // One of the sequence, and the one that asked.

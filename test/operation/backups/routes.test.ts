@@ -260,7 +260,7 @@ describe('after a restart', () => {
     const data_dir = makeTempDir();
     const cut = await start({ maintenance: held().maintenance, data_dir });
     const { name, job_id } = dataOf(await cut.call('POST', '/backups'));
-    await until(() => cut.app.services.jobs.require(String(job_id)).attempts === 1);
+    await until(() => cut.app.services.jobs.requireAny(String(job_id)).attempts === 1);
     await cut.app.stop();
     const folder = join(data_dir, 'backups');
     mkdirSync(folder, { recursive: true });
@@ -285,7 +285,7 @@ describe('after a restart', () => {
     for (let times = 0; times < 3; times += 1) {
       const cut = await start({ maintenance: held().maintenance, data_dir });
       job_id ??= dataOf(await cut.call('POST', '/backups')).job_id;
-      await until(() => cut.app.services.jobs.require(String(job_id)).attempts === times + 1);
+      await until(() => cut.app.services.jobs.requireAny(String(job_id)).attempts === times + 1);
       await cut.app.stop();
     }
     const again = await start({ data_dir });
@@ -311,7 +311,7 @@ describe('after a restart', () => {
     const data_dir = makeTempDir();
     const cut = await start({ maintenance: held().maintenance, data_dir });
     const { name, job_id } = dataOf(await cut.call('POST', '/backups'));
-    await until(() => cut.app.services.jobs.require(String(job_id)).attempts === 1);
+    await until(() => cut.app.services.jobs.requireAny(String(job_id)).attempts === 1);
     await cut.app.stop();
     const path = join(data_dir, 'backups', String(name));
     await Bun.write(path, Bun.file(join(stage.folder, whole.name)));

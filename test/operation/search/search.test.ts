@@ -33,7 +33,7 @@ async function fill(slug: string, file: string): Promise<void> {
     is_test: false,
   };
   const passed = { verdict: 'passed', candidate, email: candidate.email, consent_basis: 'consent' } as const;
-  const row = lists.find(project.id, list.id);
+  const row = lists.require(project.id, list.id);
   await database.write((tx) => {
     contacts.admit(tx, project, row, [passed], { status: 'active', update_existing: false });
   });
