@@ -53,54 +53,70 @@ async function pass(hours = 0): Promise<void> {
 
 describe.skipIf(executable === null)('in a browser', () => {
   test(
-    'a sequence is written step by step, with conditions and a second track, and what is refused stands at its step',
+    'a sequence is written in its picture, step by step, with conditions and a second track, and what is refused stands at its step',
     async () => {
       const { page, complaints } = await open('/new');
       await page.getByLabel('Name').fill('Three letters');
       await page.getByLabel('List').selectOption({ label: 'Readers' });
       await page.getByLabel('Maximum number of contacts').fill('50');
       await page.getByRole('button', { name: 'Create the draft' }).click();
-      await page.getByRole('heading', { name: 'Edit Three letters', level: 1 }).waitFor();
+      await page.getByRole('heading', { name: 'Three letters', level: 1 }).waitFor();
 
-      const add = page.getByRole('button', { name: 'Add a step' });
-      for (const key of ['step-1', 'step-2', 'step-3']) {
+      const add = page.getByRole('button', { name: 'Add a step', exact: true });
+      for (const key of ['step-1', 'step-2']) {
         await add.click();
         await stepOf(page, key).getByLabel('Template', { exact: true }).selectOption('welcome');
       }
-      const late = stepOf(page, 'step-3');
-      await late.getByLabel('Key').fill('late');
-      await stepOf(page, 'late').getByLabel('Track', { exact: true }).fill('later');
       const second = stepOf(page, 'step-2');
       await second.getByLabel('Sent after').fill('3');
-      await second.getByLabel('Final: the track ends here').check();
       await second.getByLabel('Sent if').selectOption('all');
       await second.getByRole('button', { name: 'Add a condition' }).click();
       await second.getByLabel('And this').selectOption('no_event');
       await second.getByLabel('Event', { exact: true }).fill('Bought It');
       await second.getByLabel('Otherwise').selectOption('route');
-      await second.getByLabel('In the track').fill('later');
+      // The picture says it, and draws it, as it is typed.
+      await second.getByLabel('Track to go on in').fill('later');
+      await page.getByText('3 days after the mail before was sent', { exact: true }).waitFor();
+      await second
+        .getByText(
+          'Only if a link of the mail before was clicked, and Bought It did not happen since being enrolled. Otherwise they go on in the track later.',
+        )
+        .waitFor();
+      await page.getByText('From step-2').waitFor();
+      await page.locator('.route-lines > path').waitFor({ state: 'attached' });
+      await page.getByRole('button', { name: 'Add a step to later' }).click();
+      await stepOf(page, 'step-3').getByLabel('Template', { exact: true }).selectOption('offer');
+      await stepOf(page, 'step-3').getByLabel('Key').fill('late');
+      await page.getByRole('button', { name: 'Add a step before late' }).click();
+      await stepOf(page, 'step-4').getByLabel('Template', { exact: true }).selectOption('welcome');
+      await stepOf(page, 'step-4').getByLabel('Track', { exact: true }).selectOption('main');
+      await page.getByRole('button', { name: 'Remove step-1' }).click();
       await second.getByRole('button', { name: 'Add a variable' }).click();
       await second.getByLabel('Name of variable 1').fill('issue');
       await second.getByLabel('Value of variable 1').fill('3');
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await second.locator('summary').click();
+      expect(await second.getByLabel('Key').isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Activate' }).click();
+      await page.getByText('Save the steps first').waitFor();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
 
+      // Its card opens at the field.
       const event = second.getByLabel('Event', { exact: true });
       await second.locator('[aria-invalid=true]').waitFor();
       expect(await event.getAttribute('aria-invalid')).toBe('true');
       expect(await page.locator('[aria-invalid=true]').count()).toBe(1);
       // What is said stays with its step where the step moves.
-      const up = page.getByRole('button', { name: 'Move step-2 up' });
-      await up.focus();
+      const down = page.getByRole('button', { name: 'Move step-2 down' });
+      await down.focus();
       await page.keyboard.press('Enter');
-      await page.getByText('step-2 is now step 1 of 3').waitFor({ state: 'attached' });
-      // At the top the button has nowhere to go, and the keyboard is left at the one beside it.
+      await page.getByText('step-2 is now step 2 of 2').waitFor({ state: 'attached' });
+      // At the end the button has nowhere to go, and the keyboard is left at the one beside it.
       const focused = 'document.activeElement.getAttribute("aria-label")';
-      await until(async () => (await page.evaluate(focused)) === 'Move step-2 down');
+      await until(async () => (await page.evaluate(focused)) === 'Move step-2 up');
       expect(await event.getAttribute('aria-invalid')).toBe('true');
       await event.fill('bought');
-      await page.getByRole('button', { name: 'Move step-2 down' }).click();
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
-      await page.getByRole('heading', { name: 'Three letters', level: 1, exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
+      await page.getByText('The steps are saved').waitFor();
 
       const id = page.url().split('/').at(-1) ?? '';
       expect(recordOf(id)).toMatchObject({
@@ -110,7 +126,7 @@ describe.skipIf(executable === null)('in a browser', () => {
         list,
       });
       expect(recordOf(id).steps).toMatchObject([
-        { key: 'step-1', track: 'main', template: 'welcome', delay_hours: 0, is_final: false },
+        { key: 'step-4', track: 'main', template: 'welcome', delay_hours: 24, is_final: false },
         {
           ...{ key: 'step-2', track: 'main', delay_hours: 72, variables: { issue: '3' }, is_final: true },
           condition: {
@@ -118,31 +134,32 @@ describe.skipIf(executable === null)('in a browser', () => {
             else: { route_to: 'later' },
           },
         },
-        { key: 'late', track: 'later', is_final: true },
+        { key: 'late', track: 'later', delay_hours: 0, is_final: true },
       ]);
-      // Each track is a list of its own to who hears the page, and the line has its words.
+      // Each track is a list of its own to who hears the page.
       const later = page.getByRole('list', { name: 'Track later' });
-      await later.getByRole('heading').first().waitFor();
       expect(await later.getByRole('heading').allTextContents()).toEqual(['late']);
-      await page.getByText('From step-2').waitFor();
-      await page.locator('.route-lines > path').waitFor({ state: 'attached' });
       expect(await page.locator('.route-lines > path').count()).toBe(1);
       expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
+      // Nothing is left unsaved.
+      await page.getByRole('link', { name: 'Preview', exact: true }).click();
+      await page.getByRole('list', { name: 'What comes' }).waitFor();
     },
     TIMEOUT_MS,
   );
 
   test(
-    'a draft is saved before the lists to choose from are there, and keeps its own',
+    'the settings of a draft are saved before the lists to choose from are there, and it keeps its own',
     async () => {
       const { id } = await make({ name: 'Hasty', steps: TWO });
       const { page } = await open(`/${id}`);
       await page.route('**/email-lists?*', () => {});
-      await page.getByRole('link', { name: 'Edit', exact: true }).click();
+      await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
       await page.getByRole('textbox', { name: 'Name' }).fill('Hastier');
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('button', { name: 'Save the settings' }).click();
       await page.getByRole('heading', { name: 'Hastier', level: 1, exact: true }).waitFor();
       expect(recordOf(id)).toMatchObject({ name: 'Hastier', list });
+      expect(recordOf(id).steps).toHaveLength(2);
     },
     TIMEOUT_MS,
   );
@@ -163,9 +180,9 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByText('All mailboxes of its marketing capture').waitFor();
       await publish();
       await missing.getByRole('link', { name: 'Choose another' }).click();
-      await page.getByRole('heading', { name: 'Edit Journey', level: 1 }).waitFor();
+      await until(async () => (await page.evaluate('document.activeElement.value')) === 'a');
       await stepOf(page, 'a').getByLabel('Template', { exact: true }).selectOption('welcome');
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
       await page.getByText('Everything is in place').waitFor();
       await page.getByRole('button', { name: 'Activate' }).click();
       await page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -202,7 +219,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('button', { name: 'Resume' }).click();
       await page.getByRole('button', { name: 'Pause' }).waitFor();
       expect(recordOf(id).status).toBe('active');
-      await page.getByRole('link', { name: 'About' }).click();
+      await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
       await page.getByRole('button', { name: 'Finish the sequence' }).click();
       const confirm = page.getByRole('dialog').getByRole('button', { name: 'Finish the sequence' });
       await page.getByLabel('Type Journey to go on').fill('journey');
@@ -238,23 +255,23 @@ describe.skipIf(executable === null)('in a browser', () => {
   test(
     'in one that runs only template, delay and variables change, and who saves over another change is told and can save again',
     async () => {
-      const { page } = await open(`/${sample.running}/edit`);
+      const { page } = await open(`/${sample.running}?step=tips`);
       const before = recordOf(sample.running);
       const tips = stepOf(page, 'tips');
-      await page.getByText('It runs.').waitFor();
-      await tips.waitFor();
+      await page.getByText('It runs:').waitFor();
+      await tips.getByLabel('Sent after').waitFor();
       expect(await tips.getByLabel('Key').count()).toBe(0);
-      expect(await page.getByRole('button', { name: 'Add a step' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: /^(Add a step|Move)/ }).count()).toBe(0);
       await tips.getByLabel('Sent after').fill('60');
       await tips.getByLabel('Unit').selectOption('hours');
       await on.app.services.sequences.update(project_id, sample.running, { max_recipients: 900 }, noNote);
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
       await page.getByText('This was changed since you read it').waitFor();
       expect(recordOf(sample.running).steps).toEqual(before.steps);
-      await until(async () => (await page.getByLabel('Maximum number').inputValue()) === '900');
       expect(await tips.getByLabel('Sent after').inputValue()).toBe('60');
-      await page.getByRole('button', { name: 'Save the sequence' }).click();
-      await page.getByRole('heading', { name: before.name, level: 1, exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
+      await page.getByText('The steps are saved').waitFor();
+      await page.getByText('60 hours after the mail before was sent', { exact: true }).waitFor();
       const after = recordOf(sample.running);
       expect(after.max_recipients).toBe(900);
       expect(after.steps.map(({ key, delay_hours }) => [key, delay_hours])).toEqual(

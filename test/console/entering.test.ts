@@ -149,8 +149,8 @@ describe.skipIf(executable === null)('what the API writes for machines', () => {
     expect(await person.getAttribute('href')).toMatch(/^\/console\/people\/\d+$/);
     await goTo(opened, `/projects/${sample.magazine}/sequences/${sample.running}`);
     for (const told of [
-      'at once after enrolling',
-      '2 days after the mail before',
+      'At once after being enrolled',
+      '2 days after the mail before was sent',
       '1 day after coming to this track',
     ])
       await page.getByText(told, { exact: true }).first().waitFor();

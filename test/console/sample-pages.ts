@@ -348,20 +348,24 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=preview`,
   },
   {
-    ...{ name: 'sequence-about', pattern: '/projects/:project/sequences/:sequence' },
-    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=about`,
+    ...{ name: 'sequence-draft-step', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}?step=reminder`,
   },
   {
-    ...{ name: 'sequence-edit', pattern: '/projects/:project/sequences/:sequence/edit' },
-    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}/edit`,
+    ...{ name: 'sequence-running-step', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?step=tips`,
   },
   {
-    ...{ name: 'sequence-edit-running', pattern: '/projects/:project/sequences/:sequence/edit' },
-    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}/edit`,
+    ...{ name: 'sequence-hostile-step', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}?step=a`,
   },
   {
-    ...{ name: 'sequence-edit-hostile', pattern: '/projects/:project/sequences/:sequence/edit' },
-    path: ({ magazine, hostile_sequence }) => `/projects/${magazine}/sequences/${hostile_sequence}/edit`,
+    ...{ name: 'sequence-settings', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}?tab=settings`,
+  },
+  {
+    ...{ name: 'sequence-settings-running', pattern: '/projects/:project/sequences/:sequence' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}?tab=settings`,
   },
   {
     ...{ name: 'broadcasts', pattern: '/projects/:project/broadcasts' },

@@ -284,10 +284,6 @@ export const PAGES: readonly PageEntry[] = [
     ...{ title: 'Sequence' },
     load: () => import('./pages/sequences/detail.tsx'),
   }),
-  page('/projects/:project/sequences/:sequence/edit', {
-    ...{ title: 'Edit the sequence' },
-    load: () => import('./pages/sequences/edit.tsx'),
-  }),
   page('/projects/:project/suppressions', {
     ...{ title: 'Suppressions', nav: { group: 'marketing', icon: 'ban' } },
     load: () => import('./pages/suppressions/list.tsx'),

@@ -92,9 +92,10 @@ function readParts(of: unknown, { at, depth, errors }: Place): Condition[] {
 function readOtherwise(value: unknown, at: string, errors: FieldErrors): Otherwise {
   if (value === undefined || value === null || value === 'skip') return 'skip';
   if (value === 'exit') return 'exit';
-  if (isPlainObject(value) && typeof value.route_to === 'string' && KEY.test(value.route_to))
-    return { route_to: value.route_to };
-  errors[at] = ['must be skip, exit, or {"route_to": a track}'];
+  if (isPlainObject(value) && typeof value.route_to === 'string') {
+    if (KEY.test(value.route_to)) return { route_to: value.route_to };
+    errors[`${at}.route_to`] = ['must be letters, digits, dashes and underscores'];
+  } else errors[at] = ['must be skip, exit, or {"route_to": a track}'];
   return 'skip';
 }
 

@@ -84,7 +84,7 @@ describe('what can never be is refused at once, by its field:', () => {
     [
       'a route to no name',
       condition({ type: 'clicked', else: { route_to: '' } }),
-      ['steps.0.condition.else'],
+      ['steps.0.condition.else.route_to'],
     ],
     ['the same key twice', { steps: [STEP, STEP] }, ['steps.1.key']],
     ['a key with a slash', { steps: [{ ...STEP, key: 'a/b' }] }, ['steps.0.key']],

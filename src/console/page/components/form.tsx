@@ -165,10 +165,10 @@ export function Form(props: {
       ref={form}
       onSubmit={submit}
       onInput={() => setTouched(true)}
-      // A button in it adds, moves or takes away something.
+      // A button in it adds, moves or takes away something, but where it opens a dialog.
       onClick={({ target }) =>
         target instanceof Element &&
-        target.closest('button[type=button]') &&
+        target.closest('button[type=button]:not([aria-haspopup])') &&
         !target.closest('.form-buttons') &&
         setTouched(true)
       }

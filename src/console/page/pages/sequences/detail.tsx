@@ -1,4 +1,4 @@
-/** One sequence: as a picture with its numbers, who is in it, what somebody would see of it, and its end. */
+/** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -10,12 +10,12 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { About } from './about.tsx';
 import { Enroll } from './enroll.tsx';
 import { Enrollments } from './enrollments.tsx';
 import type { SequencePartProps } from './part.ts';
 import { Picture } from './picture.tsx';
 import { Preview } from './preview.tsx';
+import { Settings } from './settings.tsx';
 import { Standing } from './standing.tsx';
 import { Totals } from './totals.tsx';
 
@@ -23,7 +23,7 @@ const TABS = {
   steps: 'Steps',
   enrollments: 'Enrollments',
   preview: 'Preview',
-  about: 'About',
+  settings: 'Settings',
 } as const;
 /** How old a number may be while it moves. */
 const REFRESH_MS = 5000;
@@ -34,9 +34,9 @@ export default function SequencePage({ params }: PageProps<'project' | 'sequence
     { path: params },
     { every_ms: REFRESH_MS },
   );
-  const tab = useTab(['steps', 'enrollments', 'preview', 'about']);
+  const tab = useTab(['steps', 'enrollments', 'preview', 'settings']);
   const sequence = load.data;
-  const part = sequence && { path: params, of: sequence, onChange: load.reload };
+  const { etag, reload: onChange } = load;
   return (
     <>
       <PageHeader
@@ -53,12 +53,12 @@ export default function SequencePage({ params }: PageProps<'project' | 'sequence
             </span>
           )
         }
-        actions={part && <Acts {...part} />}
+        actions={sequence && <Acts path={params} of={sequence} etag={etag} onChange={onChange} />}
       />
       <Tabs tabs={TABS} now={tab} />
       <Loaded load={load}>
         {(of) => {
-          const loaded = { path: params, of, onChange: load.reload };
+          const loaded = { path: params, of, etag, onChange };
           return (
             <div class="stack">
               {tab === 'steps' && <Standing {...loaded} />}
@@ -67,7 +67,7 @@ export default function SequencePage({ params }: PageProps<'project' | 'sequence
               {tab === 'enrollments' && <Enroll path={params} of={of} />}
               {tab === 'enrollments' && <Enrollments {...loaded} />}
               {tab === 'preview' && <Preview {...loaded} />}
-              {tab === 'about' && <About {...loaded} />}
+              {tab === 'settings' && <Settings {...loaded} />}
             </div>
           );
         }}
@@ -105,11 +105,6 @@ function Acts({ path, of, onChange }: SequencePartProps) {
         </ActionButton>
       )}
       <ActionButton act={copy}>Copy</ActionButton>
-      {of.status !== 'finished' && (
-        <a class="button" href={hrefOf(`${here}/edit`)}>
-          Edit
-        </a>
-      )}
       {runs && (
         <a class="button primary" href={`${hrefOf(here)}?tab=enrollments`}>
           Enroll

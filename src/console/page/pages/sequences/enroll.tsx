@@ -18,7 +18,7 @@ const WHOM: [string, string][] = [
   ['contacts', 'Contacts that I choose'],
 ];
 
-export function Enroll({ path, of }: Omit<SequencePartProps, 'onChange'>) {
+export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
   const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'tags' : 'all');
   const [picked, setPicked] = useState<Picked[]>([]);
   const [done, setDone] = useState<Enrolled | null>(null);

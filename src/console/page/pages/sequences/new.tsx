@@ -23,7 +23,7 @@ export default function NewSequencePage({ params }: PageProps<'project'>) {
         max_recipients: entered.numberOrNull('max_recipients') ?? 0,
       },
     });
-    navigate(to`/projects/${params.project}/sequences/${id}/edit`, { replace: true });
+    navigate(to`/projects/${params.project}/sequences/${id}`, { replace: true });
   };
   return (
     <>

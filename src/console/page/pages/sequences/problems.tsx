@@ -40,8 +40,9 @@ function Mend(props: {
   problem: Problem;
 }): ComponentChildren {
   const { path, of, problem } = props;
-  const edit = to`/projects/${path.project}/sequences/${path.sequence}/edit`;
-  const at_step = problem.step === undefined ? edit : `${edit}?step=${encodeURIComponent(problem.step)}`;
+  const here = to`/projects/${path.project}/sequences/${path.sequence}`;
+  const at_step = problem.step === undefined ? here : `${here}?step=${encodeURIComponent(problem.step)}`;
+  const settings = `${here}?tab=settings`;
   const template = of.steps.find(({ key }) => key === problem.step)?.template ?? '';
   const places: Readonly<Record<string, readonly [path: string, words: string]>> = {
     marketing_disabled: [to`/projects/${path.project}/marketing`, 'Marketing settings'],
@@ -51,20 +52,21 @@ function Mend(props: {
     no_mailbox: ['/mailboxes', 'Mailboxes'],
     mailbox_dns: ['/sending-domains', 'Domains'],
     public_url: ['/findings', 'Findings'],
-    no_steps: [edit, 'Write the steps'],
     template_missing: [at_step, 'Choose another'],
     template_not_marketing: [to`/projects/${path.project}/templates/${template}`, 'The template'],
     template_inactive: [to`/projects/${path.project}/templates/${template}`, 'The template'],
     template_without_text: [to`/projects/${path.project}/templates/${template}`, 'The template'],
     template_without_footer: [to`/projects/${path.project}/templates/${template}`, 'The template'],
-    track_end: [at_step, 'Edit the step'],
     unknown_track: [at_step, 'Edit the step'],
-    too_many_recipients: [edit, 'Edit the sequence'],
+    too_many_recipients: [settings, 'Settings'],
   };
   // Mailboxes and domains belong to the whole of Satchel.
   const is_of_admins = ['no_mailbox', 'mailbox_dns', 'public_url'].includes(problem.code);
   if (is_of_admins && person.value?.can_administer !== true)
     return <span class="muted">For an administrator</span>;
-  const [href, words] = places[problem.code] ?? [at_step, 'Edit the sequence'];
+  // Saving the steps ends each track with its last, and whoever has none sees where to write them.
+  if (problem.code === 'track_end') return <span class="muted">Save the steps</span>;
+  if (problem.code === 'no_steps') return null;
+  const [href, words] = places[problem.code] ?? [at_step, 'Edit the step'];
   return <a href={hrefOf(href)}>{words}</a>;
 }

@@ -16,10 +16,12 @@ export function RouteLines(props: {
   picture: RefObject<HTMLDivElement | null>;
   routes: readonly { step: string; track: string }[];
   tracks: readonly string[];
+  /** In their order, with which the cards move. */
+  steps: readonly string[];
 }) {
-  const { picture, routes, tracks } = props;
+  const { picture, routes, tracks, steps } = props;
   const [lines, setLines] = useState<Lines | null>(null);
-  const drawn = JSON.stringify([routes, tracks]);
+  const drawn = JSON.stringify([routes, tracks, steps]);
   useLayoutEffect(() => {
     const place = picture.current;
     if (!place || routes.length === 0) {

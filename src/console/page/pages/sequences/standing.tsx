@@ -3,6 +3,7 @@ import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { isUnsaved } from '../../components/unsaved.tsx';
 import { WithTimes } from '../../components/with-times.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
@@ -26,6 +27,7 @@ export function Standing(props: SequencePartProps) {
 function BeforeItStarts({ path, of, onChange }: SequencePartProps) {
   const check = useLoad('GET /projects/{project}/email-sequences/{sequence}/check', { path });
   const activate = async (): Promise<void> => {
+    if (isUnsaved()) throw new Error('Save the steps first: what you changed is no part of it yet.');
     try {
       await call('POST /projects/{project}/email-sequences/{sequence}/activate', { path });
       onChange();

@@ -1,71 +1,199 @@
-/** A step in the picture: when it comes, if at all, and what became of its mails. */
-import { useState } from 'preact/hooks';
-import type { Sequence, Step } from '../../api.generated.ts';
-import { Badge } from '../../components/badge.tsx';
+/** A step in the picture: when it comes, if at all, what became of its mails; and, in place, what one may change of it. */
+import { useEffect, useRef } from 'preact/hooks';
+import type { Sequence, Step, TemplateSummary } from '../../api.generated.ts';
+import { useFieldErrors } from '../../components/form.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
-import { hrefOf, to } from '../../router.ts';
-import { routeOf } from './step-draft.ts';
-import { TestStep } from './test-step.tsx';
-import { tellDelay } from './tracks.ts';
+import { hrefOf, to, useQuery } from '../../router.ts';
+import { Said } from './said.tsx';
+import type { StepDraft } from './step-draft.ts';
+import { StepFields } from './step-fields.tsx';
+import { countsFrom, tellCondition, tellDelay, tellOtherwise } from './step-words.ts';
+import type { Track } from './tracks.ts';
 
-export function StepCard(props: { path: { project: string; sequence: string }; of: Sequence; step: Step }) {
-  const { path, of, step } = props;
-  const [is_testing, setTesting] = useState(false);
-  const route = routeOf(step);
+export interface StepCardProps {
+  project: string;
+  of: Sequence;
+  step: StepDraft;
+  tracks: readonly Track<StepDraft>[];
+  templates: readonly TemplateSummary[];
+  /** The API's for this step, in what it refuses. */
+  name: string;
+  /** It was just added, or brought here: its fields are open, and have the focus. */
+  is_shown: boolean;
+  onChange(change: Partial<StepDraft>): void;
+  onAddBefore(): void;
+  onMove(by: 1 | -1): void;
+  onRemove(): void;
+  onTest(step: Step): void;
+}
+
+export function StepCard(props: StepCardProps) {
+  const { project, of, step, tracks, templates, name, is_shown, onChange, onAddBefore, onTest } = props;
+  const is_draft = of.status === 'draft';
+  const details = useRef<HTMLDetailsElement>(null);
+  const is_asked_for = useQuery().get('step') === step.key;
+  const is_refused = useFieldErrors(name).length > 0;
+  useEffect(() => {
+    if (!details.current || !(is_shown || is_asked_for)) return;
+    details.current.open = true;
+    details.current.querySelector<HTMLElement>('.input')?.focus();
+  }, [is_asked_for]);
+  useEffect(() => {
+    if (is_refused && details.current) details.current.open = true;
+  }, [is_refused]);
+  const saved = of.steps.find(({ key }) => key === step.key);
+  const condition = tellCondition(step.condition);
+  const from = countsFrom(step, tracks);
+  const subject = templates.find(({ slug }) => slug === step.template)?.subject;
   return (
-    <li class="step-card-place">
-      <p class="step-delay">{tellDelay(step, of.steps)}</p>
-      <article class="step-card" data-step={step.key} data-route={route ?? undefined}>
-        <div class="step-card-head">
-          <h3>{step.key}</h3>
-          {step.is_final && <Badge>final</Badge>}
+    <li>
+      <div class="step-delay">
+        <p>{tellDelay(step, from)}</p>
+        {is_draft && (
           <button
             type="button"
-            class="button quiet small"
-            aria-label={`Send a test of ${step.key}`}
-            onClick={() => setTesting(true)}
+            class="button quiet small square"
+            aria-label={`Add a step before ${step.key}`}
+            onClick={onAddBefore}
           >
-            Test
+            <Icon name="plus" size={14} />
           </button>
+        )}
+      </div>
+      {/* Named as the API names the step, as what it says of the whole stands here. */}
+      <fieldset class="step-card" data-step={step.key} name={name} aria-label={`Step ${step.key}`}>
+        <div class="step-card-head">
+          <h3>{step.key || 'without a key'}</h3>
+          {is_draft && <Moves {...props} />}
         </div>
-        <p class="step-template">
-          <a href={hrefOf(to`/projects/${path.project}/templates/${step.template}`)}>{step.template}</a>
+        <Said name={name} />
+        <p>
+          {step.template === '' ? (
+            <span class="muted">No template yet</span>
+          ) : (
+            <a href={hrefOf(to`/projects/${project}/templates/${step.template}`)}>
+              {subject ?? step.template}
+            </a>
+          )}
         </p>
-        {step.condition_text !== 'always' && <p class="step-condition">Sent if {step.condition_text}.</p>}
-        {of.status !== 'draft' && <Numbers of={of} step={step} />}
-      </article>
-      {is_testing && <TestStep path={path} step={step} onClose={() => setTesting(false)} />}
+        {condition !== '' && (
+          <p class="muted">
+            Only if {condition}. Otherwise {tellOtherwise(step)}.
+          </p>
+        )}
+        {saved && <Numbers of={of} step={saved} />}
+        <div class="step-card-foot">
+          {saved && (
+            <button
+              type="button"
+              class="button quiet small"
+              aria-label={`Send a test of ${step.key}`}
+              aria-haspopup="dialog"
+              onClick={() => onTest(saved)}
+            >
+              Test
+            </button>
+          )}
+          {of.status !== 'finished' && (
+            <details ref={details}>
+              <summary class="button quiet small" aria-label={`Edit ${step.key}`}>
+                Edit
+              </summary>
+              <StepFields
+                name={name}
+                of={step}
+                is_draft={is_draft}
+                from={from}
+                templates={templates}
+                tracks={tracks.map((track) => track.name)}
+                onChange={onChange}
+              />
+            </details>
+          )}
+        </div>
+      </fieldset>
     </li>
+  );
+}
+
+function Moves({ step, tracks, onMove, onRemove }: StepCardProps) {
+  const own = tracks.find(({ name }) => name === step.track)?.steps ?? [];
+  const index = own.indexOf(step);
+  const buttons = useRef<HTMLDivElement>(null);
+  const last_move = useRef<string | null>(null);
+  // A browser takes the focus from what is moved: it goes back to the button, or to its neighbour at the end of the way.
+  useEffect(() => {
+    if (last_move.current === null) return;
+    const all = [...(buttons.current?.querySelectorAll('button') ?? [])];
+    const wanted = all.find((button) => button.name === last_move.current && !button.disabled);
+    (wanted ?? all.find((button) => !button.disabled))?.focus();
+    last_move.current = null;
+  }, [index]);
+  const move = (by: 1 | -1): void => {
+    last_move.current = by === 1 ? 'down' : 'up';
+    onMove(by);
+  };
+  return (
+    <div class="actions" ref={buttons}>
+      <button
+        type="button"
+        name="up"
+        class="button quiet small square"
+        aria-label={`Move ${step.key} up`}
+        disabled={index === 0}
+        onClick={() => move(-1)}
+      >
+        <Icon name="up" />
+      </button>
+      <button
+        type="button"
+        name="down"
+        class="button quiet small square"
+        aria-label={`Move ${step.key} down`}
+        disabled={index === own.length - 1}
+        onClick={() => move(1)}
+      >
+        <Icon name="down" />
+      </button>
+      <button
+        type="button"
+        class="button quiet small square"
+        aria-label={`Remove ${step.key}`}
+        onClick={onRemove}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
   );
 }
 
 function Numbers({ of, step: { stats } }: { of: Sequence; step: Step }) {
   const ended = stats.sent + stats.lost;
-  const numbers: [label: string, value: number, share: string][] = [
-    ['under way', stats.active, ''],
-    ['sent', stats.sent, ''],
-    ...(stats.waiting > 0 ? [['waiting', stats.waiting, ''] as [string, number, string]] : []),
-    ...(stats.lost > 0
-      ? [['lost', stats.lost, tellShare(stats.lost, ended)] as [string, number, string]]
-      : []),
-    ['clicked', stats.clicked, tellShare(stats.clicked, stats.sent)],
-    ...(of.track_opens || stats.opened > 0
-      ? [['opened', stats.opened, tellShare(stats.opened, stats.sent)] as [string, number, string]]
-      : []),
-    ['bounced', stats.bounced, tellShare(stats.bounced, ended)],
-    ['unsubscribed', stats.unsubscribed, tellShare(stats.unsubscribed, stats.sent)],
+  const all: [label: string, value: number, whole: number, is_optional?: boolean][] = [
+    ['under way', stats.active, 0],
+    ['sent', stats.sent, 0],
+    ['waiting', stats.waiting, 0, true],
+    ['lost', stats.lost, ended, true],
+    ['clicked', stats.clicked, stats.sent],
+    ['opened', stats.opened, stats.sent, !of.track_opens],
+    ['bounced', stats.bounced, ended],
+    ['complaints', stats.complained, stats.sent, true],
+    ['unsubscribed', stats.unsubscribed, stats.sent],
   ];
   return (
     <dl class="step-numbers">
-      {numbers.map(([label, value, share]) => (
-        <div key={label} class={value === 0 ? 'none' : label.replace(' ', '-')}>
-          <dt>{label}</dt>
-          <dd>
-            <Count of={value} />
-            {share && <span class="muted"> {share}</span>}
-          </dd>
-        </div>
-      ))}
+      {all
+        .filter(([, value, , is_optional]) => value > 0 || !is_optional)
+        .map(([label, value, whole]) => (
+          <div key={label} class={value === 0 ? 'none' : label.replace(' ', '-')}>
+            <dt>{label}</dt>
+            <dd>
+              <Count of={value} />
+              {whole > 0 && value > 0 && <span class="muted"> {tellShare(value, whole)}</span>}
+            </dd>
+          </div>
+        ))}
     </dl>
   );
 }

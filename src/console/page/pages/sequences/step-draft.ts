@@ -1,11 +1,12 @@
-/** A step as it is being written in the editor: what was typed, before the API judges it. */
+/** A step as it is being written: what was typed, before the API judges it. */
 import type { NewStep, Step } from '../../api.generated.ts';
 import { isObject } from '../../api.ts';
+import { tracksOf } from './tracks.ts';
 
 export const CONDITION_TYPES = {
   always: 'always',
-  clicked: 'a link of the last message was clicked',
-  not_clicked: 'no link of the last message was clicked',
+  clicked: 'a link of the mail before was clicked',
+  not_clicked: 'no link of the mail before was clicked',
   event: 'an event happened',
   no_event: 'an event did not happen',
   all: 'all of these hold',
@@ -34,7 +35,6 @@ export interface StepDraft {
   otherwise: Otherwise;
   route_to: string;
   variables: { uid: number; name: string; value: string }[];
-  is_final: boolean;
 }
 
 let last_uid = 0;
@@ -66,13 +66,17 @@ function readOtherwise(otherwise: unknown): Pick<StepDraft, 'otherwise' | 'route
   return { otherwise: otherwise === 'exit' ? 'exit' : 'skip', route_to: '' };
 }
 
-/** The track where a step leads whose condition does not hold; null where it leads nowhere else. */
-export function routeOf(step: Step): string | null {
-  const { otherwise, route_to } = readOtherwise(step.condition.else);
-  return otherwise === 'route' && step.condition.type !== 'always' ? route_to : null;
+/** The track where a step leads whose condition does not hold; null where it leads nowhere else, or nowhere yet. */
+export function routeOf({ condition, otherwise, route_to }: StepDraft): string | null {
+  return (otherwise === 'route' && condition.type !== 'always' && route_to.trim()) || null;
 }
 
-export function readStep(step: Step): StepDraft {
+/** Track by track, each in its order. */
+export function readSteps(steps: readonly Step[]): StepDraft[] {
+  return tracksOf(steps).flatMap((track) => track.steps.map(readStep));
+}
+
+function readStep(step: Step): StepDraft {
   const in_days = step.delay_hours > 0 && step.delay_hours % 24 === 0;
   return {
     uid: newUid(),
@@ -86,21 +90,26 @@ export function readStep(step: Step): StepDraft {
     variables: Object.entries(step.variables).map(([name, value]) => ({
       ...{ uid: newUid(), name, value: String(value) },
     })),
-    is_final: step.is_final,
   };
 }
 
-/** The one that comes behind these: in the track of the last, a day later. */
-export function newStep(before: readonly StepDraft[]): StepDraft {
-  const last = before.at(-1);
-  const names = new Set(before.map(({ key }) => key));
-  let n = before.length + 1;
+/** One more beside these, at the end of its track: a day later, where it is not the first of it. */
+export function newStep(steps: readonly StepDraft[], track: string): StepDraft {
+  const names = new Set(steps.map(({ key }) => key));
+  let n = steps.length + 1;
   while (names.has(`step-${n}`)) n += 1;
+  const is_first = !steps.some((step) => step.track === track);
   return {
-    ...{ uid: newUid(), key: `step-${n}`, track: last?.track ?? 'main', template: '' },
-    ...{ delay: last ? '1' : '0', unit: last ? 'days' : 'hours' },
-    ...{ condition: newCondition('always'), otherwise: 'skip', route_to: '', variables: [] },
-    is_final: true,
+    uid: newUid(),
+    key: `step-${n}`,
+    track,
+    template: '',
+    delay: is_first ? '0' : '1',
+    unit: is_first ? 'hours' : 'days',
+    condition: newCondition('always'),
+    otherwise: 'skip',
+    route_to: '',
+    variables: [],
   };
 }
 
@@ -116,22 +125,20 @@ function readHours(delay: string, unit: DelayUnit): number {
 }
 
 /** As the API takes it. */
-export function writeStep(step: StepDraft): NewStep {
-  const { key, track, template, delay, unit, otherwise, route_to, is_final } = step;
+export function writeStep(step: StepDraft): Omit<NewStep, 'is_final' | 'position'> {
+  const { key, track, template, delay, unit, condition, otherwise, route_to, variables } = step;
+  const named = variables.filter(({ name }) => name.trim() !== '');
   return {
     key: key.trim(),
-    track: track.trim() || 'main',
+    track,
     template,
     delay_hours: readHours(delay, unit),
-    variables: Object.fromEntries(
-      step.variables.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]),
-    ),
+    variables: Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])),
     condition: {
-      ...writeCondition(step.condition),
-      ...(step.condition.type !== 'always' && {
+      ...writeCondition(condition),
+      ...(condition.type !== 'always' && {
         else: otherwise === 'route' ? { route_to: route_to.trim() } : otherwise,
       }),
     },
-    is_final,
   };
 }

@@ -34,8 +34,8 @@ export function TestStep(props: {
         </p>
       )}
       <p class="muted">
-        With sample values, and marked as a test in its subject. It goes out at once; nobody moves on, and
-        nothing of it counts.
+        As it is saved, with sample values, and marked as a test in its subject. It goes out at once; nobody
+        moves on, and nothing of it counts.
       </p>
       <Form is_fleeting submit="Send the test" onSubmit={send} onCancel={onClose}>
         <TextField name="to" label="To" type="email" value={person.value?.email} is_focused />

@@ -1,8 +1,9 @@
 /** What a sequence is set to, and ending it for good. */
-import { call } from '../../api.ts';
+import { call, reloadAll } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Facts } from '../../components/facts.tsx';
+import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
@@ -10,15 +11,47 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { SequencePartProps } from './part.ts';
+import { FirstFields, FurtherFields } from './sequence-fields.tsx';
 
-export function About(props: SequencePartProps) {
-  const { path, of } = props;
+export function Settings(props: SequencePartProps) {
+  const { path, of, etag } = props;
+  const is_draft = of.status === 'draft';
   const list = useLoad('GET /projects/{project}/email-lists/{list}', {
     path: { project: path.project, list: of.list },
   });
+  const save = async (entered: Entered): Promise<void> => {
+    await call('PATCH /projects/{project}/email-sequences/{sequence}', {
+      path,
+      if_match: entered.version,
+      body: {
+        name: entered.text('name'),
+        max_recipients: entered.numberOrNull('max_recipients') ?? 0,
+        track_opens: entered.flag('track_opens'),
+        ...(is_draft && {
+          list: entered.text('list'),
+          enroll_tags: entered.words('enroll_tags'),
+          auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
+          exit_events: entered.words('exit_events'),
+        }),
+      },
+    });
+    toast('The settings are saved');
+    reloadAll();
+  };
   return (
     <>
-      <Panel title="About the sequence">
+      {of.status !== 'finished' && (
+        <Panel title="Settings">
+          <Form submit="Save the settings" version={etag} onSubmit={save}>
+            <FirstFields project={path.project} of={of} />
+            <FurtherFields of={of} />
+          </Form>
+        </Panel>
+      )}
+      <Panel
+        title="About the sequence"
+        lead={is_draft ? undefined : 'Whom its mail is for stays once it runs: change that in a copy.'}
+      >
         <Facts
           of={[
             ['Id', <code key="id">{of.id}</code>],
@@ -45,7 +78,6 @@ export function About(props: SequencePartProps) {
     </>
   );
 }
-
 function Words({ of, none }: { of: readonly string[]; none: string }) {
   if (of.length === 0) return <span class="muted">{none}</span>;
   return (

@@ -1,0 +1,137 @@
+/** The fields of one step. `name` is the API's, as `steps.2`, so that what it refuses stands beside the field that it means. */
+import type { TemplateSummary } from '../../api.generated.ts';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/text-field.tsx';
+import { ConditionField } from './condition-field.tsx';
+import type { DelayUnit, Otherwise, StepDraft } from './step-draft.ts';
+import type { CountsFrom } from './step-words.ts';
+import { VariablesField } from './variables-field.tsx';
+
+const UNITS: [DelayUnit, string][] = [
+  ['hours', 'hours'],
+  ['days', 'days'],
+];
+const OTHERWISE: [Otherwise, string][] = [
+  ['skip', 'this mail is skipped'],
+  ['exit', 'they leave the sequence'],
+  ['route', 'they go on in another track'],
+];
+
+interface StepFieldsProps {
+  name: string;
+  of: StepDraft;
+  /** Of one that runs only the mail and when it comes can change. */
+  is_draft: boolean;
+  from: CountsFrom;
+  templates: readonly TemplateSummary[];
+  /** All tracks of the sequence. */
+  tracks: readonly string[];
+  onChange(change: Partial<StepDraft>): void;
+}
+
+export function StepFields(props: StepFieldsProps) {
+  const { name, of, is_draft, from, templates, tracks, onChange } = props;
+  return (
+    <div class="step-fields">
+      {is_draft && (
+        <TextField
+          name={`${name}.key`}
+          label="Key"
+          value={of.key}
+          hint="Names the step in numbers and in the API."
+          is_mono
+          onInput={(key) => onChange({ key })}
+        />
+      )}
+      <TemplateField {...props} />
+      <div class="delay">
+        <TextField
+          name={`${name}.delay_hours`}
+          label="Sent after"
+          value={of.delay}
+          hint={from === 'the mail before was sent' ? 'From when a relay took it.' : `From ${from}.`}
+          onInput={(delay) => onChange({ delay })}
+        />
+        <SelectField
+          name={`${name}.unit`}
+          label="Unit"
+          choices={UNITS}
+          value={of.unit}
+          onChange={(unit) => onChange({ unit: unit === 'days' ? 'days' : 'hours' })}
+        />
+      </div>
+      {is_draft && (
+        <ConditionField
+          name={`${name}.condition`}
+          label="Sent if"
+          of={of.condition}
+          onChange={(condition) => onChange({ condition })}
+        />
+      )}
+      {is_draft && of.condition.type !== 'always' && <OtherwiseFields {...props} />}
+      {is_draft && tracks.length > 1 && (
+        <SelectField
+          name={`${name}.track`}
+          label="Track"
+          choices={tracks.map((track) => [track, track])}
+          value={of.track}
+          onChange={(track) => onChange({ track })}
+        />
+      )}
+      <VariablesField
+        name={`${name}.variables`}
+        of={of.variables}
+        template={templates.find(({ slug }) => slug === of.template)}
+        onChange={(variables) => onChange({ variables })}
+      />
+    </div>
+  );
+}
+
+function TemplateField({ name, of, templates, onChange }: StepFieldsProps) {
+  const known = templates.map(({ slug, name: title, is_active }): [string, string] => [
+    slug,
+    `${title === slug ? slug : `${title} (${slug})`}${is_active ? '' : ', inactive'}`,
+  ]);
+  if (!known.some(([slug]) => slug === of.template))
+    known.unshift([of.template, of.template === '' ? 'Choose a template' : `${of.template}, not there`]);
+  return (
+    <SelectField
+      name={`${name}.template`}
+      label="Template"
+      choices={known}
+      value={of.template}
+      hint={
+        templates.length === 0 ? 'There is none yet: write one under Templates, for sequences.' : undefined
+      }
+      onChange={(template) => onChange({ template })}
+    />
+  );
+}
+
+function OtherwiseFields({ name, of, tracks, onChange }: StepFieldsProps) {
+  return (
+    <>
+      <SelectField
+        name={`${name}.condition.else`}
+        label="Otherwise"
+        choices={OTHERWISE}
+        value={of.otherwise}
+        onChange={(chosen) =>
+          onChange({ otherwise: OTHERWISE.find(([each]) => each === chosen)?.[0] ?? 'skip' })
+        }
+      />
+      {of.otherwise === 'route' && (
+        <TextField
+          name={`${name}.condition.else.route_to`}
+          label="Track to go on in"
+          value={of.route_to}
+          list={tracks.filter((track) => track !== of.track)}
+          hint="A new name begins a new track."
+          is_mono
+          onInput={(route_to) => onChange({ route_to })}
+        />
+      )}
+    </>
+  );
+}
