@@ -1,7 +1,8 @@
 /** Bulk mail in pieces: what it leaves on record, who has their turn, and what a crash, a pause or a fault costs. */
 import { Database } from 'bun:sqlite';
-import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
+import { AppError } from '../../../src/errors.ts';
 import { LEAST_IN_HAND } from '../../../src/mail/deliveries/bulk-sending.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import {
@@ -120,6 +121,47 @@ test('a stop puts back what it cut off, as a start does after a crash, and each 
     { attempt: 1, outcome: 'interrupted', n: LEAST_IN_HAND + 5 },
     { attempt: 2, outcome: 'sent', n: LEAST_IN_HAND + 5 },
   ]);
+});
+
+test('whoever leaves while their mail is in hand, or behind what is, gets it no more unless the relay takes it now', async () => {
+  const id = await sendIntoSilence();
+  const list = String((await on.show(id)).list);
+  const addresses = (where: string) =>
+    on.app.services.database.read.$client
+      .query<{ to_email: string }, []>(`SELECT to_email FROM emails WHERE ${where} ORDER BY to_email`)
+      .all()
+      .map(({ to_email }) => to_email);
+  const [[in_hand = ''], [behind = '']] = [addresses("status = 'sending'"), addresses("status = 'queued'")];
+  for (const email of [in_hand, behind]) {
+    const found = await on.call('GET', `/email-lists/${list}/contacts?q=${email}`);
+    const [contact] = found.body.data as { id: string }[];
+    dataOf(await on.call('POST', `/email-contacts/${contact?.id}/unsubscribe`));
+  }
+  sink.behavior.data = GREYLISTED;
+  await answer();
+  delete sink.behavior.data;
+  await on.pass(1);
+  expect(recipients().toSorted()).toEqual(addresses(`to_email NOT IN ('${in_hand}', '${behind}')`));
+  expect(await on.show(id)).toMatchObject({
+    status: 'sent',
+    stats: { sent: COUNT - 2, lost: 2, waiting: 0 },
+  });
+});
+
+test('while nothing can be written, what the relay has answered waits, and is not sent again', async () => {
+  const id = await sendIntoSilence();
+  const { database } = on.app.services;
+  const full = new AppError('unavailable', 'Nothing was stored: the disk is full.');
+  const writing = spyOn(database, 'write').mockImplementation(() => Promise.reject(full));
+  delete sink.behavior.hang;
+  for (const reply of sink.unanswered.splice(0)) reply();
+  await until(() => recipients().length === LEAST_IN_HAND && writing.mock.calls.length > 0);
+  expect(statuses()).toContainEqual({ status: 'sending', n: LEAST_IN_HAND });
+  writing.mockRestore();
+  await until(() => Bun.deepEquals(statuses(), [{ status: 'sent', n: COUNT }]));
+  expect(new Set(recipients()).size).toBe(COUNT);
+  expect(recipients()).toHaveLength(COUNT);
+  expect(await on.show(id)).toMatchObject({ stats: { sent: COUNT, lost: 0, waiting: 0 } });
 });
 
 test('a mail that is deferred leaves its piece, and is tried again by itself', async () => {
