@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { letOthers } from '../../platform/host/turns.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import {
   barOf,
   type ContactEvent,
@@ -163,11 +163,22 @@ export class SequenceLife {
     await this.#deps.exits.endAll(row.id);
   }
 
-  /** Completes a finish that a crash cut off, and moves on whoever waits for a mail that is gone. */
+  /**
+   * Completes a finish that a crash cut off, gives a job to an active sequence whose own ended by a fault of ours, and moves on
+   * whoever waits for a mail that is gone.
+   */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
+    const jobless = store.listOpen(database.read).filter((row) => isJobless(database.read, row));
+    for (const { id } of jobless) await database.write((tx) => this.#giveJob(tx, id));
     for (const { id } of store.listFinishedWithActive(database.read)) await this.#deps.exits.endAll(id);
     await this.#deps.going_on.sweep();
+  }
+
+  #giveJob(tx: Tx, id: number): void {
+    const row = store.findSequenceById(tx, id);
+    if (row && isJobless(tx, row))
+      store.updateSequence(tx, id, { job_id: this.#deps.enqueue(tx, jobOf(row, AT_ONCE)) });
   }
 
   #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
@@ -436,6 +447,12 @@ function tooMany(row: SequenceRow, of: { enrolled: number; fresh: number }): App
       `at most ${row.max_recipients} contacts (max_recipients): ${of.enrolled} are enrolled, and ${of.fresh} would come`,
     ],
   });
+}
+
+/** Whether nothing moves a sequence that is active. */
+function isJobless(read: Tx, { status, job_id }: SequenceRow): boolean {
+  const job = job_id === null ? null : findJob(read, job_id);
+  return status === 'active' && job?.status !== 'pending' && job?.status !== 'processing';
 }
 
 function jobOf(row: SequenceRow, run_at: number): NewJob {

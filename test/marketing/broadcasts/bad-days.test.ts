@@ -1,5 +1,6 @@
-/** Broadcasts and sequences on bad days: what a full disk costs, and that they go on by themselves. */
+/** Broadcasts and sequences on bad days: a full disk, and faults of ours; they go on by themselves. */
 import { beforeEach, expect, test } from 'bun:test';
+import { toIso } from '../../../src/platform/host/clock.ts';
 import { until } from '../../support/until.ts';
 import { addContacts } from '../sequences/setup.ts';
 import { type BroadcastApp, dataOf, startBroadcastApp } from './setup.ts';
@@ -47,4 +48,26 @@ test('nor a sequence', async () => {
   await on.enroll(id);
   await onFullDisk(async () => dataOf(await on.call('POST', `/email-sequences/${id}/resume`)));
   await until(() => sent() === COUNT);
+}, 30_000);
+
+test('a sequence or broadcast whose job ended by a fault of ours is given another', async () => {
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  const id = await on.active(list, [{ key: 'a', template: 'news', delay_hours: 0, is_final: true }]);
+  dataOf(
+    await on.post(await on.broadcast(list), 'send', { send_at: toIso(on.app.clock.now() + 60_000) }),
+    202,
+  );
+  await on.app.app.engine.whenIdle();
+  await on.app.services.database.write((tx) => {
+    tx.$client.run("UPDATE jobs SET status = 'failed', finished_at = 1 WHERE status = 'pending'");
+  });
+  await on.enroll(id);
+  on.app.clock.advance(60_000);
+  await on.pass();
+  expect(sent()).toBe(0);
+  await on.app.services.sequence_life.sweep();
+  await on.app.services.broadcast_life.mend();
+  await on.pass();
+  await until(() => sent() === 2 * COUNT);
 }, 30_000);
