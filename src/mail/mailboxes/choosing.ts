@@ -101,9 +101,9 @@ interface Weighed {
 /**
  * Gives a message its mailbox: chosen as things stand in this transaction, with the message counted in its quota of the day and
  * no longer in that of the mailbox that held it. Nothing changes where none will do.
- * Bulk mail is accepted a piece at a time, for which `mail/emails/bulk.ts` chooses and counts at once. Any other mail comes here
- * twice. As it is accepted, its client is told what it goes out from or that nothing can take it, and its
- * place in the day's quota is its own from then on; as an attempt begins, that mailbox may rest, be paused or be gone.
+ * Bulk mail is accepted a piece at a time, for which `mail/emails/bulk.ts` chooses and counts; all other mail comes here twice. As
+ * it is accepted, its client is told what it goes out from or that nothing can take it, and its place in the day's quota is its
+ * own from then on; as an attempt begins, that mailbox may rest, be paused or be gone.
  */
 export function takeMailbox(
   tx: Tx,
