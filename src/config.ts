@@ -1,8 +1,10 @@
 /** The only reader of the environment: settings and `serve` flags become one frozen Config, or an error that names the setting. */
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { AppError } from './errors.ts';
+import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
+import { readS3Place, type S3Settings } from './s3-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -19,6 +21,10 @@ export interface Config {
   readonly max_upload_bytes: number;
   readonly allowed_mime_types: readonly string[];
   readonly uploads_per_minute: number;
+  /** Where the bytes of new objects go; null is the data directory. */
+  readonly object_store: S3Settings | null;
+  /** Downloads of more bytes than this are redirected to the store; null is none. */
+  readonly object_redirect_bytes: number | null;
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
   readonly marketing_patience_hours: number;
@@ -54,6 +60,12 @@ const KNOWN = [
   'SATCHEL_MAX_UPLOAD_BYTES',
   'SATCHEL_ALLOWED_MIME_TYPES',
   'SATCHEL_UPLOADS_PER_MINUTE',
+  'SATCHEL_OBJECT_STORE',
+  'SATCHEL_OBJECT_REDIRECT',
+  'SATCHEL_S3_ACCESS_KEY_ID',
+  'SATCHEL_S3_ACCESS_KEY_ID_FILE',
+  'SATCHEL_S3_SECRET_ACCESS_KEY',
+  'SATCHEL_S3_SECRET_ACCESS_KEY_FILE',
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
   'SATCHEL_MARKETING_PATIENCE_HOURS',
@@ -118,6 +130,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       min: 1,
       max: 1_000_000,
     }),
+    ...readStoreSettings(get),
     ...readMailSettings(get),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
@@ -241,6 +254,45 @@ function readRetryDelays(text: string | null): readonly [number, number] {
     );
   }
   return [first, second];
+}
+
+function readStoreSettings(get: (name: Setting) => string | null) {
+  const redirect = get('SATCHEL_OBJECT_REDIRECT');
+  const rule = { name: 'SATCHEL_OBJECT_REDIRECT', fallback: 0, min: 0, max: 1024 ** 2 };
+  return {
+    object_store: readObjectStore(get),
+    object_redirect_bytes: redirect === null ? null : readInteger(redirect, rule) * 1024 ** 2,
+  };
+}
+
+function readObjectStore(get: (name: Setting) => string | null): S3Settings | null {
+  const text = get('SATCHEL_OBJECT_STORE');
+  if (text === null) return null;
+  const place = readS3Place(text);
+  if (typeof place === 'string') throw bad('SATCHEL_OBJECT_STORE', place);
+  const most = limits.STORE_PART_BYTES * limits.STORE_MAX_PARTS;
+  if (Number(get('SATCHEL_MAX_UPLOAD_BYTES')) > most)
+    throw bad('SATCHEL_MAX_UPLOAD_BYTES', `must be at most ${most} with SATCHEL_OBJECT_STORE`);
+  const [access_key_id, secret_access_key] = (
+    ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'] as const
+  ).map((name) => readSecret(name, get(name), get(`${name}_FILE`)));
+  return { ...place, access_key_id: access_key_id ?? '', secret_access_key: secret_access_key ?? '' };
+}
+
+function readSecret(name: Setting, value: string | null, file: string | null): string {
+  if (value !== null && file !== null)
+    throw bad(`${name} and ${name}_FILE`, 'exclude each other: set only one');
+  if (value === null && file === null)
+    throw bad(name, `must be set where SATCHEL_OBJECT_STORE is, or ${name}_FILE to a file that holds it`);
+  if (file === null) return value ?? '';
+  let secret: string;
+  try {
+    secret = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw bad(`${name}_FILE`, `names a file that can't be read: ${messageOf(error)}`);
+  }
+  if (secret === '') throw bad(`${name}_FILE`, 'names an empty file');
+  return secret;
 }
 
 function readMailSettings(get: (name: Setting) => string | null) {

@@ -121,6 +121,29 @@ export const MAX_OBJECT_LINK_S = 7 * 86_400;
 /** Names that a search looks at, the newest first: 15 to 35 ms where all are looked at, 100 where each is as long as may be. */
 export const OBJECT_SEARCH_ROWS = 100_000;
 
+/* --- The object store ------------------------------------------------------------------------------------------ */
+/** Decision: deadlines of a request to the store: to connect, until the answer begins, and between any two bytes. */
+export const STORE_CONNECT_TIMEOUT_MS = 5_000;
+export const STORE_FIRST_BYTE_TIMEOUT_MS = 15_000;
+export const STORE_IDLE_TIMEOUT_MS = 30_000;
+/** Decision: what a busy or broken store is given before its caller is told 503, and when that may try again. */
+export const STORE_TRIES = 3;
+export const STORE_PATIENCE_MS = 10_000;
+export const STORE_RETRY_AFTER_S = 30;
+/** Decision: requests to the store at once. */
+export const STORE_MAX_REQUESTS = 64;
+/** Decision: what is larger goes to the store in parts of this size; S3 takes 10,000 parts of one upload. */
+export const STORE_PART_BYTES = 8 * 1024 * 1024;
+export const STORE_MAX_PARTS = 10_000;
+/** Decision: a redirect to the store is good for this long at most. */
+export const STORE_LINK_S = 300;
+/** Decision: keys without a row and unfinished uploads of the store are left alone for this long, and all of them after a restore. */
+export const STORE_SETTLE_MS = 3_600_000;
+export const STORE_UNFINISHED_MS = 86_400_000;
+export const STORE_HOLD_MS = 7 * 86_400_000;
+/** Above it `doctor` tells how far this machine's clock and the store's are apart; S3 refuses what is 15 minutes off. */
+export const STORE_CLOCK_TOLERANCE_MS = 5 * 60_000;
+
 /* --- Email ---------------------------------------------------------------------------------------------------- */
 /** Decision: each of body_html and body_text. */
 export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;

@@ -1,6 +1,9 @@
 /** Settings and flags: what a complaint calls them. Which values are refused is in e2e/serve.test.ts. */
 import { expect, test } from 'bun:test';
 import { loadConfig } from '../src/config.ts';
+import { makeTempDir } from './support/temp.ts';
+
+const STORE = 's3://bucket/a/b?endpoint=https%3A%2F%2Fs3.test%2F&region=eu-1&public=https%3A%2F%2Fcdn.test';
 
 test.each([
   [{ SATCHEL_PORT: '99999' }, {}, 'SATCHEL_PORT'],
@@ -8,6 +11,35 @@ test.each([
   [{}, { host: 'a b' }, '--host'],
   [{}, { public_url: 'files.example.com' }, '--public-url'],
   [{}, { public_url: 'https://files.example.com/?a' }, '--public-url'],
+  [{ SATCHEL_OBJECT_STORE: 'https://s3.example.com/bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: 's3://bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: 's3://UPPER?endpoint=https%3A%2F%2Fs3.test' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: 's3://bucket/a//b?endpoint=https%3A%2F%2Fs3.test' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: 's3://bucket?endpoint=s3.test' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: 's3://bucket?endpoint=http%3A%2F%2F127.0.0.1%3A9' }, {}, 'SATCHEL_OBJECT_STORE'],
+  [{ SATCHEL_OBJECT_STORE: STORE }, {}, 'SATCHEL_S3_ACCESS_KEY_ID'],
+  [{ SATCHEL_OBJECT_STORE: STORE, SATCHEL_S3_ACCESS_KEY_ID: 'k' }, {}, 'SATCHEL_S3_SECRET_ACCESS_KEY'],
+  [{ SATCHEL_OBJECT_REDIRECT: 'large' }, {}, 'SATCHEL_OBJECT_REDIRECT'],
 ])('%j with the flags %j is refused by the name of what was given', (env, flags, named) => {
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
+});
+
+test('a store is read whole, its keys from files too; an unknown parameter is named, and no key is repeated', async () => {
+  const file = `${makeTempDir()}/secret`;
+  await Bun.write(file, ' from a file\n');
+  const keys = { SATCHEL_S3_ACCESS_KEY_ID: 'id', SATCHEL_S3_SECRET_ACCESS_KEY_FILE: file };
+  expect(loadConfig({ SATCHEL_OBJECT_STORE: STORE, ...keys }).object_store).toEqual({
+    ...{ bucket: 'bucket', prefix: 'a/b/', region: 'eu-1', is_path_style: false },
+    ...{ endpoint: 'https://s3.test', public_endpoint: 'https://cdn.test' },
+    ...{ access_key_id: 'id', secret_access_key: 'from a file' },
+  });
+  expect(loadConfig({}).object_store).toBeNull();
+  const load = (env: Record<string, string>) => () =>
+    loadConfig({ SATCHEL_OBJECT_STORE: STORE, ...keys, ...env });
+  expect(load({ SATCHEL_OBJECT_STORE: `${STORE}&acl=public` })).toThrow('unknown parameter "acl"');
+  expect(load({ SATCHEL_S3_SECRET_ACCESS_KEY: 'hush' })).toThrow(/exclude each other(?!.*hush)/);
+  expect(load({ SATCHEL_S3_SECRET_ACCESS_KEY_FILE: '/no/such' })).toThrow("names a file that can't be read");
+  expect(load({ SATCHEL_MAX_UPLOAD_BYTES: '83886080001' })).toThrow(
+    'SATCHEL_MAX_UPLOAD_BYTES must be at most',
+  );
 });

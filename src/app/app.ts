@@ -10,7 +10,7 @@ import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { ObjectLinks, Objects } from '../files/objects/service.ts';
+import { ObjectBytes, ObjectLinks, Objects } from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
@@ -30,6 +30,7 @@ import { Overviews } from '../operation/overview/service.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
+import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Finding } from '../platform/host/health-check.ts';
@@ -107,6 +108,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     }),
     report_reader: createReportReader(),
     blobs: new BlobStore(config.data_dir),
+    object_store: config.object_store && new S3Store(config.object_store),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, providerLinksCascade],
@@ -161,9 +163,12 @@ function createWork(on: Tenancy) {
     hastenJob(tx, job_id, run_at);
     engine.wake();
   };
+  const pins = new AttachmentPins();
+  const bytes = new ObjectBytes({ ...on, pins });
   const objects: Objects = new Objects({
     ...on,
-    pins: new AttachmentPins(),
+    bytes,
+    pins,
     max_upload_bytes: config.max_upload_bytes,
     public_url: config.public_url,
     allowed_mime_types: config.allowed_mime_types,
@@ -189,6 +194,7 @@ function createWork(on: Tenancy) {
     ...mail,
     ...marketing,
     objects,
+    bytes,
     object_links,
     backups,
     jobs,
@@ -199,11 +205,11 @@ function createWork(on: Tenancy) {
 
 /** What is done by the clock: the schedules of apps, and tidying up at a quiet hour (UTC). */
 function createCronEntries(services: Services): CronEntry[] {
-  const { objects, jobs, idempotency, rates } = services;
+  const { jobs, idempotency, rates } = services;
   return [
     ...mailCronEntries(services),
     ...jobCronEntries(jobs),
-    ...objectCronEntries(objects),
+    ...objectCronEntries(services),
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
@@ -260,6 +266,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         engine.wake();
         inbox_readers.refresh();
       });
+      services.bytes.start();
       scheduler.start();
       clicks.start();
       inbox_readers.start();
@@ -275,6 +282,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       services.maintenance.stop();
+      services.bytes.stop();
       const is_left = inbox_readers.stop();
       services.report_reader.stop();
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

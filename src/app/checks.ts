@@ -2,6 +2,7 @@
 
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
+import { objectStoreChecks } from '../files/objects/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
@@ -33,6 +34,7 @@ function createServiceChecks(services: Services): HealthCheck[] {
     ...mailboxChecks(services),
     ...inboxChecks(services),
     ...deliveryChecks(services),
+    ...objectStoreChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

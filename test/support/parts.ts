@@ -11,6 +11,8 @@ const FROM_REGISTRIES = join(
 );
 
 /** The path of a program, or null where this machine has none. */
-export function part(name: 'caddy' | 'chromium' | 'dovecot' | 'litestream' | 'nginx'): string | null {
+export function part(
+  name: 'caddy' | 'chromium' | 'dovecot' | 'litestream' | 'nginx' | 'versitygw',
+): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:${FROM_REGISTRIES}` });
 }

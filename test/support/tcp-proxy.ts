@@ -27,7 +27,8 @@ export async function startTcpProxy(target_port: number): Promise<TcpProxy> {
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
-        client.destroy();
+        // What the server said last still gets to the client.
+        client.end();
         upstream.destroy();
       });
     }

@@ -119,7 +119,7 @@ function registerGet<S extends ByteServices>(cli: Cli<S>, object: Noun<S>): void
 async function* bytesOf(objects: Objects, row: ObjectRow): AsyncGenerator<Uint8Array> {
   const hasher = new Bun.CryptoHasher('sha256');
   try {
-    for await (const chunk of createReadStream(objects.pathOf(row.public_id))) {
+    for await (const chunk of objects.chunksOf(row)) {
       hasher.update(chunk);
       yield chunk;
     }

@@ -1,26 +1,26 @@
 /** How the bytes of an object are sent: whole, in part or not at all, and with which headers. */
-import { type AppError, notFound } from '../../errors.ts';
-import { OBJECT_MAX_AGE_S } from '../../limits.ts';
+import { OBJECT_MAX_AGE_S, STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
 import { evaluateRequest } from '../../platform/files/ranges.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import type { Logger } from '../../platform/host/logger.ts';
 import type { RequestContext } from '../../platform/http/routes.ts';
-import type { ObjectRow } from './service.ts';
+import type { ObjectBytes, ObjectRow } from './service.ts';
 
 export interface DownloadDeps {
-  blobs: BlobStore;
+  bytes: ObjectBytes;
   clock: Clock;
-  logger: Logger;
+  config: { object_redirect_bytes: number | null };
 }
 
 /**
- * The bytes of an object, or what of them the request asks for, with all that a browser has to know of them. Throws AppError
- * `not_found` where they are missing.
+ * The bytes of an object, or what of them the request asks for, with all that a browser has to know of them; or a link of the
+ * store to them. Throws as `ObjectBytes.read` does.
  */
-export function serveObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Response {
-  if (!deps.blobs.has(row.public_id)) throw bytesMissing(deps.logger, row.public_id);
+export async function serveObject(
+  deps: DownloadDeps,
+  ctx: RequestContext,
+  row: ObjectRow,
+): Promise<Response> {
   const { method, headers: asked } = ctx.request;
   const etag = `"${row.sha256}"`;
   const verdict = evaluateRequest({
@@ -48,14 +48,42 @@ export function serveObject(deps: DownloadDeps, ctx: RequestContext, row: Object
     );
   }
   const { start, end } = verdict;
+  const { size_bytes } = row;
+  // What the store holds was checked as it came: only its bytes are asked for there.
+  if (method === 'HEAD' && row.store === 's3') {
+    return new Response(null, { status: 200, headers: { ...headers, 'Content-Length': String(size_bytes) } });
+  }
+  const link = await linkFor(deps, ctx.request, row, headers);
+  if (link !== null) {
+    const Location = link;
+    return new Response(null, { status: 302, headers: { Location, 'Cache-Control': 'private, no-store' } });
+  }
   if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
   // A large file takes longer than an idle time-out allows when its reader is slow.
   ctx.keepOpen();
-  const file = deps.blobs.read(row.public_id);
   // Given for a HEAD too: the server sends only its length.
-  return new Response(verdict.status === 206 ? file.slice(start, end) : file, {
-    status: verdict.status,
-    headers,
+  const bytes = await deps.bytes.read(row, { start, end, size_bytes });
+  return new Response(bytes, { status: verdict.status, headers });
+}
+
+/** A link of the store to the bytes, where such large ones are to be fetched there. Pages of other origins could not follow it. */
+async function linkFor(
+  { bytes, clock, config }: DownloadDeps,
+  { method, headers: asked }: Request,
+  row: ObjectRow,
+  headers: Record<string, string>,
+): Promise<string | null> {
+  const least = config.object_redirect_bytes;
+  if (!bytes.store || row.store !== 's3' || least === null || row.size_bytes <= least) return null;
+  if (method !== 'GET' || asked.has('origin')) return null;
+  const left_s = row.expires_at === null ? STORE_LINK_S : Math.floor((row.expires_at - clock.now()) / 1000);
+  return bytes.store.linkTo(row.public_id, {
+    expires_s: Math.max(1, Math.min(left_s, STORE_LINK_S)),
+    headers: {
+      'content-type': row.mime_type,
+      'content-disposition': headers['Content-Disposition'] ?? 'attachment',
+      'cache-control': 'private, no-store',
+    },
   });
 }
 
@@ -83,10 +111,4 @@ function objectHeaders(
     'Last-Modified': new Date(row.created_at).toUTCString(),
     'Accept-Ranges': 'bytes',
   };
-}
-
-/** The failure of a download whose bytes are not there though its row is. */
-function bytesMissing(logger: Logger, public_id: string): AppError {
-  logger.error('stored file missing', { public_id });
-  return notFound('Object');
 }

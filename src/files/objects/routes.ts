@@ -33,7 +33,7 @@ interface ObjectRoutesDeps extends DownloadDeps {
   objects: Objects;
   object_links: ObjectLinks;
   limiter: RateLimiter;
-  config: Pick<Config, 'uploads_per_minute'>;
+  config: Pick<Config, 'uploads_per_minute' | 'object_redirect_bytes'>;
 }
 
 /** For the documentation: the headers that only downloads have. */
@@ -46,6 +46,7 @@ const DOWNLOAD_HEADERS = {
   'Cache-Control': '`public` up to the expiry for a public file, else `private, no-store`.',
 };
 const DOWNLOAD_STATUSES = {
+  302: 'The store has it: `Location` is good for five minutes. Only with `SATCHEL_OBJECT_REDIRECT`, never with an `Origin`',
   206: 'The part that `Range` asks for',
   304: 'Not changed: `If-None-Match` or `If-Modified-Since` holds',
   412: '`If-Match` or `If-Unmodified-Since` does not hold',
@@ -244,8 +245,8 @@ async function followLink(deps: ObjectRoutesDeps, ctx: RequestContext): Promise<
   const row = link && (await deps.objects.find(link.public_id));
   if (!row) throw notFound('Object');
   if (link.download) ctx.url.searchParams.set('download', '1');
-  const response = serveObject(deps, ctx, row);
-  response.headers.set('Cache-Control', 'private');
+  const response = await serveObject(deps, ctx, row);
+  if (response.status !== 302) response.headers.set('Cache-Control', 'private');
   response.headers.set('Referrer-Policy', 'no-referrer');
   return response;
 }

@@ -101,6 +101,7 @@ export const objectRecord = named(
     ...listedObject.properties,
     project_id: ulid(),
     sha256: t.String(),
+    store: oneOf(['local', 's3']),
     expires_at: nullable(dateTime()),
   }),
 );

@@ -3,6 +3,7 @@ import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '
 import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { StoreName } from '../../platform/files/byte-store.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
 import { readMultipart, tooLarge } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
@@ -20,6 +21,7 @@ import {
 } from '../../platform/http/idempotency.ts';
 import { findInPieces, type Page, type PageQuery, pageOf, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
+import type { ObjectBytes, Pins } from './bytes.ts';
 import {
   type ChangedObject,
   type ListedObject,
@@ -36,6 +38,7 @@ import {
   findObject,
   findObjectsOfProject,
   insertObject,
+  isNoted,
   listKnownIds,
   listObjects,
   listProjectObjectIds,
@@ -43,8 +46,9 @@ import {
   matchesOf,
   updateObject,
 } from './store.ts';
-import type { ObjectRow, Visibility } from './tables.ts';
+import type { NewObject, ObjectRow, Visibility } from './tables.ts';
 
+export { ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
 export type { ObjectRow } from './tables.ts';
 
@@ -55,11 +59,8 @@ interface UploadedFile {
   /** The part's own Content-Type, which may be nonsense. */
   mime_type: string | null;
   upload: BlobUpload;
-}
-
-/** Says which bytes must stay though their object is gone: attachments of mails that wait to be sent. */
-export interface Pins {
-  isPinned(tx: Tx, public_id: string): boolean;
+  /** Where the upload goes. */
+  store: StoreName;
 }
 
 interface ObjectsDeps {
@@ -67,6 +68,7 @@ interface ObjectsDeps {
   clock: Clock;
   logger: Logger;
   blobs: BlobStore;
+  bytes: ObjectBytes;
   pins: Pins;
   idempotency: Idempotency;
   max_upload_bytes: number;
@@ -97,9 +99,10 @@ export class Objects {
     form: Pick<Request, 'headers' | 'body'>,
     request: IdempotentRequest,
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
-    const { clock, blobs, idempotency, max_upload_bytes } = this.#deps;
+    const { clock, bytes, idempotency, max_upload_bytes } = this.#deps;
     return idempotency.run(request, async (claim) => {
-      const upload = blobs.openUpload(newId(clock.now()));
+      const store = bytes.current;
+      const upload = store.openUpload(newId(clock.now()));
       try {
         const { fields, file } = await readMultipart(form, {
           max_file_bytes: max_upload_bytes,
@@ -109,7 +112,7 @@ export class Objects {
         request.acceptAgain();
         const { kept, keep } = claim(request.key === null ? '' : hashOf(upload, file, fields));
         if (kept) return { ...kept, is_replayed: true };
-        const sent = { ...file, fields, upload };
+        const sent = { ...file, fields, upload, store: store.name };
         const value = await this.create(caller.project, sent, keep, caller.note);
         return { status: 201, value, is_replayed: false };
       } finally {
@@ -124,19 +127,20 @@ export class Objects {
    */
   async take(
     project: { id: number; public_id: string },
-    file: Omit<UploadedFile, 'upload'> & { bytes: AsyncIterable<Uint8Array>; max_bytes: number },
+    file: Omit<UploadedFile, 'upload' | 'store'> & { bytes: AsyncIterable<Uint8Array>; max_bytes: number },
     note: Note,
   ): Promise<StoredObject> {
-    const { clock, blobs } = this.#deps;
+    const { clock, bytes } = this.#deps;
     readUploadFields(file.fields, clock.now());
-    const upload = blobs.openUpload(newId(clock.now()));
+    const store = bytes.current;
+    const upload = store.openUpload(newId(clock.now()));
     try {
       for await (const chunk of file.bytes) {
         if (upload.size_bytes + chunk.byteLength > file.max_bytes) throw tooLarge(file.max_bytes);
         await upload.write(chunk);
       }
       const { fields, mime_type } = file;
-      const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload };
+      const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload, store: store.name };
       return await this.create(project, sent, () => {}, note);
     } finally {
       await upload.abort(); // What was committed stays.
@@ -154,7 +158,7 @@ export class Objects {
     keep: KeepAnswer,
     note: Note,
   ): Promise<StoredObject> {
-    const { clock, database, blobs } = this.#deps;
+    const { clock, database, bytes } = this.#deps;
     try {
       const now = clock.now();
       const { mime_type, refusal } = await this.#chooseType(file);
@@ -167,6 +171,7 @@ export class Objects {
         size_bytes: file.upload.size_bytes,
         sha256: file.upload.sha256(),
         visibility: fields.visibility,
+        store: file.store,
         expires_at: fields.expires_at,
         created_at: now,
       };
@@ -174,14 +179,13 @@ export class Objects {
       const stored = this.#toStored(row, project.public_id);
       try {
         await database.write((tx) => {
-          // The one look at the file system inside a write: no sweep of another process can come between it and the row.
-          if (!blobs.has(row.public_id)) throw sweptAway();
+          if (!this.#isStillThere(tx, row)) throw sweptAway();
           insertObject(tx, row);
           keep(tx, { status: 201, value: stored });
           note(tx, noteOf('object.uploaded', row));
         });
       } catch (error) {
-        await blobs.remove(row.public_id);
+        await bytes.takeBack(row);
         throw error;
       }
       return stored;
@@ -189,6 +193,11 @@ export class Objects {
       await file.upload.abort();
       throw error;
     }
+  }
+
+  /** The one look at the file system inside a write: no sweep of another process can come between it and the row. */
+  #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
+    return store === 'local' ? this.#deps.blobs.has(public_id) : !isNoted(tx, public_id);
   }
 
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
@@ -256,8 +265,9 @@ export class Objects {
 
   /** An object's full record, without numeric ids. */
   describe(row: ObjectRow, project: { public_id: string }): ObjectRecord {
-    const { sha256, expires_at } = row;
-    return { ...this.#toListItem(row), project_id: project.public_id, sha256, expires_at: toIso(expires_at) };
+    const { sha256, store, expires_at } = row;
+    const more = { project_id: project.public_id, sha256, store, expires_at: toIso(expires_at) };
+    return { ...this.#toListItem(row), ...more };
   }
 
   /** An object of the project. Throws 404, for an expired one too. */
@@ -320,16 +330,22 @@ export class Objects {
     return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
   }
 
-  /** Where the bytes of an object are. */
-  pathOf(public_id: string): string {
-    return this.#deps.blobs.path(public_id);
+  /** As `ObjectBytes.chunksOf`. */
+  chunksOf(row: ObjectRow, from = 0): AsyncIterable<Uint8Array> {
+    return this.#deps.bytes.chunksOf(row, from);
+  }
+
+  /** As `ObjectBytes.withFiles`. */
+  withFiles<T>(
+    files: readonly { public_id: string; size_bytes: number }[],
+    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
+  ): Promise<T> {
+    return this.#deps.bytes.withFiles(files, work);
   }
 
   /** Removes bytes that were kept for a waiting mail after their object had been deleted. */
   async releaseBytes(public_ids: readonly string[]): Promise<void> {
-    for (const public_id of this.#withoutRow(this.#deps.database.read, public_ids)) {
-      await this.#deps.blobs.remove(public_id);
-    }
+    await this.#deps.bytes.removeLocal(this.#withoutRow(this.#deps.database.read, public_ids));
   }
 
   /** Deletes all expired objects, a batch a transaction, and returns how many there were. */
@@ -340,7 +356,7 @@ export class Objects {
         const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
         return { count: ids.length, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
       });
-      for (const public_id of unpinned) await this.#deps.blobs.remove(public_id);
+      await this.#deps.bytes.removeLocal(unpinned);
       removed += count;
       if (count < SWEEP_BATCH) return removed;
     }
@@ -371,7 +387,7 @@ export class Objects {
 
   #withoutRow(tx: Tx, ids: readonly string[]): string[] {
     if (ids.length === 0) return [];
-    const known = new Set(listKnownIds(tx, ids));
+    const known = new Set(listKnownIds(tx, 'local', ids));
     return ids.filter((id) => !known.has(id) && !this.#deps.pins.isPinned(tx, id));
   }
 
@@ -384,26 +400,26 @@ export class Objects {
       remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
       afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
         if (!Array.isArray(public_ids)) return;
-        for (const id of public_ids) if (typeof id === 'string') await this.#deps.blobs.remove(id);
+        await this.#deps.bytes.removeLocal(public_ids.filter((id) => typeof id === 'string'));
       },
     };
   }
 
   async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
-    const { blobs, database, pins } = this.#deps;
+    const { bytes, database, pins } = this.#deps;
     const is_pinned = await database.write((tx) => {
       decide(tx);
       deleteObject(tx, public_id);
       return pins.isPinned(tx, public_id);
     });
-    if (!is_pinned) await blobs.remove(public_id);
+    if (!is_pinned) await bytes.removeLocal([public_id]);
   }
 
   #urlOf(public_id: string): string {
     return `${this.#deps.public_url}/api/v1/objects/${public_id}`;
   }
 
-  #toStored(row: Omit<ObjectRow, 'id'>, project_public_id: string): StoredObject {
+  #toStored(row: NewObject, project_public_id: string): StoredObject {
     return {
       public_id: row.public_id,
       project_id: project_public_id,

@@ -1,14 +1,30 @@
 /** SQL of stored objects. */
-import { and, count, desc, eq, gt, inArray, isNull, lt, lte, or, type SQL, sql } from 'drizzle-orm';
+import {
+  and,
+  count,
+  desc,
+  eq,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm';
 import { OBJECT_SEARCH_ROWS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
+import type { StoreName } from '../../platform/files/byte-store.ts';
 import {
   type NewObject,
   type ObjectRow,
   objectLinkKeys,
   objects,
+  storeRemovals,
   uploadDays,
   type Visibility,
 } from './tables.ts';
@@ -26,6 +42,7 @@ const insertStatement = statement((tx) =>
       size_bytes: sql.placeholder('size_bytes'),
       sha256: sql.placeholder('sha256'),
       visibility: sql.placeholder('visibility'),
+      store: sql.placeholder('store'),
       expires_at: sql.placeholder('expires_at'),
       created_at: sql.placeholder('created_at'),
     })
@@ -66,13 +83,13 @@ export function findObjectsOfProject(
 }
 
 // Raw, as the builder makes a statement for each number of ids: a sweep of 130,000 took half as long again.
-const knownIds = rawSql<{ public_id: string }, [string]>(
-  'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?))',
+const knownIds = rawSql<{ public_id: string }, [string, StoreName]>(
+  'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?1)) AND store = ?2',
 );
 
-/** Which of the given ids have a row. */
-export function listKnownIds(tx: Tx, public_ids: readonly string[]): string[] {
-  return knownIds.all(tx, JSON.stringify(public_ids)).map((row) => row.public_id);
+/** Which of the given ids have a row that says that their bytes are there. */
+export function listKnownIds(tx: Tx, store: StoreName, public_ids: readonly string[]): string[] {
+  return knownIds.all(tx, JSON.stringify(public_ids), store).map((row) => row.public_id);
 }
 
 function unexpired(now_ms: number): SQL | undefined {
@@ -221,6 +238,64 @@ export function listProjectObjectIds(tx: Tx, project_id: number): string[] {
     .where(eq(objects.project_id, project_id))
     .all()
     .map((row) => row.public_id);
+}
+
+/* --- The object store --------------------------------------------------------------------------------------------- */
+
+/** Notes keys of the store whose bytes are to go. */
+export function noteRemovals(tx: Tx, public_ids: readonly string[]): void {
+  const rows = public_ids.map((public_id) => ({ public_id }));
+  if (rows.length > 0) tx.insert(storeRemovals).values(rows).onConflictDoNothing().run();
+}
+
+const noted = rawSql<{ n: number }, [string]>('SELECT 1 AS n FROM store_removals WHERE public_id = ?');
+
+/** Whether the bytes under a key of the store are to go. */
+export function isNoted(read: Tx, public_id: string): boolean {
+  return noted.get(read, public_id) !== null;
+}
+
+/** Keys whose bytes are to go, from one on. */
+export function listRemovals(read: Tx, page: { after: string; limit: number }): string[] {
+  return read
+    .select()
+    .from(storeRemovals)
+    .where(gt(storeRemovals.public_id, page.after))
+    .orderBy(storeRemovals.public_id)
+    .limit(page.limit)
+    .all()
+    .map((row) => row.public_id);
+}
+
+export function countRemovals(read: Tx): number {
+  return read.select({ n: count() }).from(storeRemovals).get()?.n ?? 0;
+}
+
+export function deleteRemovals(tx: Tx, public_ids: readonly string[]): void {
+  tx.delete(storeRemovals)
+    .where(inArray(storeRemovals.public_id, [...public_ids]))
+    .run();
+}
+
+/** Says since when the store has no bytes of an object; null where it has. */
+export function setMissing(tx: Tx, public_id: string, missing_since: number | null): void {
+  tx.update(objects).set({ missing_since }).where(eq(objects.public_id, public_id)).run();
+}
+
+/** Objects whose bytes the store was found not to have. */
+export function listMissing(read: Tx, limit: number): string[] {
+  return read
+    .select({ public_id: objects.public_id })
+    .from(objects)
+    .where(isNotNull(objects.missing_since))
+    .orderBy(objects.id)
+    .limit(limit)
+    .all()
+    .map((row) => row.public_id);
+}
+
+export function countInStore(read: Tx): number {
+  return read.select({ n: count() }).from(objects).where(eq(objects.store, 's3')).get()?.n ?? 0;
 }
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */

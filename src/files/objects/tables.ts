@@ -1,4 +1,4 @@
-/** Stored objects; the bytes are blobs named by public_id. */
+/** Stored objects; the bytes are named by public_id. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export type Visibility = 'public' | 'private';
@@ -12,12 +12,17 @@ export const objects = sqliteTable('objects', {
   size_bytes: integer().notNull(),
   sha256: text().notNull(),
   visibility: text().$type<Visibility>().notNull(),
+  store: text().$type<'local' | 's3'>().notNull(),
+  missing_since: integer(),
   expires_at: integer(),
   created_at: integer().notNull(),
 });
 
 export type ObjectRow = typeof objects.$inferSelect;
-export type NewObject = Omit<ObjectRow, 'id'>;
+export type NewObject = Omit<ObjectRow, 'id' | 'missing_since'>;
+
+/** Keys of the store whose bytes are to go; filled by a trigger. */
+export const storeRemovals = sqliteTable('store_removals', { public_id: text().primaryKey() });
 
 /** What came in, by day since 1970; counted by a trigger. */
 export const uploadDays = sqliteTable(

@@ -10,7 +10,12 @@ import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine
 import { laneOf } from '../../platform/jobs/store.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { unmadeOutcome, unsentOutcome } from '../../platform/mail/outcomes.ts';
-import type { DeliveryOutcome, FramedContent, MailContent } from '../../platform/mail/types.ts';
+import type {
+  DeliveryOutcome,
+  FramedContent,
+  MailContent,
+  UnsentOutcome,
+} from '../../platform/mail/types.ts';
 import {
   countAttemptOut,
   deletePins,
@@ -58,8 +63,11 @@ import { isOfOurs, judge, type Verdict } from './verdict.ts';
 
 /** What attempts need of files/objects. */
 interface AttachmentFiles {
-  /** Where the bytes of an object are. */
-  pathOf(public_id: string): string;
+  /** Calls `work` with the paths of files that hold the bytes of these objects. Throws AppError `unavailable` where they can't be had now. */
+  withFiles<T>(
+    files: readonly { public_id: string; size_bytes: number }[],
+    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
+  ): Promise<T>;
   /** Called once these objects are no longer pinned: bytes without an object can be removed. */
   releaseBytes(public_ids: readonly string[]): Promise<void>;
 }
@@ -172,12 +180,34 @@ export class Attempts {
     return { ...this.#passOn(attempt, { handed, next }), otherwise: conclude };
   }
 
-  async #hand({ email, recipients, mailbox }: Attempt): Promise<Handed> {
+  async #hand(attempt: Attempt): Promise<Handed> {
+    const { attachments } = attempt.email;
+    if (attachments.length === 0) return this.#handWith(attempt, new Map());
+    let is_fetched = false;
+    try {
+      return await this.#deps.objects.withFiles(attachments, (paths) => {
+        is_fetched = true;
+        return this.#handWith(attempt, paths);
+      });
+    } catch (error) {
+      if (!(error instanceof AppError) || is_fetched) throw error;
+      const outcome = outcomeOfFailure(error);
+      return {
+        outcome: error.kind === 'unavailable' ? { ...outcome, is_free: true } : outcome,
+        captured: null,
+      };
+    }
+  }
+
+  async #handWith(
+    { email, recipients, mailbox }: Attempt,
+    paths: ReadonlyMap<string, string>,
+  ): Promise<Handed> {
     if (mailbox instanceof AppError) return withoutMailbox(mailbox.message);
     try {
       const outlet = this.#deps.mailboxes.outlets.of(mailbox);
       if (!outlet) return withoutMailbox('It was removed as the message was about to leave.');
-      const content = this.#contentOf(email, outlet);
+      const content = this.#contentOf(email, outlet, paths);
       const return_path = await this.#returnPathOf(email, outlet);
       if (outlet.route && !email.is_test) {
         const refusal = await this.#listeners.refusalByMx(email);
@@ -209,7 +239,11 @@ export class Attempts {
     return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
   }
 
-  #contentOf(email: EmailRow, outlet: Outlet): MailContent | FramedContent {
+  #contentOf(
+    email: EmailRow,
+    outlet: Outlet,
+    paths: ReadonlyMap<string, string>,
+  ): MailContent | FramedContent {
     return {
       ...this.#deps.emails.bodiesOf(this.#deps.database.read, email),
       message_id: email.message_id,
@@ -224,7 +258,7 @@ export class Attempts {
         filename: attachment.filename,
         mime_type: attachment.mime_type,
         size_bytes: attachment.size_bytes,
-        path: this.#deps.objects.pathOf(attachment.public_id),
+        path: paths.get(attachment.public_id) ?? '',
       })),
       headers: email.headers,
       dkim: outlet.dkim,
@@ -279,6 +313,7 @@ export class Attempts {
       made,
       first_at: Math.min(known.first_at ?? started_at, started_at),
       is_slowed: outcome.slowdown !== undefined,
+      is_free: outcome.outcome !== 'sent' && outcome.is_free === true,
     };
   }
 
@@ -443,7 +478,7 @@ function withoutMailbox(response: string): Handed {
 }
 
 /** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */
-function outcomeOfFailure(error: AppError): DeliveryOutcome {
+function outcomeOfFailure(error: AppError): UnsentOutcome {
   const response = messageOf(error);
   // Its password or DKIM key does not decrypt: as where a relay refuses the log-in, it rests, and another may take the mail.
   if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });

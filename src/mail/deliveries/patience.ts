@@ -22,6 +22,8 @@ export interface Tries {
   first_at: number;
   /** At the last attempt the relay asked its mailbox for less mail, which says nothing of this one. */
   is_slowed: boolean;
+  /** The last attempt ended before any relay was asked, as the store of an attachment was away: it costs none, however long that lasts. */
+  is_free: boolean;
 }
 
 /** When the next attempt comes, and whether the last one counts. */
@@ -36,7 +38,7 @@ export function nextTry(
   patience: Patience,
   at: { now_ms: number; random: number },
 ): NextTry | null {
-  const { counted, max_attempts, made, first_at, is_slowed } = tries;
+  const { counted, max_attempts, made, first_at, is_slowed, is_free } = tries;
   const { now_ms, random } = at;
   // Its client was told that there is one attempt.
   if (max_attempts <= 1) return null;
@@ -47,7 +49,7 @@ export function nextTry(
     const delay_ms = delay_s * SECOND_MS * (0.75 + random / 2);
     return { run_at: Math.min(Math.round(now_ms + delay_ms), ends_at), counts: true };
   }
-  const counts = !is_slowed || now_ms - first_at >= PACE_FORGIVEN_MS;
+  const counts = !is_free && (!is_slowed || now_ms - first_at >= PACE_FORGIVEN_MS);
   if (counts && counted >= max_attempts) return null;
   const [first, later] = patience.retry_delays_s;
   const is_first = counts ? counted <= 1 : made <= 1;

@@ -135,7 +135,7 @@ async function store(
     throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
   }
   const fields = { visibility: 'private', expires_in_days: String(IMPORTED_FILE_DAYS) };
-  const wanted = { fields, filename: basename(file), mime_type: 'text/csv', upload };
+  const wanted = { fields, filename: basename(file), mime_type: 'text/csv', upload, store: 'local' as const };
   return (await services.objects.create(project, wanted, () => {}, note)).public_id;
 }
 

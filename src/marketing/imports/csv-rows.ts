@@ -1,5 +1,4 @@
 /** Reading a CSV file row by row from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged rows. */
-import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
@@ -21,6 +20,9 @@ export class UnreadableCsv extends Error {}
 /** The file is gone or cannot be opened. */
 export class MissingFile extends Error {}
 
+/** The bytes of a file from one on. */
+export type CsvFile = (from: number) => AsyncIterable<Uint8Array>;
+
 /** Where the rows of a file begin, the header first, and what stands between cells. */
 export interface Dialect {
   delimiter: Delimiter;
@@ -34,10 +36,8 @@ const SEP_LINE = /^\ufeff?"?sep=(.)"?(?:\r\n|\n|\r)/i;
  * How a file is written: with the delimiter that is wanted, else the one that its `sep=` line names, else the one that its
  * header has most of outside of quotes. Throws MissingFile.
  */
-export async function readDialect(path: string, wanted: Delimiter | null): Promise<Dialect> {
-  // The header is a row, and so has no more.
-  const file = Bun.file(path).slice(0, MAX_CSV_ROW_BYTES);
-  const bytes = await file.bytes().catch((error: unknown) => {
+export async function readDialect(file: CsvFile, wanted: Delimiter | null): Promise<Dialect> {
+  const bytes = await readStart(file).catch((error: unknown) => {
     throw explain(error);
   });
   const head = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
@@ -45,6 +45,18 @@ export async function readDialect(path: string, wanted: Delimiter | null): Promi
   const delimiter =
     wanted ?? DELIMITERS.find((each) => each === sep) ?? commonest(head.slice(sep_line.length));
   return { delimiter, from_byte: Buffer.byteLength(sep_line) };
+}
+
+/** The header is a row, and so has no more. */
+async function readStart(file: CsvFile): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of file(0)) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size >= MAX_CSV_ROW_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_CSV_ROW_BYTES);
 }
 
 function commonest(text: string): Delimiter {
@@ -70,10 +82,9 @@ const CSV = {
  * Rows of the file from a byte on at which a row begins. Memory stays the same for any size. Throws MissingFile, and
  * UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that is never closed, mostly).
  */
-export async function* readCsvRows(path: string, { from_byte, delimiter }: Dialect): AsyncGenerator<CsvRow> {
-  const file = createReadStream(path, { start: from_byte, highWaterMark: CSV_PIECE_BYTES });
+export async function* readCsvRows(open: CsvFile, { from_byte, delimiter }: Dialect): AsyncGenerator<CsvRow> {
   const parser = parse({ ...CSV, delimiter });
-  const reading = feed(file, parser);
+  const reading = feed(open(from_byte), parser);
   // Awaited below; without this a failure until then would count as unhandled.
   reading.catch(() => {});
   try {
@@ -82,19 +93,23 @@ export async function* readCsvRows(path: string, { from_byte, delimiter }: Diale
   } catch (error) {
     throw explain(error);
   } finally {
-    file.destroy();
     parser.destroy();
   }
 }
 
 /** Hands the file on to the parser, as UTF-8 alone. */
-async function feed(file: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
+async function feed(file: AsyncIterable<Uint8Array>, parser: ReturnType<typeof parse>): Promise<void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     for await (const chunk of file) {
+      if (parser.destroyed) return;
       if (chunk.includes(0)) throw new UnreadableCsv('it holds NUL bytes: save it as CSV in UTF-8');
       decoder.decode(chunk, { stream: true });
-      if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve));
+      for (let at = 0; at < chunk.byteLength; at += CSV_PIECE_BYTES) {
+        const is_taken = parser.write(chunk.subarray(at, at + CSV_PIECE_BYTES));
+        if (!is_taken) await untilTaken(parser);
+        if (parser.destroyed) return;
+      }
     }
     decoder.decode();
     parser.end();
@@ -102,6 +117,17 @@ async function feed(file: AsyncIterable<Buffer>, parser: ReturnType<typeof parse
     parser.destroy(explain(error));
     throw error;
   }
+}
+
+/** Whoever has read enough ends the parser, which takes nothing any more. */
+function untilTaken(parser: ReturnType<typeof parse>): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      parser.off('drain', end).off('close', end);
+      resolve();
+    };
+    parser.on('drain', end).on('close', end);
+  });
 }
 
 function explain(error: unknown): Error {

@@ -13,7 +13,7 @@ import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { candidateOf, cellsOf, PASTED_COLUMNS } from './columns.ts';
-import { type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
+import { type CsvFile, type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
 import * as store from './store.ts';
 import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
@@ -43,7 +43,7 @@ export interface ImportRunDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  objects: Pick<Objects, 'findMany' | 'pathOf'>;
+  objects: Pick<Objects, 'findMany' | 'chunksOf'>;
 }
 
 /** The bytes of an object of the project; null when it is gone or another's. */
@@ -51,9 +51,11 @@ export function findFile(
   { objects, database }: Pick<ImportRunDeps, 'objects' | 'database'>,
   project_id: number,
   public_id: string,
-): { path: string; is_public: boolean } | null {
+): { open: CsvFile; is_public: boolean } | null {
   const [object] = objects.findMany(database.read, project_id, [public_id]);
-  return object ? { path: objects.pathOf(public_id), is_public: object.visibility === 'public' } : null;
+  return object
+    ? { open: (from) => objects.chunksOf(object, from), is_public: object.visibility === 'public' }
+    : null;
 }
 
 export interface RunLimits {
@@ -147,7 +149,7 @@ export class ImportRun {
   async #countRows(): Promise<number> {
     // The first of them is where the header ends: none has been taken up yet.
     let rows = 0;
-    for await (const _ of readCsvRows(this.#path(), this.#dialect())) rows += 1;
+    for await (const _ of readCsvRows(this.#file(), this.#dialect())) rows += 1;
     return rows;
   }
 
@@ -157,11 +159,11 @@ export class ImportRun {
     return { from_byte: position.byte, delimiter: settings.delimiter };
   }
 
-  #path(): string {
+  #file(): CsvFile {
     const { project_id, object_public_id } = this.#import;
     const file = object_public_id === null ? null : findFile(this.#deps, project_id, object_public_id);
     if (!file) throw new MissingFile('the object is gone');
-    return file.path;
+    return file.open;
   }
 
   /** Takes up rows of the file; returns how many. */
@@ -170,7 +172,7 @@ export class ImportRun {
     let taken = 0;
     let row_number = this.#import.position.row;
     let rows: Row[] = [];
-    for await (const { cells, end_byte } of readCsvRows(this.#path(), this.#dialect())) {
+    for await (const { cells, end_byte } of readCsvRows(this.#file(), this.#dialect())) {
       row_number += 1;
       rows.push({ row_number, fields: { cells: this.#wantedOf(cells) }, end_byte });
       taken += 1;

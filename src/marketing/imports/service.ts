@@ -19,7 +19,7 @@ import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
-import { MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
+import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { type ImportRecord, present } from './records.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
@@ -119,7 +119,7 @@ export class Imports {
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
     const object = input.object.toUpperCase();
-    const requireFile = (): { path: string } => {
+    const requireFile = (): { open: CsvFile } => {
       const file = findFile(this.#deps, owner.id, object);
       if (!file) throw notFound('Object');
       if (file.is_public) errors.object = ['must be private: anybody may read this one'];
@@ -127,7 +127,7 @@ export class Imports {
       return file;
     };
     const file = requireFile();
-    const head = await readHead(file.path, input.delimiter ?? null).catch((error: unknown) => {
+    const head = await readHead(file.open, input.delimiter ?? null).catch((error: unknown) => {
       requireFile();
       throw error;
     });
@@ -396,7 +396,7 @@ function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: Fie
 
 /** The header of a file, and whether it is short enough for the request. Throws AppError `invalid` under `object`. */
 async function readHead(
-  path: string,
+  file: CsvFile,
   wanted: Delimiter | null,
 ): Promise<{
   headers: string[];
@@ -409,9 +409,9 @@ async function readHead(
   let rows = 0;
   let delimiter: Delimiter = ',';
   try {
-    const dialect = await readDialect(path, wanted);
+    const dialect = await readDialect(file, wanted);
     delimiter = dialect.delimiter;
-    for await (const { cells, end_byte } of readCsvRows(path, dialect)) {
+    for await (const { cells, end_byte } of readCsvRows(file, dialect)) {
       if (head === null) head = { headers: cells, end_byte };
       else rows += 1;
       if (rows > IMPORT_ROWS_IN_REQUEST) break;

@@ -68,6 +68,9 @@ function presentBackup(
     file: result.file,
     size: formatBytes(result.size_bytes),
     objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
+    ...(result.stored_objects > 0
+      ? { in_the_store: `${result.stored_objects} (${formatBytes(result.stored_bytes)}): listed only` }
+      : {}),
     database: formatBytes(result.database_bytes),
     left_out: result.left_out.length,
     ...more,
@@ -99,6 +102,7 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
             backup_of: result.created_at,
             projects: result.projects,
             objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
+            ...(result.stored_objects > 0 ? { in_the_store: result.stored_objects } : {}),
             emails: result.emails,
             master_key: result.master_key_id,
           });
@@ -125,14 +129,18 @@ function registerVerify<S>(cli: Cli<S>): void {
 }
 
 function presentVerified(result: VerifyResult): string {
+  const stored = result.stored_objects ?? 0;
   if (!result.ok) return `NOT SOUND: ${result.file}\n${result.findings.join('\n')}`;
   const fields = formatFields({
     file: result.file,
     made: `${result.created_at} by Satchel ${result.made_by}`,
     projects: result.projects,
     objects: `${result.objects} (${formatBytes(result.object_bytes ?? 0)})`,
+    ...(stored > 0 ? { in_the_store: stored } : {}),
     emails: result.emails,
     master_key: result.master_key_id,
   });
-  return `Sound: every byte was read, and every object has the bytes its row tells of.\n\n${fields}`;
+  const beside =
+    stored === 0 ? '' : ' Bytes in the object store are not in a backup, and were not looked at.';
+  return `Sound: every byte was read, and every object has the bytes its row tells of.${beside}\n\n${fields}`;
 }

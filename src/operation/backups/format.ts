@@ -2,7 +2,8 @@
  * The format of a backup: a tar archive that any `tar` unpacks into a data directory without its master key.
  *
  *   satchel-backup.json    what made it, and when
- *   objects/XY/ID ...      the bytes of each object
+ *   objects/XY/ID ...      the bytes of each object, but for those in the object store
+ *   store-objects.txt      hash, size and key below the prefix of each of those, where there are any
  *   satchel.db             the database
  *   SHA256SUMS             the hash of every file above, in their order, as sha256sum(1) reads and writes it
  *   two blocks of zeros
@@ -19,6 +20,7 @@ export const FORMAT_VERSION = 1;
 export const ABOUT = 'satchel-backup.json';
 export const DATABASE = databasePathOf('.');
 export const SUMS = 'SHA256SUMS';
+export const STORED = 'store-objects.txt';
 
 /** What a backup says of itself before anything else. */
 export interface About {
@@ -40,6 +42,11 @@ export function blobName(id: string): string {
 export function blobIdOf(name: string): string | null {
   const id = basename(name);
   return isUlid(id) && id === id.toUpperCase() && blobName(id) === name ? id : null;
+}
+
+/** As a line of the list of what is in the object store. */
+export function storedLine(stored: { public_id: string; size_bytes: number; sha256: string }): string {
+  return `${stored.sha256}  ${stored.size_bytes}  objects/${stored.public_id}\n`;
 }
 
 /** As a line of SHA256SUMS. */

@@ -12,13 +12,20 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { flushFolder } from '../../platform/files/file-sink.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
-import { flushFolder } from '../../platform/files/upload.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { requireDatabase } from '../../platform/host/data-directory.ts';
-import { blobName, DATABASE } from './format.ts';
+import { blobName, DATABASE, STORED, storedLine } from './format.ts';
 import { requireRoom, withScratch } from './scratch.ts';
-import { dropBlobs, dropPassing, listNamedBlobs, type NamedBlob, sumBlobBytes } from './store.ts';
+import {
+  dropBlobs,
+  dropPassing,
+  listNamedBlobs,
+  listStoredObjects,
+  type NamedBlob,
+  sumBlobBytes,
+} from './store.ts';
 import { BackupWriter } from './writer.ts';
 
 /** What a backup beside the database leaves free, so that a server can go on meanwhile: some thousand commits. */
@@ -30,6 +37,9 @@ export interface BackupResult {
   created_at: string;
   objects: number;
   object_bytes: number;
+  /** Those whose bytes are in the object store: the backup lists them, and their bytes stay there. */
+  stored_objects: number;
+  stored_bytes: number;
   database_bytes: number;
   /** Which master key the backup needs; null when nothing was ever sealed. */
   master_key_id: string | null;
@@ -142,7 +152,7 @@ async function writeBackup(
     const writer = new BackupWriter(fd, created_ms);
     const copy = connect(snapshot, { query_only: true });
     const missing: string[] = [];
-    const blobs = { objects: 0, object_bytes: 0 };
+    const blobs = { objects: 0, object_bytes: 0, stored_objects: 0, stored_bytes: 0 };
     let master_key_id: string | null;
     let total_bytes = statSync(snapshot).size;
     try {
@@ -155,6 +165,13 @@ async function writeBackup(
         blobs.object_bytes += size_bytes ?? 0;
         onProgress(writer.position, total_bytes);
       }
+      const listed: string[] = [];
+      for (const stored of listStoredObjects(copy)) {
+        listed.push(storedLine(stored));
+        blobs.stored_bytes += stored.size_bytes;
+      }
+      blobs.stored_objects = listed.length;
+      if (listed.length > 0) writer.writeText(STORED, listed.join(''));
     } finally {
       copy.close();
     }

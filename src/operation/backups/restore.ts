@@ -21,18 +21,20 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
+import { STORE_HOLD_MS } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
+import { flushFolder } from '../../platform/files/file-sink.ts';
 import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
-import { flushFolder } from '../../platform/files/upload.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../../platform/host/data-directory.ts';
 import { lockDirectory } from '../../platform/host/directory-lock.ts';
 import { judgeMasterKey, type KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
+import { holdStore } from './store.ts';
 import { type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 
 interface RestoreResult extends RestoredCounts {
@@ -76,8 +78,8 @@ export async function restoreBackup(
     makeDataDirectory(data_dir);
     const lock = lockDirectory(data_dir, process.pid);
     try {
-      const now = toIso(options.clock.now());
-      const result = await restoreLocked(reader, config, { now, onProgress: options.onProgress });
+      const now_ms = options.clock.now();
+      const result = await restoreLocked(reader, config, { now_ms, onProgress: options.onProgress });
       const { counts, replaced, key } = result;
       return {
         data_dir,
@@ -154,7 +156,7 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
 async function restoreLocked(
   reader: BackupReader,
   config: Config,
-  { now, onProgress }: { now: string; onProgress: OnProgress | undefined },
+  { now_ms, onProgress }: { now_ms: number; onProgress: OnProgress | undefined },
 ): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey }> {
   const { data_dir } = config;
   for (const name of readdirSync(data_dir)) {
@@ -175,7 +177,10 @@ async function restoreLocked(
       );
     }
     const key = await judgeKey(config, demand);
-    const replaced = existsSync(databasePathOf(data_dir)) ? await keepOldData(data_dir, scratch, now) : null;
+    const replaced = existsSync(databasePathOf(data_dir))
+      ? await keepOldData(data_dir, scratch, toIso(now_ms))
+      : null;
+    holdStore(databasePathOf(fresh), now_ms + STORE_HOLD_MS);
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);
     return { counts, replaced, key };

@@ -1,6 +1,7 @@
 /** SQL of backups: which files the rows name, and how a snapshot lets go of those that are gone. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
+import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -9,25 +10,41 @@ export interface NamedBlob {
   sha256: string | null;
 }
 
+/** An object whose bytes are in the object store. */
+export interface StoredObject {
+  public_id: string;
+  size_bytes: number;
+  sha256: string;
+}
+
 /**
  * Every file that the rows name, each once: those of objects, and those that mails which wait to be sent keep though
- * their object is gone.
+ * their object is gone. What is in the object store is no file.
  */
 export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
   const objects = sqlite.query<NamedBlob, []>(
-    'SELECT public_id, size_bytes, sha256 FROM objects ORDER BY id',
+    "SELECT public_id, size_bytes, sha256 FROM objects WHERE store = 'local' ORDER BY id",
   );
   yield* objects.iterate();
   const pinned = sqlite.query<NamedBlob, []>(
     `SELECT DISTINCT object_public_id AS public_id, NULL AS size_bytes, NULL AS sha256 FROM attachment_pins
-     WHERE object_public_id NOT IN (SELECT public_id FROM objects)`,
+     WHERE object_public_id NOT IN (SELECT public_id FROM objects)
+     AND object_public_id NOT IN (SELECT public_id FROM store_removals)`,
   );
   yield* pinned.iterate();
 }
 
-/** How many bytes the objects have by their rows. */
+/** Every object whose bytes are in the object store. */
+export function* listStoredObjects(sqlite: Sqlite): Generator<StoredObject> {
+  const stored = sqlite.query<StoredObject, []>(
+    "SELECT public_id, size_bytes, sha256 FROM objects WHERE store = 's3' ORDER BY id",
+  );
+  yield* stored.iterate();
+}
+
+/** How many bytes the files of objects have by their rows. */
 export function sumBlobBytes(sqlite: Sqlite): number {
-  return readCount(sqlite, 'SELECT coalesce(sum(size_bytes), 0) FROM objects');
+  return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'local'");
 }
 
 /** Which of these ids no row names. */
@@ -132,6 +149,19 @@ export function dropPassing(snapshot_path: string): void {
     const there = readTexts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'");
     for (const table of PASSING.filter((name) => there.includes(name))) sqlite.run(`DELETE FROM ${table}`);
     sqlite.query('DELETE FROM jobs WHERE type = ?').run(BACKUP_MAKE);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/* --- A restored database ---------------------------------------------------------------------------------------- */
+
+/** What was stored since the backup has no row any more: it must stay in the store until somebody has looked. */
+export function holdStore(path: string, until_ms: number): void {
+  const sqlite = connect(path, { query_only: false });
+  try {
+    const hold = sqlite.query('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)');
+    hold.run(STORE_HELD_UNTIL, String(until_ms));
   } finally {
     sqlite.close();
   }

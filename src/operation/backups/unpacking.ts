@@ -10,7 +10,7 @@ import { connect, listDefects, readCount, readMetaValue } from '../../platform/d
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
-import { blobIdOf, DATABASE } from './format.ts';
+import { blobIdOf, DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';
 import { countWaitingEmails, listNamedBlobs } from './store.ts';
 
@@ -22,6 +22,8 @@ export interface RestoredCounts {
   projects: number;
   objects: number;
   object_bytes: number;
+  /** Of the objects, those whose bytes are in the object store. */
+  stored_objects: number;
   emails: number;
   /** Mails that the server sends once it starts. */
   waiting_emails: number;
@@ -69,7 +71,8 @@ async function unpack(
   for (let entry = reader.next(); entry; entry = reader.next()) {
     // A name becomes a path here, so this is where any other must end.
     const path = join(dir, entry.name);
-    if ((entry.name !== DATABASE && blobIdOf(entry.name) === null) || existsSync(path)) {
+    const is_known = entry.name === DATABASE || entry.name === STORED || blobIdOf(entry.name) !== null;
+    if (!is_known || existsSync(path)) {
       throw new AppError(
         'invalid',
         `The backup ${reader.path} is damaged: it holds ${JSON.stringify(entry.name)}, which is no file of a backup or is there twice.`,
@@ -133,6 +136,7 @@ async function checkRestored(dir: string, onChecked: (bytes: number) => void): P
       projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
       objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
       object_bytes: bytes,
+      stored_objects: readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 's3'"),
       emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
       waiting_emails: countWaitingEmails(sqlite),
     };

@@ -34,7 +34,7 @@ export class BackupWriter {
     this.#fd = fd;
     this.#mtime_s = Math.floor(created_ms / 1000);
     const about: About = { format: FORMAT_VERSION, version: VERSION, created_at: toIso(created_ms) };
-    this.#writeText(ABOUT, `${JSON.stringify(about)}\n`);
+    this.writeText(ABOUT, `${JSON.stringify(about)}\n`);
   }
 
   get position(): number {
@@ -70,7 +70,7 @@ export class BackupWriter {
 
   /** Writes the hashes and the end, and makes everything durable. Returns the size of the file. */
   async finish(): Promise<number> {
-    this.#writeText(SUMS, this.#sums.join(''));
+    this.writeText(SUMS, this.#sums.join(''));
     this.#append(Buffer.alloc(END_BYTES));
     this.#flush();
     await this.#syncing;
@@ -88,7 +88,8 @@ export class BackupWriter {
     return false;
   }
 
-  #writeText(name: string, text: string): void {
+  /** Adds a file of this text. */
+  writeText(name: string, text: string): void {
     const bytes = Buffer.from(text);
     this.#startEntry(name, bytes.length);
     this.#append(bytes);

@@ -3,9 +3,9 @@ import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/c
 import { textOption } from '../../platform/cli/options.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
-import { readS3Place } from '../../platform/files/s3-settings.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/data-directory.ts';
+import { readS3Place } from '../../s3-settings.ts';
 import { makeReplicaConfig, REPLICA_PATHS } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';
 

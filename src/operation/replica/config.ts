@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AppError } from '../../errors.ts';
-import type { S3Place } from '../../platform/files/s3-settings.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { accountName } from '../../platform/host/user-accounts.ts';
+import type { S3Place } from '../../s3-settings.ts';
 import { socketPathOf } from './litestream.ts';
 
 export interface ReplicaConfig {

@@ -14,7 +14,7 @@ export function statusRoutes(status: Status, config: Config): Route[] {
       tag: 'Status',
       summary: 'How the server is',
       description:
-        'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything.',
+        'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything, or its object store is away.',
       response: t.Object({
         status: oneOf(['ok', 'degraded']),
         app: t.String(),

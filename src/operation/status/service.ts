@@ -21,17 +21,24 @@ export class Status {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #data_dir: string;
+  readonly #store: { readonly trouble: unknown } | null;
 
-  constructor(deps: { database: Database; clock: Clock; data_dir: string }) {
+  constructor(deps: {
+    database: Database;
+    clock: Clock;
+    data_dir: string;
+    object_store: { readonly trouble: unknown } | null;
+  }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#data_dir = deps.data_dir;
+    this.#store = deps.object_store;
   }
 
-  /** `degraded` while the database does not answer or the disk is too full to commit; it heals by itself. */
+  /** `degraded` while the database does not answer, the disk is too full to commit or the store is away; it heals by itself. */
   health(): Health {
     const database = this.#canRead() ? 'ok' : 'error';
-    const is_ok = database === 'ok' && this.#hasRoom();
+    const is_ok = database === 'ok' && this.#hasRoom() && !this.#store?.trouble;
     return {
       status: is_ok ? 'ok' : 'degraded',
       app: 'satchel',

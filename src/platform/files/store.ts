@@ -12,7 +12,9 @@ import { UPLOAD_DEADLINE_MS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/folders.ts';
 import { isUlid } from '../host/ids.ts';
-import { BlobUpload, flushFolder } from './upload.ts';
+import type { ByteStore, Span } from './byte-store.ts';
+import { FileSink, flushFolder } from './file-sink.ts';
+import { BlobUpload } from './upload.ts';
 
 /** A sweep rests for so many times as long as it works: 130,000 files take it 6 s then, in which uploads are hardly slower. */
 const BLOB_SWEEP_RESTS = 9;
@@ -49,7 +51,8 @@ function folderOf(id: string): string {
   return id.slice(-2);
 }
 
-export class BlobStore {
+export class BlobStore implements ByteStore {
+  readonly name = 'local';
   readonly #dir: string;
   readonly #root: string;
   readonly #clock: Clock;
@@ -88,11 +91,8 @@ export class BlobStore {
   /** Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. */
   openUpload(id: string): BlobUpload {
     const folder = join(this.#root, folderOf(id));
-    return new BlobUpload(id, {
-      folder,
-      path: this.path(id),
-      makeFolder: () => this.#makeFolder(folderOf(id)),
-    });
+    const place = { folder, path: this.path(id), makeFolder: () => this.#makeFolder(folderOf(id)) };
+    return new BlobUpload(id, new FileSink(place));
   }
 
   path(id: string): string {
@@ -100,8 +100,10 @@ export class BlobStore {
   }
 
   /** The bytes, read from disk as they are sent. */
-  read(id: string): Blob {
-    return Bun.file(this.path(id));
+  async read(id: string, { start, end, size_bytes }: Span): Promise<Blob | null> {
+    if (!this.has(id)) return null;
+    const file = Bun.file(this.path(id));
+    return start === 0 && end === size_bytes ? file : file.slice(start, end);
   }
 
   /** Deletes the bytes of an id whose row is gone. Missing bytes are no error. */

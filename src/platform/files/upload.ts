@@ -1,56 +1,43 @@
 /**
- * One upload on its way to the disk: counted, hashed and written as it comes, under the name that it keeps, and made durable
- * at its end. Only its row makes an object of it, and that is written last: until then a sweep may come to remove it.
+ * One upload on its way to where it is kept: counted, hashed and handed on as it comes. Only its row makes an object of it, and
+ * that is written last: until then a sweep may come to remove it.
  */
-import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node:fs';
-import { promisify } from 'node:util';
-import { AppError, errorCodeOf } from '../../errors.ts';
-import { DISK_RETRY_AFTER_S } from '../../limits.ts';
-import { describeDiskFailure } from '../host/disk-failures.ts';
 
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
-/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
-export const BLOB_WRITE_BYTES = 256 * 1024;
-/** A large upload is flushed each time this much is written, so that its end is quick. */
-export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
-
-const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
-const flush: (fd: number) => Promise<void> = promisify(fsync);
-const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
 const NO_BYTES = Buffer.alloc(0);
 
-/** Where an upload is written. */
-interface UploadPlace {
-  folder: string;
-  /** In that folder. */
-  path: string;
-  /** Has the folder exist on return; the promise resolves once its own name is durable. */
-  makeFolder(): Promise<void>;
+/** What takes the bytes of an upload, piece by piece. What it throws is for the client. */
+export interface UploadSink {
+  /** Bytes that it takes at once; the last piece may have fewer. */
+  readonly piece_bytes: number;
+  /** Takes a full piece. */
+  append(piece: Uint8Array): Promise<void>;
+  /** Takes the last piece, which may be empty, and makes all of it durable. */
+  finish(piece: Uint8Array): Promise<void>;
+  /** Takes back what it was given. */
+  discard(): void;
 }
 
-/** No file exists before a buffer is full or `commit` is called: most refused uploads never touch the disk. */
+/** Nothing is stored before a piece is full or `commit` is called: most refused uploads never touch a disk. */
 export class BlobUpload {
   readonly id: string;
-  readonly #place: UploadPlace;
+  readonly #sink: UploadSink;
   readonly #hasher = new Bun.CryptoHasher('sha256');
   #sha256: string | null = null;
   #head: Buffer = NO_BYTES;
   #size_bytes = 0;
-  #fd: number | null = null;
-  #folder_made: Promise<void> = Promise.resolve();
-  /** The buffer that is being filled, and the spare one that the disk is done with. */
+  /** The buffer that is being filled, and the spare one that the sink is done with. */
   #buffer: Buffer = NO_BYTES;
   #used = 0;
   #spare: Buffer | null = null;
-  /** The write under way; once one has failed, this stays the failure. */
+  /** The piece under way; once one has failed, this stays the failure. */
   #writing: Promise<void> = Promise.resolve();
-  #unsynced_bytes = 0;
   #state: 'open' | 'ending' = 'open';
 
-  constructor(id: string, place: UploadPlace) {
+  constructor(id: string, sink: UploadSink) {
     this.id = id;
-    this.#place = place;
+    this.#sink = sink;
   }
 
   /** Bytes taken so far. */
@@ -70,8 +57,8 @@ export class BlobUpload {
   }
 
   /**
-   * Takes bytes. Await it: it waits while the disk is slower than the client. Throws AppError `unavailable` when the disk
-   * is full or failing.
+   * Takes bytes. Await it: it waits while the sink is slower than the client. Throws AppError `unavailable` where the bytes
+   * can't be stored.
    */
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
@@ -80,7 +67,7 @@ export class BlobUpload {
     const wanted = SNIFF_BYTES - this.#head.byteLength;
     if (wanted > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, wanted)]);
     for (let at = 0; at < chunk.byteLength; ) {
-      if (this.#used === BLOB_WRITE_BYTES) await this.#handOn();
+      if (this.#used === this.#sink.piece_bytes) await this.#handOn();
       this.#makeRoom(chunk.byteLength - at);
       const piece = chunk.subarray(at, at + this.#buffer.byteLength - this.#used);
       this.#buffer.set(piece, this.#used);
@@ -90,28 +77,18 @@ export class BlobUpload {
   }
 
   /**
-   * Makes the bytes durable under the id: when it resolves, a power cut loses nothing. Throws AppError `unavailable` when
-   * the disk is full or failing; then, as after any other failure, no file is left.
+   * Makes the bytes durable under the id: when it resolves, a power cut loses nothing. Throws AppError `unavailable` where
+   * they can't be stored; then, as after any other failure, nothing is left.
    */
   async commit(): Promise<void> {
     if (this.#state !== 'open') throw new Error('the upload has already ended');
     this.#state = 'ending';
     try {
       await this.#writing;
-      await this.#append(this.#buffer, this.#used);
-      const fd = await this.#open();
-      // Side by side: the file system carries bytes and name in one go then. Both are waited for also where one fails, as
-      // nothing may be flushing a descriptor that is closed, whose number may by then be another file's.
-      const flushes = await Promise.allSettled([
-        flush(fd),
-        flushFolder(this.#place.folder),
-        this.#folder_made,
-      ]);
-      for (const each of flushes) if (each.status === 'rejected') throw each.reason;
-      this.#close();
+      await this.#sink.finish(this.#buffer.subarray(0, this.#used));
     } catch (error) {
-      this.#discard();
-      throw diskErrorOf(error);
+      this.#sink.discard();
+      throw error;
     }
   }
 
@@ -120,13 +97,14 @@ export class BlobUpload {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
     await Promise.allSettled([this.#writing]);
-    this.#discard();
+    this.#sink.discard();
   }
 
   /** Small uploads get a small buffer, and one that comes in single bytes none for each. */
   #makeRoom(bytes: number): void {
-    if (this.#used + bytes <= this.#buffer.byteLength || this.#buffer.byteLength === BLOB_WRITE_BYTES) return;
-    const size = Math.min(BLOB_WRITE_BYTES, Math.max(this.#used + bytes, 2 * this.#buffer.byteLength));
+    const most = this.#sink.piece_bytes;
+    if (this.#used + bytes <= this.#buffer.byteLength || this.#buffer.byteLength === most) return;
+    const size = Math.min(most, Math.max(this.#used + bytes, 2 * this.#buffer.byteLength));
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.#buffer.subarray(0, this.#used));
     this.#buffer = larger;
@@ -134,76 +112,12 @@ export class BlobUpload {
 
   /** One buffer is written while the next one fills. */
   async #handOn(): Promise<void> {
-    try {
-      await this.#writing;
-    } catch (error) {
-      throw diskErrorOf(error);
-    }
+    await this.#writing;
     const full = this.#buffer;
-    this.#writing = this.#append(full, this.#used);
+    this.#writing = this.#sink.append(full.subarray(0, this.#used));
     this.#writing.catch(() => {}); // Whoever awaits it next gets the error.
     this.#buffer = this.#spare ?? NO_BYTES;
     this.#spare = full;
     this.#used = 0;
   }
-
-  async #append(bytes: Uint8Array, size: number): Promise<void> {
-    const fd = await this.#open();
-    for (let done = 0; done < size; ) done += await writeSome(fd, bytes, done, size - done);
-    this.#unsynced_bytes += size;
-    if (this.#unsynced_bytes < BLOB_SYNC_EVERY_BYTES) return;
-    // The disk works while the client still sends, so that little is left to flush at the end.
-    this.#unsynced_bytes = 0;
-    // By now the chunks from the network are garbage, which the collector notices too late: without this hint, 10 MB more are in use.
-    Bun.gc(false);
-    await flushData(fd);
-  }
-
-  async #open(): Promise<number> {
-    if (this.#fd === null) {
-      this.#folder_made = this.#place.makeFolder();
-      this.#folder_made.catch(() => {}); // commit awaits it.
-      this.#fd = await openFile(this.#place.path, 'wx', 0o600);
-    }
-    return this.#fd;
-  }
-
-  #close(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
-    this.#fd = null;
-  }
-
-  #discard(): void {
-    // What stands there without having been opened here is another's.
-    if (this.#fd === null) return;
-    this.#close();
-    rmSync(this.#place.path, { force: true });
-  }
-}
-
-/** A write may take only a part, as on a disk that is nearly full. */
-function writeSome(fd: number, bytes: Uint8Array, at: number, length: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    write(fd, bytes, at, length, null, (error, written) => (error ? reject(error) : resolve(written)));
-  });
-}
-
-/** Flushes a folder, so that the names in it survive a power cut. */
-export async function flushFolder(path: string): Promise<void> {
-  const fd = openSync(path, 'r');
-  try {
-    await flush(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** A disk that cannot take the bytes becomes AppError `unavailable`; any other error stays what it is. */
-export function diskErrorOf(error: unknown): unknown {
-  const disk = describeDiskFailure(errorCodeOf(error));
-  if (disk === null) return error;
-  return new AppError('unavailable', `The file was not stored: ${disk}. Try again later.`, {
-    retry_after_s: DISK_RETRY_AFTER_S,
-    cause: error,
-  });
 }

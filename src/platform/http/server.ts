@@ -31,6 +31,8 @@ export interface HttpServer {
 export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
   let server: BunServer | null = null;
   const originals = new WeakMap<Request, Request>();
+  /** What a HEAD is told without a body to be counted: Elysia replaces it by the length of none. */
+  const told_lengths = new WeakMap<Request, string>();
 
   const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
     const original = originals.get(request) ?? request;
@@ -47,7 +49,10 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     };
   };
 
-  const app = mountRoutes(routes, deps, contextOf);
+  const app = mountRoutes(routes, deps, contextOf, (request, response) => {
+    const length = response.headers.get('Content-Length');
+    if (request.method === 'HEAD' && !response.body && length !== null) told_lengths.set(request, length);
+  });
 
   const is_https = deps.config.public_url.startsWith('https:');
   /** Browsers that came by https once come by nothing else for a year; over plain http they ignore it (RFC 6797, 8.1). */
@@ -70,6 +75,8 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     const response = await app.handle(request);
     // Elysia gives a 304 the Content-Length of its empty body, though the file that it speaks of is longer.
     if (response.status === 304) response.headers.delete('Content-Length');
+    const length = told_lengths.get(request);
+    if (length !== undefined) response.headers.set('Content-Length', length);
     return response;
   };
 
@@ -135,13 +142,17 @@ function mountRoutes(
   routes: readonly Route[],
   deps: HttpDeps,
   contextOf: (request: Request, params: Record<string, string>) => RequestContext,
+  onAnswer: (request: Request, response: Response) => void,
 ): { handle(request: Request): Promise<Response> } {
   const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname: false } });
   for (const route of routes) {
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
     const may_compress = mayCompress(route);
-    const run = (context: { request: Request; params: Record<string, string> }): Promise<Response> =>
-      answer(route, contextOf(context.request, context.params), deps, may_compress);
+    const run = async (context: { request: Request; params: Record<string, string> }): Promise<Response> => {
+      const response = await answer(route, contextOf(context.request, context.params), deps, may_compress);
+      onAnswer(context.request, response);
+      return response;
+    };
     app.route(route.method, path, run, { config: {}, parse: 'none' });
     if (route.method === 'GET') app.route('HEAD', path, run, { config: {}, parse: 'none' });
   }

@@ -171,6 +171,8 @@ export interface UnsentOutcome extends Aside {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
+  /** No relay was asked, for want of what the mail is made of: this is no attempt. */
+  is_free?: boolean;
 }
 
 /**

@@ -174,7 +174,7 @@ describe('get', () => {
   test('bytes that are not what was stored, or a place that is no file, leave nothing', async () => {
     const folder = makeTempDir();
     const broken = await upload('broken.txt', {});
-    writeFileSync(app.services.objects.pathOf(broken), 'hullo');
+    writeFileSync(app.services.blobs.path(broken), 'hullo');
     const { exit, stderr } = await run(dir, 'object', 'get', broken, join(folder, 'broken.txt'));
     expect([exit, stderr]).toEqual([1, expect.stringContaining('not those that were stored')]);
     for (const place of [folder, `${folder}/`, join(folder, 'no/such'), '/dev/null'])
@@ -209,7 +209,7 @@ describe('delete', () => {
   });
 
   test('removes record and bytes, which the running server sees at once', async () => {
-    const path = app.services.objects.pathOf(note);
+    const path = app.services.blobs.path(note);
     expect(existsSync(path)).toBe(true);
     expect(await runRecord(dir, 'object', 'delete', note, '--yes')).toEqual({
       deleted: true,

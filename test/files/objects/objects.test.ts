@@ -639,8 +639,8 @@ describe('after a crash', () => {
       (await one.call('POST', '/api/v1/objects', { key: one_key, body: form() })).body.public_id,
     );
     await one.stop();
-    const kept = one.app.services.objects.pathOf(id);
-    const orphan = one.app.services.objects.pathOf('01ARZ3NDEKTSV4RRFFQ69G5FAV');
+    const kept = one.app.services.blobs.path(id);
+    const orphan = one.app.services.blobs.path('01ARZ3NDEKTSV4RRFFQ69G5FAV');
     await Bun.write(orphan, 'orphan');
     const two = await startTestApp({ data_dir: one.data_dir });
     await two.app.whenSwept();
@@ -661,6 +661,7 @@ describe('after a crash', () => {
       clock: one.clock,
       logger: one.services.logger,
       blobs: new BlobStore(one.data_dir, { now: () => Date.now() + 60_000 }),
+      bytes: one.services.bytes,
       pins: { isPinned: () => false },
       idempotency: one.services.idempotency,
       max_upload_bytes: 0,

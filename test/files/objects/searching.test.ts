@@ -12,7 +12,7 @@ test('also for a long text that every name all but holds', async () => {
     for (let n = 0; n < 3_000; n += 1)
       insertObject(tx, {
         ...{ public_id: newId(app.clock.now()), project_id: project.id, original_filename: 'a'.repeat(255) },
-        ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private' },
+        ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private', store: 'local' },
         ...{ expires_at: null, created_at: 1 },
       });
   });
@@ -36,7 +36,7 @@ test('in pieces, and each file once: pages follow each other over their ends', a
     for (let n = 0; n < COUNT; n += 1)
       insertObject(tx, {
         ...{ public_id: newId(app.clock.now()), project_id: project.id, original_filename: `f${n}.${n % 2}` },
-        ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private' },
+        ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private', store: 'local' },
         ...{ expires_at: null, created_at: 1 },
       });
   });

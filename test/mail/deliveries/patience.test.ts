@@ -8,7 +8,15 @@ const RULES = { retry_delays_s: [15, 300] as const, marketing_ms: 24 * HOUR };
 
 function next(tries: Partial<Tries>, { after_ms = 0, random = 0.5 } = {}) {
   const known: Tries = {
-    ...{ source: 'api', counted: 1, max_attempts: 3, made: 1, first_at: FIRST, is_slowed: false },
+    ...{
+      source: 'api',
+      counted: 1,
+      max_attempts: 3,
+      made: 1,
+      first_at: FIRST,
+      is_slowed: false,
+      is_free: false,
+    },
     ...tries,
   };
   const found = nextTry(known, RULES, { now_ms: FIRST + after_ms, random });

@@ -14,13 +14,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { BLOB_SETTLE_MS, BlobStore } from '../../../src/platform/files/store.ts';
 import {
   BLOB_SYNC_EVERY_BYTES,
   BLOB_WRITE_BYTES,
   diskErrorOf,
-  SNIFF_BYTES,
-} from '../../../src/platform/files/upload.ts';
+} from '../../../src/platform/files/file-sink.ts';
+import { BLOB_SETTLE_MS, BlobStore } from '../../../src/platform/files/store.ts';
+import { SNIFF_BYTES } from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 1);
@@ -62,7 +62,9 @@ describe('an upload', () => {
     expect(blobs.path(id)).toBe(join(dir, 'objects', id.slice(-2), id));
     expect(readFileSync(blobs.path(id), 'utf8')).toBe('hello');
     expect(blobs.has(id)).toBe(true);
-    expect(await blobs.read(id).text()).toBe('hello');
+    const whole = await blobs.read(id, { start: 0, end: 5, size_bytes: 5 });
+    expect(await whole?.text()).toBe('hello');
+    expect(await blobs.read('01ARZ3NDEKTSV4RRFFQ69G5FAV', { start: 0, end: 1, size_bytes: 1 })).toBeNull();
   });
 
   test('is readable by its owner alone, whatever the umask', async () => {

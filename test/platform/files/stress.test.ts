@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { BLOB_WRITE_BYTES } from '../../../src/platform/files/file-sink.ts';
 import { BlobStore } from '../../../src/platform/files/store.ts';
-import { BLOB_WRITE_BYTES } from '../../../src/platform/files/upload.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 import { makeTempDir } from '../../support/temp.ts';
 

@@ -318,7 +318,7 @@ CREATE TABLE person_networks (
 
 -- --- files: objects ------------------------------------------------------------------------------------------------
 
--- Stored objects. The bytes are files named by public_id.
+-- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store.
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
@@ -328,10 +328,15 @@ CREATE TABLE objects (
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
   visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
+  store TEXT NOT NULL CHECK (store IN ('local', 's3')),
+  missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX objects_by_project ON objects (project_id, id);
+-- Doctor, backups and moves walk those of the store; local ones are in no such index, and cost nothing for it.
+CREATE INDEX objects_in_store ON objects (id) WHERE store = 's3';
+CREATE INDEX objects_missing ON objects (id) WHERE missing_since IS NOT NULL;
 CREATE INDEX objects_by_visibility ON objects (project_id, visibility, id);
 CREATE INDEX objects_expiring ON objects (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX objects_expiring_by_project ON objects (project_id, visibility, expires_at) WHERE expires_at IS NOT NULL;
@@ -361,6 +366,15 @@ END;
 CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects BEGIN
   UPDATE row_counts SET n = n - OLD.size_bytes
     WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- Keys of the store that no row names any more: their bytes go once the store takes it and no waiting mail needs them. Every way
+-- in which a row goes notes its key, a project's end too.
+CREATE TABLE store_removals (
+  public_id TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER objects_leave_store AFTER DELETE ON objects WHEN OLD.store = 's3' BEGIN
+  INSERT OR IGNORE INTO store_removals VALUES (OLD.public_id);
 END;
 
 -- What came in, by day: deletions leave it as it is.

@@ -1,0 +1,282 @@
+/**
+ * The bytes of objects, wherever they are: each row says whether in the data directory or in the store. What is to go from the
+ * store is noted with the change that lets go of it, and nothing else is ever removed there.
+ */
+import { randomUUID } from 'node:crypto';
+import { createReadStream, mkdirSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError, messageOf, notFound } from '../../errors.ts';
+import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { readMeta } from '../../platform/database/meta.ts';
+import {
+  type ByteStore,
+  type Span,
+  STORE_HELD_UNTIL,
+  type StoreName,
+} from '../../platform/files/byte-store.ts';
+import { diskErrorOf } from '../../platform/files/file-sink.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import {
+  deleteRemovals,
+  findObject,
+  isNoted,
+  listKnownIds,
+  listRemovals,
+  noteRemovals,
+  setMissing,
+} from './store.ts';
+import type { ObjectRow } from './tables.ts';
+
+/** Says which bytes must stay though their object is gone: attachments of mails that wait to be sent. */
+export interface Pins {
+  isPinned(tx: Tx, public_id: string): boolean;
+}
+
+export interface ObjectBytesDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  blobs: BlobStore;
+  object_store: S3Store | null;
+  pins: Pins;
+  config: { data_dir: string };
+}
+
+/** Requests for removals at once: a deleted project's files go in minutes, and downloads keep most of the places. */
+const REMOVALS_AT_ONCE = 8;
+
+type Located = Pick<ObjectRow, 'public_id' | 'size_bytes' | 'store' | 'missing_since'>;
+
+export class ObjectBytes {
+  readonly #deps: ObjectBytesDeps;
+  readonly #fetched: string;
+  /** Removals are worked off by a server alone; while one runs, another round is only asked for. */
+  #removing: Promise<void> | null = null;
+  #is_asked_again = false;
+  #serves = false;
+  #stopping = false;
+
+  constructor(deps: ObjectBytesDeps) {
+    this.#deps = deps;
+    this.#fetched = join(deps.config.data_dir, 'fetched');
+  }
+
+  /** Where new uploads go. */
+  get current(): ByteStore {
+    return this.#deps.object_store ?? this.#deps.blobs;
+  }
+
+  get store(): S3Store | null {
+    return this.#deps.object_store;
+  }
+
+  /** Throws AppError `unavailable` where no store is set though bytes are in one. */
+  of(name: StoreName): ByteStore {
+    if (name === 'local') return this.#deps.blobs;
+    if (this.#deps.object_store) return this.#deps.object_store;
+    throw new AppError('unavailable', 'This file is in an object store, and none is set.', {
+      retry_after_s: STORE_RETRY_AFTER_S,
+      code: 'no_object_store',
+    });
+  }
+
+  /**
+   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone are
+   * AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
+   */
+  async read(row: Located, span: Span): Promise<Blob | ReadableStream<Uint8Array>> {
+    const { database, clock, logger } = this.#deps;
+    const bytes = await this.of(row.store).read(row.public_id, span);
+    if (bytes && row.missing_since === null) return bytes;
+    if (bytes) {
+      await database.write((tx) => setMissing(tx, row.public_id, null));
+      return bytes;
+    }
+    const current = findObject(database.read, row.public_id);
+    // Deleted, or moved, since its row was read.
+    if (!current) throw notFound('Object');
+    if (current.store !== row.store) return this.read(current, span);
+    logger.error('stored file missing', { public_id: row.public_id, store: row.store });
+    if (row.store === 'local') throw notFound('Object');
+    if (row.missing_since === null) await database.write((tx) => setMissing(tx, row.public_id, clock.now()));
+    throw new AppError('internal', 'The bytes of the file are missing.', { code: 'bytes_missing' });
+  }
+
+  /** The bytes from one on, for what reads a file through. Throws as `read` does. */
+  async *chunksOf(row: Located, from = 0): AsyncGenerator<Uint8Array> {
+    const { public_id, size_bytes, store } = row;
+    if (store === 'local') {
+      yield* createReadStream(this.#deps.blobs.path(public_id), { start: from });
+      return;
+    }
+    if (from >= size_bytes && size_bytes > 0) return;
+    const bytes = await this.read(row, { start: from, end: size_bytes, size_bytes });
+    yield* bytes instanceof Blob ? bytes.stream() : bytes;
+  }
+
+  /**
+   * Calls `work` with the paths of files that hold these bytes: their own on the disk, copies for as long as it takes of what
+   * is in the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
+   * store is away, `not_found` for bytes that are gone.
+   */
+  async withFiles<T>(
+    files: readonly { public_id: string; size_bytes: number }[],
+    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
+  ): Promise<T> {
+    const copies: string[] = [];
+    try {
+      const paths = new Map<string, string>();
+      for (const file of files) {
+        const { public_id } = file;
+        if (this.#storeOf(public_id) === 'local') {
+          paths.set(public_id, this.#deps.blobs.path(public_id));
+          continue;
+        }
+        const copy = join(this.#fetched, randomUUID());
+        copies.push(copy);
+        await this.#fetch(file, copy);
+        paths.set(public_id, copy);
+      }
+      return await work(paths);
+    } finally {
+      for (const copy of copies) rmSync(copy, { force: true });
+    }
+  }
+
+  #storeOf(public_id: string): StoreName {
+    const { read } = this.#deps.database;
+    const row = findObject(read, public_id);
+    if (row) return row.store;
+    return isNoted(read, public_id) ? 's3' : 'local';
+  }
+
+  async #fetch(
+    { public_id, size_bytes }: { public_id: string; size_bytes: number },
+    path: string,
+  ): Promise<void> {
+    const span = { start: 0, end: size_bytes, size_bytes };
+    const bytes = await this.of('s3').read(public_id, span);
+    if (!bytes) throw new AppError('not_found', 'The bytes of an attachment are gone.');
+    try {
+      mkdirSync(this.#fetched, { recursive: true, mode: 0o700 });
+      const file = await open(path, 'wx', 0o600);
+      try {
+        for await (const chunk of bytes instanceof Blob ? bytes.stream() : bytes) await file.writeFile(chunk);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw diskErrorOf(error);
+    }
+  }
+
+  /** Removes bytes of objects whose rows are gone: of the disk now, of the store when it takes that. */
+  async removeLocal(public_ids: readonly string[]): Promise<void> {
+    for (const id of public_ids) await this.#deps.blobs.remove(id);
+    this.wake();
+  }
+
+  /** Takes back what was stored for a row that was never written. */
+  async takeBack({ public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): Promise<void> {
+    const removed = this.of(store).remove(public_id);
+    if (store === 'local') await removed;
+    // What the store does not take now, the sweep finds.
+    else removed.catch(() => {});
+  }
+
+  /* --- What goes from the store ------------------------------------------------------------------------------- */
+
+  /** Begins to work off removals, at once and whenever it is woken; copies that a crash left go too. */
+  start(): void {
+    this.#serves = true;
+    rmSync(this.#fetched, { recursive: true, force: true });
+    this.wake();
+  }
+
+  /** There may be something to remove. */
+  wake(): void {
+    if (!this.#serves || !this.#deps.object_store) return;
+    if (this.#removing) {
+      this.#is_asked_again = true;
+      return;
+    }
+    this.#removing = this.workOff()
+      .catch((error: unknown) => this.#deps.logger.warn('bytes not removed', { error: messageOf(error) }))
+      .then(() => {
+        this.#removing = null;
+        if (!this.#is_asked_again) return;
+        this.#is_asked_again = false;
+        this.wake();
+      });
+  }
+
+  /** What is under way is left: it stays noted, and the next start goes on. */
+  stop(): void {
+    this.#serves = false;
+    this.#stopping = true;
+  }
+
+  /** Removes what was noted, but for what waiting mails need. Throws AppError `unavailable` where the store does not take it. */
+  async workOff(): Promise<void> {
+    const { database, pins } = this.#deps;
+    const store = this.of('s3');
+    for (let after = ''; !this.#stopping; ) {
+      const ids = listRemovals(database.read, { after, limit: SWEEP_BATCH });
+      const last = ids.at(-1);
+      if (last === undefined) return;
+      after = last;
+      const free = ids.filter((id) => !pins.isPinned(database.read, id));
+      for (let from = 0; from < free.length; from += REMOVALS_AT_ONCE) {
+        const some = free.slice(from, from + REMOVALS_AT_ONCE);
+        const ends = await Promise.allSettled(some.map((id) => store.remove(id)));
+        const gone = some.filter((_, index) => ends[index]?.status === 'fulfilled');
+        if (this.#stopping) return;
+        if (gone.length > 0) await database.write((tx) => deleteRemovals(tx, gone));
+        for (const end of ends) if (end.status === 'rejected') throw end.reason;
+      }
+    }
+  }
+
+  /** Each minute: how the store is, and what waits for it. */
+  async tend(): Promise<void> {
+    await this.#deps.object_store?.probe();
+    this.wake();
+  }
+
+  /** Notes keys without a row, and aborts uploads that nobody finishes; answers how many keys there were. */
+  async sweepStore(): Promise<number> {
+    const { database, clock, object_store } = this.#deps;
+    if (!object_store) return 0;
+    const held_until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
+    if (clock.now() < held_until) return 0;
+    let noted = 0;
+    for await (const { keys, now_ms } of object_store.listKeys()) {
+      const settled = keys.filter(({ modified_ms }) => modified_ms < now_ms - STORE_SETTLE_MS);
+      const lost = this.#withoutRow(
+        database.read,
+        settled.map(({ id }) => id),
+      );
+      if (lost.length === 0) continue;
+      noted += await database.write((tx) => {
+        // Within a write no row can be added, and one that is added later sees the note.
+        const gone = this.#withoutRow(tx, lost);
+        noteRemovals(tx, gone);
+        return gone.length;
+      });
+    }
+    this.wake();
+    await object_store.abortUnfinished();
+    return noted;
+  }
+
+  /** Keys that no row names. Those of pinned bytes are noted already. */
+  #withoutRow(tx: Tx, ids: readonly string[]): string[] {
+    const known = new Set(listKnownIds(tx, 's3', ids));
+    return ids.filter((id) => !known.has(id) && !isNoted(tx, id));
+  }
+}

@@ -1,0 +1,94 @@
+/** What `satchel doctor` asks of the object store: whether it can be used as it must be, and what it has lost or keeps in vain. */
+import { FINDING_EXAMPLES, STORE_CLOCK_TOLERANCE_MS } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { readMeta } from '../../platform/database/meta.ts';
+import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
+import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
+import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { countInStore, countRemovals, isNoted, listKnownIds, listMissing } from './store.ts';
+
+interface StoreChecksDeps {
+  database: Database;
+  object_store: S3Store | null;
+  clock: Clock;
+}
+
+const CHECK = 'object store';
+/** What ends unfinished uploads by itself where we may not. */
+const LIFECYCLE_RULE =
+  '{"Rules":[{"ID":"satchel","Status":"Enabled","Filter":{"Prefix":"objects/"},"AbortIncompleteMultipartUpload":{"DaysAfterInitiation":1}}]}';
+
+export function objectStoreChecks(on: StoreChecksDeps): HealthCheck[] {
+  return [{ check: CHECK, run: () => checkStore(on) }];
+}
+
+async function checkStore(on: StoreChecksDeps): Promise<Finding[]> {
+  const { database, object_store } = on;
+  const count = countInStore(database.read);
+  if (!object_store) {
+    if (count === 0) return [];
+    const message = `Objects whose bytes are in an object store: ${count}. None is set, so that nobody can fetch them.`;
+    return [problem(CHECK, message, 'set SATCHEL_OBJECT_STORE and its keys as they were')];
+  }
+  const refused = await object_store.rehearse();
+  const findings = [
+    ...refused.map((each) => describeRefusal(object_store, each)),
+    ...checkClocks(object_store),
+    ...describeMissing(listMissing(database.read, FINDING_EXAMPLES + 1)),
+    ...(refused.length === 0 ? await listTraces(on, object_store) : []),
+  ];
+  const waiting = countRemovals(database.read);
+  const removals = waiting === 0 ? '' : ` Keys whose bytes are yet to be removed: ${waiting}.`;
+  if (refused.length === 0)
+    findings.push(
+      ok(CHECK, `${object_store.place} does all that is asked of it. Objects in it: ${count}.${removals}`),
+    );
+  return findings;
+}
+
+function describeRefusal(store: S3Store, { what, reason }: { what: string; reason: string }): Finding {
+  if (what === 'listing unfinished uploads') {
+    const message = `${store.place} does not let unfinished uploads be listed: ${reason}. What a crash leaves of them stays there.`;
+    const rule = LIFECYCLE_RULE.replace('objects/', store.folder);
+    return warning(CHECK, message, `allow it to the key, or give the bucket this lifecycle rule: ${rule}`);
+  }
+  if (what === 'listing') {
+    const message = `${store.place} does not let its keys be listed: ${reason}. Keys without an object stay there.`;
+    return warning(CHECK, message, 'allow the key to list the bucket (s3:ListBucket)');
+  }
+  const message = `${store.place} fails at ${what}: ${reason}.`;
+  return problem(CHECK, message, 'look at the store, SATCHEL_OBJECT_STORE and what its key may do');
+}
+
+function checkClocks({ ahead_ms }: S3Store): Finding[] {
+  if (ahead_ms === null || Math.abs(ahead_ms) <= STORE_CLOCK_TOLERANCE_MS) return [];
+  const minutes = Math.round(Math.abs(ahead_ms) / MINUTE_MS);
+  const message = `This machine's clock is ${minutes} minutes ${ahead_ms > 0 ? 'behind' : 'ahead of'} the store's. A store refuses what is signed 15 minutes off.`;
+  return [problem(CHECK, message, 'timedatectl set-ntp true, on the machine whose clock is wrong')];
+}
+
+function describeMissing(ids: readonly string[]): Finding[] {
+  if (ids.length === 0) return [];
+  const some = ids.slice(0, FINDING_EXAMPLES).join(', ');
+  const message = `The store has no bytes of objects that it should have: ${some}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}.`;
+  return [problem(CHECK, message, 'bring the keys back from a copy of the bucket, or delete the objects')];
+}
+
+/** After a restore keys without a row are the trace of what was lost, and are kept for a while. */
+async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store): Promise<Finding[]> {
+  const until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
+  if (clock.now() >= until) return [];
+  const found: string[] = [];
+  let count = 0;
+  for await (const { keys } of store.listKeys()) {
+    const ids = keys.map(({ id }) => id);
+    const known = new Set(listKnownIds(database.read, 's3', ids));
+    const lost = ids.filter((id) => !known.has(id) && !isNoted(database.read, id));
+    count += lost.length;
+    found.push(...lost.slice(0, FINDING_EXAMPLES - found.length));
+  }
+  if (count === 0) return [];
+  const message = `Keys of the store that no object names since the database was restored: ${count} (${found.join(', ')}${count > found.length ? ', ...' : ''}). They are kept until ${toIso(until)}.`;
+  return [warning(CHECK, message, `copy what is needed out of ${store.place} by then`)];
+}

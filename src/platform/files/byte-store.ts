@@ -1,0 +1,25 @@
+/** Where bytes of stored objects may be: what the local disk and a store reached over the network both do. */
+import type { BlobUpload } from './upload.ts';
+
+export type StoreName = 'local' | 's3';
+
+/** The name of the value of the database that says until when nothing is removed from the store for having no row. */
+export const STORE_HELD_UNTIL = 'store_held_until';
+
+/** Bytes from `start` up to and without `end`, of `size_bytes` in all. */
+export interface Span {
+  start: number;
+  end: number;
+  size_bytes: number;
+}
+
+/** Bytes by the id of their object. What can't be reached is AppError `unavailable`. */
+export interface ByteStore {
+  readonly name: StoreName;
+  /** Starts an upload; end it with `commit` or `abort`. */
+  openUpload(id: string): BlobUpload;
+  /** Bytes, read as they are taken; null where there are none under the id. */
+  read(id: string, span: Span): Promise<Blob | ReadableStream<Uint8Array> | null>;
+  /** Removes what there is under an id. Missing bytes are no error. */
+  remove(id: string): Promise<void>;
+}

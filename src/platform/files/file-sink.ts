@@ -1,0 +1,125 @@
+/** An upload on its way to the local disk: written as it comes under the name that it keeps, and made durable at its end. */
+import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node:fs';
+import { promisify } from 'node:util';
+import { AppError, errorCodeOf } from '../../errors.ts';
+import { DISK_RETRY_AFTER_S } from '../../limits.ts';
+import { describeDiskFailure } from '../host/disk-failures.ts';
+import type { UploadSink } from './upload.ts';
+
+/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
+export const BLOB_WRITE_BYTES = 256 * 1024;
+/** A large upload is flushed each time this much is written, so that its end is quick. */
+export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
+
+const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
+const flush: (fd: number) => Promise<void> = promisify(fsync);
+const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
+
+/** Where an upload is written. */
+interface UploadPlace {
+  folder: string;
+  /** In that folder. */
+  path: string;
+  /** Has the folder exist on return; the promise resolves once its own name is durable. */
+  makeFolder(): Promise<void>;
+}
+
+/** Throws AppError `unavailable` when the disk is full or failing. */
+export class FileSink implements UploadSink {
+  readonly piece_bytes = BLOB_WRITE_BYTES;
+  readonly #place: UploadPlace;
+  #fd: number | null = null;
+  #folder_made: Promise<void> = Promise.resolve();
+  #unsynced_bytes = 0;
+
+  constructor(place: UploadPlace) {
+    this.#place = place;
+  }
+
+  async append(piece: Uint8Array): Promise<void> {
+    try {
+      await this.#append(piece);
+    } catch (error) {
+      throw diskErrorOf(error);
+    }
+  }
+
+  async finish(piece: Uint8Array): Promise<void> {
+    try {
+      await this.#append(piece);
+      const fd = await this.#open();
+      // Side by side: the file system carries bytes and name in one go then. Both are waited for also where one fails, as
+      // nothing may be flushing a descriptor that is closed, whose number may by then be another file's.
+      const flushes = await Promise.allSettled([
+        flush(fd),
+        flushFolder(this.#place.folder),
+        this.#folder_made,
+      ]);
+      for (const each of flushes) if (each.status === 'rejected') throw each.reason;
+      this.#close();
+    } catch (error) {
+      throw diskErrorOf(error);
+    }
+  }
+
+  discard(): void {
+    // What stands there without having been opened here is another's.
+    if (this.#fd === null) return;
+    this.#close();
+    rmSync(this.#place.path, { force: true });
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    const fd = await this.#open();
+    const size = bytes.byteLength;
+    for (let done = 0; done < size; ) done += await writeSome(fd, bytes, done, size - done);
+    this.#unsynced_bytes += size;
+    if (this.#unsynced_bytes < BLOB_SYNC_EVERY_BYTES) return;
+    // The disk works while the client still sends, so that little is left to flush at the end.
+    this.#unsynced_bytes = 0;
+    // By now the chunks from the network are garbage, which the collector notices too late: without this hint, 10 MB more are in use.
+    Bun.gc(false);
+    await flushData(fd);
+  }
+
+  async #open(): Promise<number> {
+    if (this.#fd === null) {
+      this.#folder_made = this.#place.makeFolder();
+      this.#folder_made.catch(() => {}); // finish awaits it.
+      this.#fd = await openFile(this.#place.path, 'wx', 0o600);
+    }
+    return this.#fd;
+  }
+
+  #close(): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+  }
+}
+
+/** A write may take only a part, as on a disk that is nearly full. */
+function writeSome(fd: number, bytes: Uint8Array, at: number, length: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, at, length, null, (error, written) => (error ? reject(error) : resolve(written)));
+  });
+}
+
+/** Flushes a folder, so that the names in it survive a power cut. */
+export async function flushFolder(path: string): Promise<void> {
+  const fd = openSync(path, 'r');
+  try {
+    await flush(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A disk that cannot take the bytes becomes AppError `unavailable`; any other error stays what it is. */
+export function diskErrorOf(error: unknown): unknown {
+  const disk = describeDiskFailure(errorCodeOf(error));
+  if (disk === null) return error;
+  return new AppError('unavailable', `The file was not stored: ${disk}. Try again later.`, {
+    retry_after_s: DISK_RETRY_AFTER_S,
+    cause: error,
+  });
+}

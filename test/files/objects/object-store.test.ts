@@ -1,0 +1,254 @@
+/** Objects whose bytes are in an S3 store, on its bad days: away, refusing, busy, breaking off, losing keys. */
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { doctorDeps } from '../../../src/app/checks.ts';
+import { examine } from '../../../src/operation/doctor/service.ts';
+import { STORE_HELD_UNTIL } from '../../../src/platform/files/byte-store.ts';
+import { systemClock } from '../../../src/platform/host/clock.ts';
+import { newId } from '../../../src/platform/host/ids.ts';
+import { addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { part } from '../../support/parts.ts';
+import { loseKey, refusal, type S3Server, startS3Server } from '../../support/s3-server.ts';
+import { until } from '../../support/until.ts';
+
+const skip = part('versitygw') === null;
+const MIB = 1024 * 1024;
+const PREFIX = 'bad-days';
+
+let server: S3Server;
+let app: TestApp;
+let key = '';
+
+beforeAll(async () => {
+  if (skip) return;
+  server = await startS3Server();
+  const env = {
+    ...server.env(PREFIX),
+    SATCHEL_MAX_UPLOAD_BYTES: String(20 * MIB),
+    SATCHEL_OBJECT_REDIRECT: '1',
+  };
+  app = await startTestApp({ env });
+  key = await (await makeProject(app)).key();
+});
+beforeEach(async () => {
+  if (skip) return;
+  hold(null);
+  await app.services.bytes.tend();
+  expect(health()).toBe('ok');
+});
+
+/** Requests that match are answered so, or not at all. */
+function hold(pattern: RegExp | null, answer: Buffer | null = null): void {
+  server.proxy.hold = pattern;
+  server.proxy.answer = answer;
+  server.proxy.held = 0;
+  server.proxy.cut();
+}
+
+const health = () => app.services.status.health().status;
+const get = (id: string, headers: Record<string, string> = {}) =>
+  app.call('GET', `/api/v1/objects/${id}`, { key, headers });
+const send = (size = 5, fields: Record<string, string> = {}) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set('file', new Blob([Buffer.alloc(size, 'hello')], { type: 'text/plain' }), 'a.txt');
+  return app.call('POST', '/api/v1/objects', { key, body: form });
+};
+const stored = async (size?: number): Promise<string> => {
+  const { status, body } = await send(size);
+  expect(status).toBe(201);
+  return String(body.public_id);
+};
+const rowCount = () => Number(app.services.database.read.values(sql`SELECT count(*) FROM objects`)[0]?.[0]);
+const noted = () => app.services.database.read.values(sql`SELECT public_id FROM store_removals`).flat();
+const findings = async () =>
+  (await examine(app.config, doctorDeps(systemClock))).filter(({ check }) => check === 'object store');
+
+describe.skipIf(skip)('a store that', () => {
+  test.each([
+    ['refuses', 403, 'AccessDenied'],
+    ['has too much to do', 503, 'SlowDown'],
+  ])(
+    '%s: uploads and downloads are 503, everything else goes on, and health says so',
+    async (_, status, code) => {
+      const id = await stored();
+      const before = [rowCount(), server.idsIn(PREFIX).length];
+      hold(/^(PUT|GET|HEAD)/, refusal(status, code));
+      for (const answer of [await send(), await get(id)]) {
+        expect([answer.status, answer.headers.get('retry-after'), answer.body.success]).toEqual([
+          503,
+          '30',
+          false,
+        ]);
+        expect(answer.text).not.toContain(code);
+      }
+      expect([rowCount(), server.idsIn(PREFIX).length]).toEqual(before);
+      expect(health()).toBe('degraded');
+      expect((await app.call('GET', '/api/v1/objects', { key })).status).toBe(200);
+      expect((await get(id, { 'If-None-Match': '*' })).status).toBe(304);
+      expect(await findings()).toContainEqual(
+        expect.objectContaining({ status: 'problem', message: expect.stringContaining(code) }),
+      );
+      hold(null);
+      await app.services.bytes.tend();
+      expect([health(), (await get(id)).text]).toEqual(['ok', 'hello']);
+    },
+  );
+
+  test('has too much to do for a moment is asked again', async () => {
+    hold(/^PUT/, refusal(503, 'SlowDown'));
+    const answer = send();
+    await until(() => server.proxy.held === 1);
+    server.proxy.hold = null;
+    expect((await answer).status).toBe(201);
+  });
+
+  test('is away does not hold up a deletion, whose bytes go later', async () => {
+    const id = await stored();
+    hold(/^DELETE/, refusal(503, 'SlowDown'));
+    expect((await app.call('DELETE', `/api/v1/objects/${id}`, { key })).status).toBe(200);
+    expect([(await get(id)).status, noted(), server.idsIn(PREFIX).includes(id)]).toEqual([404, [id], true]);
+    hold(null);
+    await until(async () => {
+      await app.services.bytes.tend();
+      return noted().length === 0;
+    });
+    expect(server.idsIn(PREFIX)).not.toContain(id);
+  });
+
+  test('has lost a key is told of, until the key is back', async () => {
+    const id = await stored();
+    loseKey(server, PREFIX, id);
+    const answer = await get(id);
+    expect([answer.status, answer.body.code]).toEqual([500, 'bytes_missing']);
+    expect(await findings()).toContainEqual(
+      expect.objectContaining({ status: 'problem', message: expect.stringContaining(id) }),
+    );
+    writeFileSync(join(server.folderOf(PREFIX), 'objects', id), 'hello');
+    expect((await get(id)).text).toBe('hello');
+    expect((await findings()).map(({ status }) => status)).toEqual(['ok']);
+  });
+
+  test('breaks off in the middle of a file ends the connection: never a short file', async () => {
+    const id = await stored(19 * MIB);
+    // With an Origin it is not redirected.
+    const headers = { 'X-API-Key': key, Origin: 'https://a.test' };
+    const response = await fetch(`${app.url}/api/v1/objects/${id}`, { headers });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    server.proxy.cut();
+    const rest = (async () => {
+      for (;;) if ((await reader?.read())?.done !== false) return 'whole';
+    })();
+    expect(await rest.catch(() => 'broken')).toBe('broken');
+  });
+
+  test('loses a part of an upload, or its end, stores nothing and leaves nothing', async () => {
+    const before = [rowCount(), server.idsIn(PREFIX).length];
+    for (const pattern of [/^PUT .*partNumber=2/, /^POST .*uploadId=/]) {
+      hold(pattern, refusal(400, 'InvalidPart'));
+      expect((await send(9 * MIB)).status).toBe(503);
+      hold(null);
+    }
+    expect([rowCount(), server.idsIn(PREFIX).length]).toEqual(before);
+    // What was begun is aborted behind the answer.
+    const uploads = () => readdirSync(server.folderOf(''), { recursive: true }).map(String);
+    await until(() => !uploads().some((path) => /multipart\/[^/]+\/[^/]+/.test(path)));
+  });
+});
+
+describe.skipIf(skip)('in the store', () => {
+  test('attachments are fetched as their mail is sent; a store that is away costs no attempt', async () => {
+    await addCapturingMailbox(app);
+    const sender = await makeProject(app, 'sender');
+    const both = await sender.key({ can_write: true, can_read: true, can_send_emails: true });
+    const form = new FormData();
+    form.set('file', new Blob(['attached bytes']), 'a.txt');
+    const id = String((await app.call('POST', '/api/v1/objects', { key: both, body: form })).body.public_id);
+    hold(/^GET/, refusal(403, 'AccessDenied'));
+    const body = { to: 'a@example.org', subject: 's', body_text: 't', attachments: [id], async: true };
+    const sent = await app.call('POST', '/api/v1/emails/send', { key: both, body });
+    expect(sent.status).toBe(202);
+    const mail = () => app.call('GET', `/api/v1/emails/${String(sent.body.id)}`, { key: both });
+    const { engine } = app.app;
+    // More often than a mail is tried.
+    for (let tries = 0; tries < 5; tries += 1) {
+      await engine.whenIdle();
+      expect((await mail()).body.status).toBe('queued');
+      app.clock.advance(300_000);
+      engine.wake();
+    }
+    // Its object may go meanwhile: the bytes stay until the mail is out.
+    await app.call('DELETE', `/api/v1/objects/${id}`, { key: both });
+    hold(null);
+    await app.services.bytes.tend();
+    expect(server.idsIn(PREFIX)).toContain(id);
+    app.clock.advance(300_000);
+    engine.wake();
+    await until(async () => (await mail()).body.status === 'sent');
+    await until(() => !server.idsIn(PREFIX).includes(id));
+    expect(
+      existsSync(join(app.data_dir, 'fetched')) ? readdirSync(join(app.data_dir, 'fetched')) : [],
+    ).toEqual([]);
+  });
+
+  test('keys without a row go after an hour, and not before, nor for a week after a restore', async () => {
+    const [old, young] = [newId(Date.now()), newId(Date.now())];
+    const kept = await stored();
+    const folder = join(server.folderOf(PREFIX), 'objects');
+    for (const id of [old, young]) writeFileSync(join(folder, id), 'x');
+    const two_hours_ago = new Date(Date.now() - 7_200_000);
+    for (const id of [old, kept]) utimesSync(join(folder, id), two_hours_ago, two_hours_ago);
+    const { database, bytes } = app.services;
+    const holdUntil = (ms: number) =>
+      database.write((tx) =>
+        tx.run(sql`INSERT OR REPLACE INTO meta (name, value) VALUES (${STORE_HELD_UNTIL}, ${String(ms)})`),
+      );
+    await holdUntil(app.clock.now() + 1000);
+    expect(await bytes.sweepStore()).toBe(0);
+    await holdUntil(app.clock.now());
+    expect(await bytes.sweepStore()).toBe(1);
+    await until(() => !server.idsIn(PREFIX).includes(old));
+    expect(server.idsIn(PREFIX)).toEqual(expect.arrayContaining([kept, young]));
+  });
+
+  test('a file whose row cannot be written takes its bytes back', async () => {
+    const before = server.idsIn(PREFIX).length;
+    const project = await makeProject(app, 'gone');
+    const gone = { id: 999_999, public_id: project.public_id };
+    const file = { fields: {}, filename: 'a', mime_type: 'text/plain', bytes: bytesOf('x'), max_bytes: 9 };
+    await expect(app.services.objects.take(gone, file, () => {})).rejects.toThrow();
+    await until(() => server.idsIn(PREFIX).length === before);
+  });
+
+  test('large files are fetched there by those who can follow', async () => {
+    const id = await stored(MIB + 1);
+    const answer = await get(id);
+    const location = answer.headers.get('location') ?? '';
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([302, 'private, no-store']);
+    const followed = await fetch(location);
+    expect([followed.status, (await followed.bytes()).length]).toEqual([200, MIB + 1]);
+    expect(followed.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(followed.headers.get('content-disposition')).toContain('a.txt');
+    expect(Number(new URL(location).searchParams.get('X-Amz-Expires'))).toBe(300);
+    expect((await get(id, { Origin: 'https://a.test' })).status).toBe(200);
+    expect((await app.call('HEAD', `/api/v1/objects/${id}`, { key })).status).toBe(200);
+    expect((await get(await stored(MIB))).status).toBe(200);
+  });
+
+  test('objects are unreachable without the setting, which doctor says, and there again with it', async () => {
+    const id = await stored();
+    const without = { ...app.config, object_store: null };
+    const found = (await examine(without, doctorDeps(systemClock))).filter(
+      ({ check }) => check === 'object store',
+    );
+    expect(found).toMatchObject([{ status: 'problem', message: expect.stringContaining('None is set') }]);
+    expect((await get(id)).text).toBe('hello');
+  });
+});
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
