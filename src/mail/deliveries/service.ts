@@ -17,6 +17,7 @@ import {
   EMAIL_BULK,
   EMAIL_SEND,
   type EmailRecord,
+  type EmailRow,
   type EmailSource,
   type EmailStatus,
   type Emails,
@@ -262,7 +263,7 @@ export class Deliveries {
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = projects.findById(email.project_id);
     const facts: EmailFacts = {
-      email,
+      email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
@@ -276,6 +277,14 @@ export class Deliveries {
       email: presentEmail(email, project?.public_id ?? ''),
       ...timelineOf(facts),
     };
+  }
+
+  /** When bulk mail that waits is tried next: not before its window opens. */
+  #leavesAt({ project_id, due_at }: EmailRow): number | null {
+    if (due_at === null) return null;
+    const now_ms = this.#deps.clock.now();
+    const opens_at = this.#listeners.opensAt(project_id, now_ms);
+    return opens_at > now_ms ? Math.max(due_at, opens_at) : due_at;
   }
 
   /** What was captured instead of sent, newest first. */

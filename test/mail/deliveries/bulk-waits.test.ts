@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { HOUR_MS, toIso } from '../../../src/platform/host/clock.ts';
 import { type BroadcastApp, dataOf, startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { addContacts } from '../../marketing/sequences/setup.ts';
 import { actor } from '../../support/helpers.ts';
@@ -46,6 +47,13 @@ test('what waits for the pace of its mailbox leaves in the window alone', async 
   expect(sink.mails.length).toBe(4);
   await on.pass(2);
   expect(sink.mails.length).toBe(4);
+  const [waiting] = on.app.services.database.read.$client
+    .query<{ id: string }, []>("SELECT id FROM emails WHERE status = 'queued'")
+    .all();
+  const opens_at = toIso(on.app.clock.now() + 22 * HOUR_MS);
+  expect(on.app.services.deliveries.explain(waiting?.id ?? '').story).toContain(
+    `Next: The first attempt comes at ${opens_at}.`,
+  );
   await on.pass(22);
   expect(sink.mails.length).toBe(8);
 });
