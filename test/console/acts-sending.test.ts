@@ -156,8 +156,8 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByLabel('Port').fill(String(sink.port));
     await page.getByLabel('Encryption').selectOption('starttls');
     const typed = page.getByLabel('Password', { exact: true });
-    const look = () =>
-      page.evaluate(`getComputedStyle(document.querySelector('[name="relay.password"]')).webkitTextSecurity`);
+    const look = (name = 'relay.password') =>
+      page.evaluate(`getComputedStyle(document.querySelector('[name="${name}"]')).webkitTextSecurity`);
     expect(await look()).toBe('disc');
     await page.getByRole('button', { name: 'Show what is typed' }).click();
     expect([await look(), await typed.inputValue()]).toEqual(['none', 'se:same']);
@@ -191,7 +191,9 @@ describe.skipIf(executable === null)('a mailbox', () => {
     await page.getByLabel('Rate').fill('');
     expect(await page.getByLabel('Host').inputValue()).toBe('127.0.0.1');
     expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('');
+    expect(await look('inbox')).toBe('none');
     await page.getByLabel('Inbox').fill('imap://reader:sesame@127.0.0.1:1');
+    expect(await look('inbox')).toBe('disc');
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByText('The changes are saved').waitFor();
     expect(mailboxes.list()).toMatchObject([

@@ -60,7 +60,7 @@ export function PageView() {
     return (
       <>
         <PageHeader title="Not found" />
-        <Empty drawing="nothing" title="There is no page at this address">
+        <Empty drawing="nothing" title="There is no page here">
           <a href="/console">To the overview</a>
         </Empty>
       </>

@@ -93,7 +93,7 @@ export function Databases({ project }: { project: string }) {
         ]}
         empty={
           <Empty drawing="files" title="No database yet">
-            <p>Add one with its reference at the provider; its address and secrets come after that.</p>
+            <p>Add one with its reference at the provider; its host and secrets come after that.</p>
           </Empty>
         }
       />

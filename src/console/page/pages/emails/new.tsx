@@ -8,6 +8,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { useAll } from '../../use-all.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 
 const OPTIONAL = ['to_name', 'from', 'from_name', 'reply_to'] as const;
@@ -15,6 +16,7 @@ const LISTS = ['cc', 'bcc', 'attachments'] as const;
 
 export default function NewEmailPage({ params }: PageProps<'project'>) {
   const list = to`/projects/${params.project}/emails`;
+  const mailboxes = useAll('GET /mailboxes', may('can_administer') ? {} : null);
   const send = async (entered: Entered): Promise<void> => {
     const { template, variables, subject, body_html, body_text } = contentOf(entered);
     const at = entered.text('scheduled_at');
@@ -50,7 +52,7 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
         back={{ href: hrefOf(list), label: 'Mail log' }}
       />
       <Panel>
-        <Form submit="Send" onSubmit={send} onCancel={() => navigate(list)}>
+        <Form is_wide submit="Send" onSubmit={send} onCancel={() => navigate(list)}>
           <TextField name="to" label="To" type="email" placeholder="ann@example.org" is_focused />
           <ContentFields project={params.project} />
           <TextField
@@ -68,6 +70,7 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
                 name="from"
                 label="From the mailbox"
                 placeholder="hello@shop.example.com"
+                list={mailboxes.data?.map(({ address }) => address) ?? []}
                 hint="It goes out from that mailbox or not at all. Empty: the default domain, with fallback."
               />
               <TextField name="reply_to" label="Answers go to" />

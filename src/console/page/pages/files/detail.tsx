@@ -59,11 +59,7 @@ export default function FilePage({ params }: PageProps<'project' | 'file'>) {
                 <SignedLink path={path} of={of} />
               </div>
             </div>
-            <Panel
-              title="Delete the file"
-              tone="danger"
-              lead="Its bytes go at once, and its address with them."
-            >
+            <Panel title="Delete the file" tone="danger" lead="Its bytes go at once, and its link with them.">
               <ConfirmByName title="Delete the file" name={of.original_filename} act={remove}>
                 <p>
                   Links to it stop working. Mails that wait with it attached are sent all the same. It cannot
@@ -89,7 +85,7 @@ function About({ of }: { of: ObjectRecord }) {
           ['Expires', of.expires_at ? <Time key="expires" at={of.expires_at} exact /> : 'Never'],
           [
             'Link',
-            <span key="address" class="with-copy">
+            <span key="link" class="with-copy">
               {of.visibility === 'public' ? (
                 <a href={of.url} target="_blank" rel="noreferrer noopener">
                   {of.url}

@@ -36,7 +36,7 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
           value={of.visibility}
           choices={[
             ['private', 'Private: with a key, or a link for a while'],
-            ['public', 'Public: everybody who has the address'],
+            ['public', 'Public: everybody who has the link'],
           ]}
           hint="Who has fetched a public file may keep it: making it private does not reach them."
         />

@@ -35,7 +35,7 @@ export default function FilesPage({ params }: PageProps<'project'>) {
     <>
       <PageHeader
         title="Files"
-        lead="What apps and people have stored. A public file has an address of its own; a private one opens with a key, or a link for a while."
+        lead="What apps and people have stored. A public file has a link for ever; a private one opens with a key, or a link for a while."
         actions={
           <>
             <ConfirmByName title="Revoke all links" name={params.project} act={revoke}>

@@ -31,7 +31,7 @@ export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
       title="Signed link"
       lead={
         of.visibility === 'public'
-          ? 'The file is public: its address opens it as well, and for ever.'
+          ? 'The file is public: its link opens it as well, and for ever.'
           : 'Opens the file without a key. Whoever has the link has the file, until it expires or all links are revoked.'
       }
     >

@@ -87,7 +87,7 @@ export function UploadDialog(props: {
           label="Visibility"
           choices={[
             ['private', 'Private: with a key, or a link for a while'],
-            ['public', 'Public: everybody who has the address'],
+            ['public', 'Public: everybody who has the link'],
           ]}
         />
         <TextField

@@ -113,7 +113,7 @@ function OriginList(props: Omit<KeyPartProps, 'etag'> & { origins: readonly Orig
         title="No origin yet"
         command={`satchel key origin add ${path.apiKey} --type domain --value https://shop.example.com`}
       >
-        <p>Add the address of the web site, or the id of the app, that may use this key.</p>
+        <p>Add the web site, or the id of the app, that may use this key.</p>
       </Empty>
     );
   return (

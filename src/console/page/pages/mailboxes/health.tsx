@@ -35,7 +35,7 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
             <strong>Its relay refuses it.</strong> It said <Time at={of.refused_at} />:{' '}
             <q class="said">{of.refusal}</q>
           </p>
-          <p>Correct the relay’s address or password, or ask whoever runs it; then send a test.</p>
+          <p>Correct the relay’s host or password, or ask whoever runs it; then send a test.</p>
         </div>
       )}
       {of.pace !== null && (
@@ -128,7 +128,7 @@ function tellSigning({ address, relay }: MailboxDetails) {
   return (
     <p>
       Here, which takes 0.85 ms of the processor a mail. Where the relay signs as {address.split('@').at(-1)}{' '}
-      itself, <code>?dkim=off</code> at its end saves that, where it is given as an address under{' '}
+      itself, <code>?dkim=off</code> at its end saves that, where it is given as a URL under{' '}
       <a href={hrefOf(`${to`/mailboxes/${address}`}?tab=settings`)}>Settings</a>.
     </p>
   );

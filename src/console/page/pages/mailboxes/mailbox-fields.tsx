@@ -3,7 +3,9 @@
 import { useState } from 'preact/hooks';
 import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.generated.ts';
 import { CheckField } from '../../components/check-field.tsx';
+import type { FieldProps } from '../../components/field.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { SecretField } from '../../components/secret-field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { person } from '../../session.ts';
@@ -18,7 +20,7 @@ const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>
 
 const OUTLETS = [
   ['relay', 'Sent through a relay'],
-  ['url', 'Sent through a relay, given as an address'],
+  ['url', 'Sent through a relay, given as a URL'],
   ['capture', 'Captured: kept here, sent to nobody'],
 ] as const;
 
@@ -37,6 +39,12 @@ function hasPassword(address: string | null | undefined): boolean {
   return address?.includes(':***@') ?? false;
 }
 
+/** A URL with a password in it: what is stored has none to hide, what is typed has. */
+function UrlField({ stored, ...field }: FieldProps & { stored: string; placeholder: string }) {
+  const [typed, setTyped] = useState(stored);
+  return <SecretField {...field} value={stored} is_shown={typed === stored} onInput={setTyped} />;
+}
+
 export function MailboxFields({ of }: { of?: MailboxDetails }) {
   const [outlet, setOutlet] = useState(of?.kind === 'capture' ? 'capture' : 'relay');
   return (
@@ -50,13 +58,12 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
       />
       {outlet === 'relay' && <RelayFields relay={of?.relay} />}
       {outlet === 'url' && (
-        <TextField
+        <UrlField
           name="relay"
           label="Relay"
-          value={of?.relay}
+          stored={of?.relay ?? ''}
           placeholder="smtps://user:password@smtp.example.com:465"
           hint={`${hasPassword(of?.relay) ? KEEP : 'Special characters in the password are percent-encoded.'} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`}
-          is_mono
         />
       )}
       <fieldset class="field">
@@ -117,13 +124,12 @@ function ReturnFields({ of }: { of: MailboxDetails | undefined }) {
         hint="Where bounces go. Empty: to the address itself."
         is_mono
       />
-      <TextField
+      <UrlField
         name="inbox"
         label="Inbox"
-        value={of?.inbox?.address}
+        stored={of?.inbox?.address ?? ''}
         placeholder="imaps://user:password@imap.example.com/INBOX"
         hint={`Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about. ${hasPassword(of?.inbox?.address) ? KEEP : 'Empty: none is read.'}`}
-        is_mono
       />
       <SelectField
         name="verp"

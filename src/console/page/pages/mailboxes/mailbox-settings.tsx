@@ -42,7 +42,7 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
       >
         <ConfirmByName title="Remove the mailbox" name={of.address} act={remove}>
           <p>
-            With it go its relay’s address and password
+            With it go its relay’s host and password
             {of.inbox && `, and its inbox, which is read no longer`}.{' '}
             {of.waiting_emails > 0 &&
               `${counted(of.waiting_emails, 'mail')} that wait for it must find another mailbox, or fail.`}

@@ -1,4 +1,5 @@
 /** What a sequence is set to, and ending it for good. */
+import type { ComponentChildren } from 'preact';
 import { call, reloadAll } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
@@ -38,11 +39,19 @@ export function Settings(props: SequencePartProps) {
     toast('The settings are saved');
     reloadAll();
   };
+  // Of a draft the fields show it.
+  const as_set: [string, ComponentChildren][] = [
+    ['At most', counted(of.max_recipients, 'contact')],
+    ['For contacts with', <Words key="tags" of={of.enroll_tags} none="any tag, or none" />],
+    ['New contacts', of.auto_enroll_new_contacts ? 'are enrolled by themselves' : 'are enrolled by hand'],
+    ['Ended by the events', <Words key="events" of={of.exit_events} none="none" />],
+    ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
+  ];
   return (
     <>
       {of.status !== 'finished' && (
         <Panel title="Settings">
-          <Form submit="Save the settings" version={etag} onSubmit={save}>
+          <Form is_wide submit="Save the settings" version={etag} onSubmit={save}>
             <FirstFields project={path.project} of={of} />
             <FurtherFields of={of} />
           </Form>
@@ -61,14 +70,7 @@ export function Settings(props: SequencePartProps) {
                 {list.data?.name ?? of.list}
               </a>,
             ],
-            ['At most', counted(of.max_recipients, 'contact')],
-            ['For contacts with', <Words key="tags" of={of.enroll_tags} none="any tag, or none" />],
-            [
-              'New contacts',
-              of.auto_enroll_new_contacts ? 'are enrolled by themselves' : 'are enrolled by hand',
-            ],
-            ['Ended by the events', <Words key="events" of={of.exit_events} none="none" />],
-            ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
+            ...(is_draft ? [] : as_set),
             ['Created', <Time key="created" at={of.created_at} />],
             ['Changed', <Time key="changed" at={of.updated_at} />],
           ]}
