@@ -8,6 +8,7 @@ import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
+import { readStop, tabTo } from './stops.ts';
 
 let on: ConsoleTest;
 let sample: SequencesSample;
@@ -144,6 +145,50 @@ describe.skipIf(executable === null)('in a browser', () => {
       // Nothing is left unsaved.
       await page.getByRole('link', { name: 'Preview', exact: true }).click();
       await page.getByRole('list', { name: 'What comes' }).waitFor();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'its steps are written by the keyboard alone, and what is not saved is not left behind unasked',
+    async () => {
+      const { id } = await make({ name: 'By keys', steps: TWO });
+      const { page, complaints } = await open(`/${id}`);
+      await tabTo(page, 'Add a step before b');
+      await page.keyboard.press('Enter');
+      // It opens, and begins with a field to fill.
+      await until(async () => (await readStop(page)).name === 'Key');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('between');
+      await tabTo(page, 'Template');
+      await page.keyboard.type('offer');
+      await tabTo(page, 'Sent after');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('5');
+      await page.getByText('5 days after the mail before was sent', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Lists', exact: true }).click();
+      const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+      await leave.waitFor();
+      await page.keyboard.press('Escape');
+      await leave.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Move b down' }).focus();
+      await tabTo(page, 'Remove b');
+      await page.keyboard.press('Enter');
+      await page.getByText('b is removed').waitFor({ state: 'attached' });
+      await tabTo(page, 'Save the steps');
+      await page.keyboard.press('Enter');
+      await page.getByText('The steps are saved').waitFor();
+      expect(recordOf(id).steps).toMatchObject([
+        { key: 'a', is_final: false },
+        { key: 'between', template: 'offer', delay_hours: 120, is_final: true },
+      ]);
+      // To look at a test, or into a step, changes nothing.
+      await page.getByRole('button', { name: 'Send a test of a' }).click();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.getByRole('link', { name: 'Lists', exact: true }).click();
+      await page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor();
+      expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,
   );

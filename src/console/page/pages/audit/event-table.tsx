@@ -49,7 +49,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
           { title: 'When', cell: (event) => <Time at={event.at} exact /> },
         ]}
         empty={
-          <Empty title="Nothing happened yet">
+          <Empty drawing="chart" title="Nothing happened yet">
             <p>
               Whatever changes a key, a setting or a secret is noted here, with who did it and from where.
             </p>

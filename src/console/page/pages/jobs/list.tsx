@@ -49,7 +49,7 @@ export default function JobsPage() {
 function NoJobs() {
   return (
     <div class="panel">
-      <Empty title="No job yet">
+      <Empty drawing="chart" title="No job yet">
         <p>Each mail that an app queues, and each import, is a job of its project.</p>
       </Empty>
     </div>

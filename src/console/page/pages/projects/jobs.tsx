@@ -43,7 +43,7 @@ export default function ProjectJobsPage({ params }: PageProps<'project'>) {
           { title: 'Finished', cell: (job) => <Time at={job.finished_at} /> },
         ]}
         empty={
-          <Empty title="No job yet">
+          <Empty drawing="chart" title="No job yet">
             <p>
               Each mail, each run of a schedule and each import is a job, and stands here while it is kept.
             </p>

@@ -49,7 +49,11 @@ export function Enrollments({ path, of }: SequencePartProps) {
           { title: 'Enrolled', cell: ({ enrolled_at }) => <Time at={enrolled_at} /> },
         ]}
         empty={
-          <Empty title="Nobody is enrolled yet" command={`satchel sequence enroll ${of.id} --all`}>
+          <Empty
+            drawing="people"
+            title="Nobody is enrolled yet"
+            command={`satchel sequence enroll ${of.id} --all`}
+          >
             <p>
               Contacts of the list come in by being enrolled, or by themselves where the sequence says so.
             </p>
