@@ -10,7 +10,7 @@ import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { ObjectBytes, ObjectLinks, Objects } from '../files/objects/service.ts';
+import { ObjectBytes, ObjectLinks, ObjectMoves, Objects } from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
@@ -196,6 +196,7 @@ function createWork(on: Tenancy) {
     objects,
     bytes,
     object_links,
+    object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
     jobs,
     engine,

@@ -32,6 +32,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['object put FILE --project shop', 'object.uploaded'],
   ['object link OBJECT --expires-in 1h', 'object_link.created'],
   ['object revoke-links --project shop', 'object_links.revoked'],
+  ['object move --to local', 'objects.moved'],
   ['object delete OBJECT --yes', 'object.deleted'],
   ['vault set captcha site_key=0x4AAA --project side', 'vault.updated'],
   ['vault import ENV_FILE --project side --yes', 'vault.updated'],

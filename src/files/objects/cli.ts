@@ -8,14 +8,15 @@ import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import { type ByteServices, registerByteCommands } from './bytes-cli.ts';
+import { registerMove } from './move-cli.ts';
 import { linkWishes } from './schemas.ts';
-import type { ObjectLinks } from './service.ts';
+import type { ObjectLinks, ObjectMoves } from './service.ts';
 
-type Services = ByteServices & { object_links: ObjectLinks };
+type Services = ByteServices & { object_links: ObjectLinks; object_moves: ObjectMoves };
 
 const filter = t.Object({ visibility: t.Optional(oneOf(['public', 'private'])) });
 
-/** Registers `satchel object list | show | put | get | link | delete | revoke-links`. */
+/** Registers `satchel object list | show | put | get | link | move | delete | revoke-links`. */
 export function registerObjectCommands(cli: Cli<Services>): void {
   const object = cli.noun('object', 'stored files');
   object
@@ -26,7 +27,7 @@ export function registerObjectCommands(cli: Cli<Services>): void {
     .lists(
       ({ services, page }, options) => {
         const { visibility } = parse(filter, textOptions(options, 'visibility'));
-        return services.objects.list(projectOf(services, options).id, { ...page, visibility });
+        return services.objects.listWithStores(projectOf(services, options).id, { ...page, visibility });
       },
       (one) => ({
         id: one.public_id,
@@ -34,6 +35,7 @@ export function registerObjectCommands(cli: Cli<Services>): void {
         size: formatBytes(one.size_bytes),
         visibility: one.visibility,
         type: one.mime_type,
+        store: one.store,
         created: one.created_at,
       }),
       ({ services }, options) => {
@@ -51,6 +53,7 @@ export function registerObjectCommands(cli: Cli<Services>): void {
       return services.objects.describe(row, ownerOf(services, row));
     });
   registerByteCommands(cli, object);
+  registerMove(object);
   object
     .verb('link <id>', 'make a link that opens a file without a key')
     .requiredOption('--expires-in <span>', 'how long it is good: 90s, 30m, 6h, 7d; a week at most')

@@ -50,6 +50,7 @@ import type { NewObject, ObjectRow, Visibility } from './tables.ts';
 
 export { ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
+export { ObjectMoves } from './moving.ts';
 export type { ObjectRow } from './tables.ts';
 
 /** What a client sent: bytes that have no row yet. */
@@ -229,6 +230,15 @@ export class Objects {
 
   /** A page of the project's unexpired objects, newest first. */
   list(project_id: number, query: ObjectQuery): Page<ListedObject> {
+    return this.#list(project_id, query).map((row) => this.#toListItem(row));
+  }
+
+  /** As `list`, with where their bytes are: that is for operators. */
+  listWithStores(project_id: number, query: ObjectQuery): Page<ListedObject & { store: StoreName }> {
+    return this.#list(project_id, query).map((row) => ({ ...this.#toListItem(row), store: row.store }));
+  }
+
+  #list(project_id: number, query: ObjectQuery): Page<ObjectRow> {
     const { read } = this.#deps.database;
     const now_ms = this.#deps.clock.now();
     const filter = { project_id, visibility: query.visibility };
@@ -237,7 +247,7 @@ export class Objects {
       total,
       fetch: (limit, offset) =>
         listObjects(read, filter, { limit, offset, now_ms, has_expired: expired > 0 }),
-    }).map((row) => this.#toListItem(row));
+    });
   }
 
   /**

@@ -294,8 +294,38 @@ export function listMissing(read: Tx, limit: number): string[] {
     .map((row) => row.public_id);
 }
 
+/** Written out, as SQLite finds no partial index by what is bound. */
+function isIn(store: StoreName): SQL {
+  return store === 's3' ? sql`${objects.store} = 's3'` : sql`${objects.store} = 'local'`;
+}
+
 export function countInStore(read: Tx): number {
-  return read.select({ n: count() }).from(objects).where(eq(objects.store, 's3')).get()?.n ?? 0;
+  return read.select({ n: count() }).from(objects).where(isIn('s3')).get()?.n ?? 0;
+}
+
+interface MoveFilter {
+  from: StoreName;
+  project_id: number | null;
+}
+
+const toMove = ({ from, project_id }: MoveFilter): SQL | undefined =>
+  and(isIn(from), project_id === null ? undefined : eq(objects.project_id, project_id));
+
+/** Objects that are in one place and to be moved to the other, from a row on. */
+export function listToMove(read: Tx, filter: MoveFilter & { after: number; limit: number }): ObjectRow[] {
+  const { after, limit } = filter;
+  const those = and(gt(objects.id, after), toMove(filter));
+  return read.select().from(objects).where(those).orderBy(objects.id).limit(limit).all();
+}
+
+export function sumToMove(read: Tx, filter: MoveFilter): { objects: number; bytes: number } {
+  const sums = { objects: count(), bytes: sql<number>`coalesce(sum(${objects.size_bytes}), 0)` };
+  return read.select(sums).from(objects).where(toMove(filter)).get() ?? { objects: 0, bytes: 0 };
+}
+
+/** Says that the bytes of an object are elsewhere from now on. */
+export function setStore(tx: Tx, public_id: string, store: StoreName): void {
+  tx.update(objects).set({ store, missing_since: null }).where(eq(objects.public_id, public_id)).run();
 }
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */

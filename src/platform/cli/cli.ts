@@ -45,7 +45,7 @@ export interface CliContext {
 export interface CliSession<S> extends CliContext {
   readonly services: S;
   /** Puts what is changed in a project on the audit trail, as done by the shell user. */
-  onTrail(project: { id: number; public_id: string }): Note;
+  onTrail(project: { id: number; public_id: string } | null): Note;
 }
 
 /** The process that verbs run in: the executable's own (own-process.ts), or what a test puts in its place. */

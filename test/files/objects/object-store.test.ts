@@ -4,10 +4,12 @@ import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { doctorDeps } from '../../../src/app/checks.ts';
+import { createCli } from '../../../src/app/command-line.ts';
 import { examine } from '../../../src/operation/doctor/service.ts';
 import { STORE_HELD_UNTIL } from '../../../src/platform/files/byte-store.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
+import { standInProcess } from '../../support/command.ts';
 import { addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
 import { loseKey, refusal, type S3Server, startS3Server } from '../../support/s3-server.ts';
@@ -246,6 +248,71 @@ describe.skipIf(skip)('in the store', () => {
     );
     expect(found).toMatchObject([{ status: 'problem', message: expect.stringContaining('None is set') }]);
     expect((await get(id)).text).toBe('hello');
+  });
+});
+
+describe.skipIf(skip)('satchel object move', () => {
+  test('carries bytes into the store and back, of one project or all, and names what stays', async () => {
+    const before = await startTestApp();
+    const [shop, other] = [await makeProject(before), await makeProject(before, 'other')];
+    const keys = [await shop.key(), await other.key()];
+    const put = async (of: string | undefined, size: number): Promise<string> => {
+      const form = new FormData();
+      form.set('visibility', 'public');
+      form.set('file', new Blob([Buffer.alloc(size, 'abc')]), 'a.bin');
+      const answer = await before.call('POST', '/api/v1/objects', { key: of ?? '', body: form });
+      return String(answer.body.public_id);
+    };
+    const ids = [await put(keys[0], 0), await put(keys[0], 9 * MIB), await put(keys[0], 5)];
+    const [damaged, others] = [await put(keys[0], 6), await put(keys[1], 7)];
+    writeFileSync(before.services.blobs.path(damaged), 'abcabd');
+    const { data_dir } = before;
+    const env = { SATCHEL_DATA_DIR: data_dir, ...server.env('moved') };
+    const move = async (...args: string[]) => {
+      const { process, written } = standInProcess({ env });
+      const exit = await createCli({ ...process, runCommand: async () => 0 }).main([
+        'object',
+        'move',
+        ...args,
+        '--json',
+      ]);
+      return { exit, ...JSON.parse(written.stdout) };
+    };
+    await before.stop();
+    // Without a server, and then beside one.
+    expect(await move('--to', 's3', '--project', 'shop')).toEqual({
+      ...{ exit: 1, moved: 3, moved_bytes: 9 * MIB + 5 },
+      stayed: [{ public_id: damaged, reason: 'its bytes are not those that were stored' }],
+    });
+    expect(server.idsIn('moved').sort()).toEqual([...ids].sort());
+    const after = await startTestApp({ data_dir, env });
+    const { blobs } = after.services;
+    expect([...ids, damaged, others].map((id) => blobs.has(id))).toEqual([false, false, false, true, true]);
+    const read = async (id: string) => (await fetch(`${after.url}/api/v1/objects/${id}`)).bytes();
+    for (const [n, size] of [0, 9 * MIB, 5].entries())
+      expect(Bun.hash(await read(ids[n] ?? ''))).toBe(Bun.hash(Buffer.alloc(size, 'abc')));
+    expect(await move('--to', 's3')).toMatchObject({ exit: 1, moved: 1, stayed: [{ public_id: damaged }] });
+    loseKey(server, 'moved', others);
+    expect(await move('--to', 'local')).toMatchObject({ exit: 1, moved: 3, stayed: [{ public_id: others }] });
+    expect(server.idsIn('moved')).toEqual([]);
+    expect([...ids, others].map((id) => blobs.has(id))).toEqual([true, true, true, false]);
+    expect((await read(ids[1] ?? '')).length).toBe(9 * MIB);
+    expect(await move('--to', 's3', '--project', 'shop')).toMatchObject({ exit: 1, moved: 3 });
+    await after.stop();
+  });
+
+  test('says what is missing where no store is set', async () => {
+    const { process, written } = standInProcess({ env: { SATCHEL_DATA_DIR: app.data_dir } });
+    const exit = await createCli({ ...process, runCommand: async () => 0 }).main([
+      'object',
+      'move',
+      '--to',
+      's3',
+    ]);
+    expect([exit, written.stderr]).toEqual([
+      1,
+      expect.stringContaining('Set SATCHEL_OBJECT_STORE and its keys'),
+    ]);
   });
 });
 
