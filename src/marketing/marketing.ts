@@ -119,7 +119,10 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : sequence_life).fateOfMail(tx, mail),
   );
-  deliveries.setWindow((project_id, now_ms) => nextOpening(marketing.settings(project_id), now_ms));
+  deliveries.setWindow((project_id, now_ms) => {
+    const settings = marketing.settings(project_id);
+    return settings.enabled ? nextOpening(settings, now_ms) : Number.POSITIVE_INFINITY;
+  });
   contacts.listen((tx, event) => sequence_life.heedContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.heedContact(tx, event));
   clicks.listen((tx, reading) => sequence_life.heedReading(tx, reading));

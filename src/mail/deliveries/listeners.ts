@@ -38,7 +38,7 @@ export type Fate = 'goes' | 'held' | 'withheld';
 /** Says, in the transaction that would begin another attempt, what is to become of bulk mail. */
 export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => Fate;
 
-/** When the bulk mail of a project may go out, by its window: now, or next. */
+/** When the bulk mail of a project may go out, by its window: now, or next; Infinity while it may not at all. */
 export type OpensAt = (project_id: number, now_ms: number) => number;
 
 /** Whether a contact's domain takes mail, where that was not looked up when they came. */

@@ -279,7 +279,7 @@ export class Deliveries {
     };
   }
 
-  /** When bulk mail that waits is tried next: not before its window opens. */
+  /** When bulk mail that waits is tried next: not before its window opens, and never while its project's is switched off. */
   #leavesAt({ project_id, due_at }: EmailRow): number | null {
     if (due_at === null) return null;
     const now_ms = this.#deps.clock.now();

@@ -224,6 +224,8 @@ function tellState({ email }: EmailFacts): string {
 
 function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
   const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
+  if (due_at === Number.POSITIVE_INFINITY)
+    return ['Next: it waits until marketing is enabled in the settings.'];
   if (due_at === HELD) return [`Next: it waits until its ${email.source} is resumed.`];
   if (due_at !== null) {
     const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;

@@ -25,6 +25,12 @@ afterEach(() => sink.stop());
 const changeMailbox = (changes: Parameters<typeof on.app.services.mailboxes.change>[2]) =>
   on.app.services.mailboxes.change(actor, 'hello@news.example.com', changes);
 
+/** The id of a mail that waits. */
+const waitingId = (): string =>
+  on.app.services.database.read.$client
+    .query<{ id: string }, []>("SELECT id FROM emails WHERE status = 'queued'")
+    .get()?.id ?? '';
+
 /** A broadcast to `COUNT` people, which begins. */
 async function send(): Promise<void> {
   const list = await on.list();
@@ -47,11 +53,8 @@ test('what waits for the pace of its mailbox leaves in the window alone', async 
   expect(sink.mails.length).toBe(4);
   await on.pass(2);
   expect(sink.mails.length).toBe(4);
-  const [waiting] = on.app.services.database.read.$client
-    .query<{ id: string }, []>("SELECT id FROM emails WHERE status = 'queued'")
-    .all();
   const opens_at = toIso(on.app.clock.now() + 22 * HOUR_MS);
-  expect(on.app.services.deliveries.explain(waiting?.id ?? '').story).toContain(
+  expect(on.app.services.deliveries.explain(waitingId()).story).toContain(
     `Next: The first attempt comes at ${opens_at}.`,
   );
   await on.pass(22);
@@ -94,6 +97,22 @@ test('a rate that is taken away, or a window that is opened, lets it go within a
   on.app.clock.advance(60_000);
   await on.pass();
   expect(sink.mails.length).toBe(2 * COUNT);
+});
+
+test('none of it leaves while marketing is switched off', async () => {
+  await changeMailbox({ rate: '4/h' });
+  await send();
+  await changeMailbox({ rate: null });
+  dataOf(await on.call('PATCH', '/email-marketing/settings', { enabled: false }));
+  await on.pass(1);
+  expect(sink.mails.length).toBe(4);
+  expect(on.app.services.deliveries.explain(waitingId()).story).toContain(
+    'Next: it waits until marketing is enabled in the settings.',
+  );
+  dataOf(await on.call('PATCH', '/email-marketing/settings', { enabled: true }));
+  on.app.clock.advance(60_000);
+  await on.pass();
+  expect(sink.mails.length).toBe(COUNT);
 });
 
 test('a clock that ran ahead and was set back strands none of it', async () => {
