@@ -61,13 +61,27 @@ test('config prints what Litestream and systemd take, without a secret', async (
 
 test('what config can not use is refused, with what would be right', async () => {
   const { on } = await start();
-  const config = (to: string[], env = on.env) => satchel(['replica', 'config', ...to], { env });
+  const config = (to: string[], env: Record<string, string> = on.env) =>
+    satchel(['replica', 'config', ...to], { env });
   expect(await config([])).toMatchObject({ exit: 2, stderr: expect.stringContaining('--to') });
   expect(await config(['--to', 'ftp://backups'])).toMatchObject({
     exit: 2,
     stderr: expect.stringContaining('--to must be of the form s3://BUCKET[/PREFIX]?endpoint=URL'),
   });
   expect(await config(['--to', TO], { SATCHEL_DATA_DIR: makeTempDir() })).toMatchObject({ exit: 1 });
+  const store = {
+    ...on.env,
+    SATCHEL_OBJECT_STORE: 's3://backups/team?endpoint=https%3A%2F%2Fs3.example.com&style=path',
+    SATCHEL_S3_ACCESS_KEY_ID: 'a',
+    SATCHEL_S3_SECRET_ACCESS_KEY: 'b',
+  };
+  expect(await config(['--to', TO.replace('team', 'team/objects')], store)).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining(
+      'backups/team/objects/litestream is among the keys of SATCHEL_OBJECT_STORE',
+    ),
+  });
+  expect(await config(['--to', TO], store)).toMatchObject({ exit: 0 });
   const long = join(makeTempDir(), 'l'.repeat(100));
   await (await startServer(long)).end('SIGTERM');
   expect(await config(['--to', TO], { SATCHEL_DATA_DIR: long })).toMatchObject({

@@ -25,7 +25,7 @@ export function registerReplicaCommands<S>(cli: Cli<S>, clock: Clock): void {
         const place = readS3Place(textOption(options, 'to') ?? '');
         if (typeof place === 'string') throw new UsageError(`--to ${place}`);
         requireDatabase(config.data_dir);
-        const made = makeReplicaConfig(config.data_dir, place);
+        const made = makeReplicaConfig(config.data_dir, place, config.object_store);
         const text = [`# ${REPLICA_PATHS.config}\n${made.config}`, `# ${REPLICA_PATHS.unit}\n${made.unit}`];
         return { json: made, text: text.join('\n').trimEnd() };
       }),

@@ -28,11 +28,19 @@ const METRICS_ADDRESS = '127.0.0.1:9392';
 const MAX_SOCKET_PATH_BYTES = 103;
 
 /**
- * The replica is kept under `PREFIX/litestream` of the place. Throws AppError `invalid` where the path of
- * the control socket would be too long.
+ * The replica is kept under `PREFIX/litestream` of the place. Throws AppError `invalid` where that would be among the keys of
+ * `objects`, the store of the objects' bytes, or where the path of the control socket would be too long.
  */
-export function makeReplicaConfig(data_dir: string, to: S3Place): ReplicaConfig {
+export function makeReplicaConfig(data_dir: string, to: S3Place, objects: S3Place | null): ReplicaConfig {
   const home = resolve(data_dir);
+  const path = `${to.prefix}litestream`;
+  const is_same_bucket = objects?.endpoint === to.endpoint && objects.bucket === to.bucket;
+  if (is_same_bucket && path.startsWith(`${objects.prefix}objects/`)) {
+    throw new AppError(
+      'invalid',
+      `${to.bucket}/${path} is among the keys of SATCHEL_OBJECT_STORE, which are objects alone. Name another prefix.`,
+    );
+  }
   const socket = socketPathOf(home);
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     throw new AppError(
@@ -45,7 +53,7 @@ export function makeReplicaConfig(data_dir: string, to: S3Place): ReplicaConfig 
     endpoint: to.endpoint,
     region: to.region,
     bucket: to.bucket,
-    path: `${to.prefix}litestream`,
+    path,
     'force-path-style': to.is_path_style,
   };
   const settings = {
