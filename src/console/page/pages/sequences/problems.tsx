@@ -25,13 +25,19 @@ export function Problems(props: {
                 <strong>{problem.step}</strong>:{' '}
               </>
             )}
-            {problem.message}
+            {tell(problem)}
           </span>
           <Mend {...props} problem={problem} />
         </li>
       ))}
     </ul>
   );
+}
+
+/** In the words of the page, where the API speaks of its own fields. */
+function tell({ code, message }: Problem): string {
+  if (code === 'track_end') return 'Its track does not end with its last step: saving the steps mends that.';
+  return message.replace(/^route_to names/, 'It leads to').replace('max_recipients', 'their maximum number');
 }
 
 function Mend(props: {
@@ -65,8 +71,7 @@ function Mend(props: {
   if (is_of_admins && person.value?.can_administer !== true)
     return <span class="muted">For an administrator</span>;
   // Saving the steps ends each track with its last, and whoever has none sees where to write them.
-  if (problem.code === 'track_end') return <span class="muted">Save the steps</span>;
-  if (problem.code === 'no_steps') return null;
+  if (problem.code === 'track_end' || problem.code === 'no_steps') return null;
   const [href, words] = places[problem.code] ?? [at_step, 'Edit the step'];
   return <a href={hrefOf(href)}>{words}</a>;
 }
