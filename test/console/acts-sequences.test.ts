@@ -171,7 +171,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await leave.waitFor();
       await page.keyboard.press('Escape');
       await leave.waitFor({ state: 'detached' });
-      await page.getByRole('button', { name: 'Move b down' }).focus();
+      await page.getByRole('button', { name: 'Move b up' }).focus();
       await tabTo(page, 'Remove b');
       await page.keyboard.press('Enter');
       await page.getByText('b is removed').waitFor({ state: 'attached' });

@@ -48,11 +48,13 @@ export const PAGES: readonly PageEntry[] = [
 
   // Satchel
   page('/', {
-    ...{ title: 'Overview', nav: { group: 'satchel', icon: 'overview' } },
+    title: 'Overview',
+    nav: { group: 'satchel', icon: 'overview' },
     load: () => import('./pages/overview.tsx'),
   }),
   page('/projects', {
-    ...{ title: 'Projects', nav: { group: 'satchel', icon: 'projects' } },
+    title: 'Projects',
+    nav: { group: 'satchel', icon: 'projects' },
     load: () => import('./pages/projects/list.tsx'),
   }),
   page('/projects/new', { title: 'New project', load: () => import('./pages/projects/new.tsx') }),
@@ -60,236 +62,279 @@ export const PAGES: readonly PageEntry[] = [
 
   // Sending
   page('/sending-domains', {
-    ...{ title: 'Sending domains', nav: { group: 'sending', icon: 'globe' }, needs_administer: true },
+    title: 'Sending domains',
+    nav: { group: 'sending', icon: 'globe' },
+    needs_administer: true,
     load: () => import('./pages/sending-domains/list.tsx'),
   }),
   page('/sending-domains/new', {
-    ...{ title: 'Add a domain', needs_administer: true },
+    title: 'Add a domain',
+    needs_administer: true,
     load: () => import('./pages/sending-domains/new.tsx'),
   }),
   page('/sending-domains/:name', {
-    ...{ title: 'Sending domain', needs_administer: true },
+    title: 'Sending domain',
+    needs_administer: true,
     load: () => import('./pages/sending-domains/detail.tsx'),
   }),
   page('/mailboxes', {
-    ...{ title: 'Mailboxes', nav: { group: 'sending', icon: 'inbox' }, needs_administer: true },
+    title: 'Mailboxes',
+    nav: { group: 'sending', icon: 'inbox' },
+    needs_administer: true,
     load: () => import('./pages/mailboxes/list.tsx'),
   }),
   page('/mailboxes/new', {
-    ...{ title: 'Add a mailbox', needs_administer: true },
+    title: 'Add a mailbox',
+    needs_administer: true,
     load: () => import('./pages/mailboxes/new.tsx'),
   }),
   page('/mailboxes/:address', {
-    ...{ title: 'Mailbox', needs_administer: true },
+    title: 'Mailbox',
+    needs_administer: true,
     load: () => import('./pages/mailboxes/detail.tsx'),
   }),
 
   // Administration
   page('/people', {
-    ...{ title: 'People', nav: { group: 'access', icon: 'people' }, needs_administer: true },
+    title: 'People',
+    nav: { group: 'access', icon: 'people' },
+    needs_administer: true,
     load: () => import('./pages/people/list.tsx'),
   }),
   page('/people/new', {
-    ...{ title: 'Add a person', needs_administer: true },
+    title: 'Add a person',
+    needs_administer: true,
     load: () => import('./pages/people/new.tsx'),
   }),
   page('/people/:person', {
-    ...{ title: 'Person', needs_administer: true },
+    title: 'Person',
+    needs_administer: true,
     load: () => import('./pages/people/detail.tsx'),
   }),
   page('/tokens', {
-    ...{ title: 'Tokens', nav: { group: 'access', icon: 'key' }, needs_administer: true },
+    title: 'Tokens',
+    nav: { group: 'access', icon: 'key' },
+    needs_administer: true,
     load: () => import('./pages/tokens/list.tsx'),
   }),
   page('/tokens/new', {
-    ...{ title: 'New token', needs_administer: true },
+    title: 'New token',
+    needs_administer: true,
     load: () => import('./pages/tokens/new.tsx'),
   }),
   page('/findings', {
-    ...{ title: 'Findings', nav: { group: 'running', icon: 'warning' }, needs_administer: true },
+    title: 'Findings',
+    nav: { group: 'running', icon: 'warning' },
+    needs_administer: true,
     load: () => import('./pages/findings/list.tsx'),
   }),
   page('/backups', {
-    ...{ title: 'Backups', nav: { group: 'running', icon: 'backup' }, needs_administer: true },
+    title: 'Backups',
+    nav: { group: 'running', icon: 'backup' },
+    needs_administer: true,
     load: () => import('./pages/backups/list.tsx'),
   }),
   page('/backups/:backup', {
-    ...{ title: 'Backup', needs_administer: true },
+    title: 'Backup',
+    needs_administer: true,
     load: () => import('./pages/backups/detail.tsx'),
   }),
   page('/jobs', {
-    ...{ title: 'Jobs', nav: { group: 'running', icon: 'jobs' }, needs_administer: true },
+    title: 'Jobs',
+    nav: { group: 'running', icon: 'jobs' },
+    needs_administer: true,
     load: () => import('./pages/jobs/list.tsx'),
   }),
   page('/jobs/:job', {
-    ...{ title: 'Job', needs_administer: true },
+    title: 'Job',
+    needs_administer: true,
     load: () => import('./pages/jobs/detail.tsx'),
   }),
   page('/audit', {
-    ...{ title: 'Audit', nav: { group: 'running', icon: 'audit' }, needs_administer: true },
+    title: 'Audit',
+    nav: { group: 'running', icon: 'audit' },
+    needs_administer: true,
     load: () => import('./pages/audit/list.tsx'),
   }),
   page('/settings', {
-    ...{ title: 'Settings', nav: { group: 'running', icon: 'settings' }, needs_administer: true },
+    title: 'Settings',
+    nav: { group: 'running', icon: 'settings' },
+    needs_administer: true,
     load: () => import('./pages/settings/home.tsx'),
   }),
 
   // A project
   page('/projects/:project', {
-    ...{ title: 'Project', nav: { group: 'project', icon: 'home' } },
+    title: 'Project',
+    nav: { group: 'project', icon: 'home' },
     load: () => import('./pages/projects/home.tsx'),
   }),
   page('/projects/:project/settings', {
-    ...{ title: 'Project settings' },
+    title: 'Project settings',
     load: () => import('./pages/projects/settings.tsx'),
   }),
   page('/projects/:project/keys', {
-    ...{ title: 'Keys', nav: { group: 'secrets', icon: 'key' } },
+    title: 'Keys',
+    nav: { group: 'secrets', icon: 'key' },
     load: () => import('./pages/keys/list.tsx'),
   }),
   page('/projects/:project/keys/new', { title: 'New key', load: () => import('./pages/keys/new.tsx') }),
   page('/projects/:project/keys/:key', { title: 'Key', load: () => import('./pages/keys/detail.tsx') }),
   page('/projects/:project/vault', {
-    ...{ title: 'Vault', nav: { group: 'secrets', icon: 'vault' } },
+    title: 'Vault',
+    nav: { group: 'secrets', icon: 'vault' },
     needs_any: ['can_read_vault', 'can_reveal_vault', 'can_write_vault'],
     load: () => import('./pages/vault/home.tsx'),
   }),
   page('/projects/:project/vault/:service', {
-    ...{ title: 'Vault' },
+    title: 'Vault',
     load: () => import('./pages/vault/service.tsx'),
   }),
   page('/projects/:project/accounts', {
-    ...{ title: 'Provider accounts', nav: { group: 'secrets', icon: 'cloud' } },
+    title: 'Provider accounts',
+    nav: { group: 'secrets', icon: 'cloud' },
     needs_any: ['can_read_ai_accounts', 'can_manage_database'],
     load: () => import('./pages/accounts/home.tsx'),
   }),
   page('/projects/:project/accounts/ai/:account', {
-    ...{ title: 'AI account' },
+    title: 'AI account',
     load: () => import('./pages/accounts/ai-account.tsx'),
   }),
   page('/projects/:project/accounts/databases/:database', {
-    ...{ title: 'Database' },
+    title: 'Database',
     load: () => import('./pages/accounts/database.tsx'),
   }),
   page('/projects/:project/accounts/database-accounts/:account', {
-    ...{ title: 'Database account' },
+    title: 'Database account',
     load: () => import('./pages/accounts/database-account.tsx'),
   }),
   page('/projects/:project/files', {
-    ...{ title: 'Files', nav: { group: 'app', icon: 'files' } },
+    title: 'Files',
+    nav: { group: 'app', icon: 'files' },
     load: () => import('./pages/files/list.tsx'),
   }),
   page('/projects/:project/files/:file', { title: 'File', load: () => import('./pages/files/detail.tsx') }),
   page('/projects/:project/emails', {
-    ...{ title: 'Mail log', nav: { group: 'app', icon: 'mail' } },
+    title: 'Mail log',
+    nav: { group: 'app', icon: 'mail' },
     load: () => import('./pages/emails/list.tsx'),
   }),
   page('/projects/:project/emails/new', {
-    ...{ title: 'Send a mail' },
+    title: 'Send a mail',
     load: () => import('./pages/emails/new.tsx'),
   }),
   page('/projects/:project/emails/:email', {
-    ...{ title: 'Mail' },
+    title: 'Mail',
     load: () => import('./pages/emails/detail.tsx'),
   }),
   page('/projects/:project/templates', {
-    ...{ title: 'Templates', nav: { group: 'app', icon: 'template' } },
+    title: 'Templates',
+    nav: { group: 'app', icon: 'template' },
     load: () => import('./pages/templates/list.tsx'),
   }),
   page('/projects/:project/templates/new', {
-    ...{ title: 'New template' },
+    title: 'New template',
     load: () => import('./pages/templates/new.tsx'),
   }),
   page('/projects/:project/templates/:template', {
-    ...{ title: 'Template' },
+    title: 'Template',
     load: () => import('./pages/templates/detail.tsx'),
   }),
   page('/projects/:project/schedules', {
-    ...{ title: 'Schedules', nav: { group: 'app', icon: 'clock' } },
+    title: 'Schedules',
+    nav: { group: 'app', icon: 'clock' },
     load: () => import('./pages/schedules/list.tsx'),
   }),
   page('/projects/:project/schedules/new', {
-    ...{ title: 'New schedule' },
+    title: 'New schedule',
     load: () => import('./pages/schedules/new.tsx'),
   }),
   page('/projects/:project/schedules/:schedule', {
-    ...{ title: 'Schedule' },
+    title: 'Schedule',
     load: () => import('./pages/schedules/detail.tsx'),
   }),
   page('/projects/:project/jobs', {
-    ...{ title: 'Jobs', nav: { group: 'record', icon: 'jobs' } },
+    title: 'Jobs',
+    nav: { group: 'record', icon: 'jobs' },
     load: () => import('./pages/projects/jobs.tsx'),
   }),
   page('/projects/:project/jobs/:job', {
-    ...{ title: 'Job' },
+    title: 'Job',
     load: () => import('./pages/projects/job.tsx'),
   }),
   page('/projects/:project/audit', {
-    ...{ title: 'Audit', nav: { group: 'record', icon: 'audit' } },
+    title: 'Audit',
+    nav: { group: 'record', icon: 'audit' },
     load: () => import('./pages/projects/audit.tsx'),
   }),
 
   // Email marketing
   page('/projects/:project/lists', {
-    ...{ title: 'Lists', nav: { group: 'marketing', icon: 'list' } },
+    title: 'Lists',
+    nav: { group: 'marketing', icon: 'list' },
     load: () => import('./pages/lists/list.tsx'),
   }),
   page('/projects/:project/lists/new', { title: 'New list', load: () => import('./pages/lists/new.tsx') }),
   page('/projects/:project/lists/:list', { title: 'List', load: () => import('./pages/lists/detail.tsx') }),
   page('/projects/:project/lists/:list/import', {
-    ...{ title: 'Import contacts' },
+    title: 'Import contacts',
     load: () => import('./pages/imports/new.tsx'),
   }),
   page('/projects/:project/imports/:import', {
-    ...{ title: 'Import' },
+    title: 'Import',
     load: () => import('./pages/imports/detail.tsx'),
   }),
   page('/projects/:project/contacts', {
-    ...{ title: 'Contacts', nav: { group: 'marketing', icon: 'contacts' } },
+    title: 'Contacts',
+    nav: { group: 'marketing', icon: 'contacts' },
     load: () => import('./pages/contacts/list.tsx'),
   }),
   page('/projects/:project/contacts/new', {
-    ...{ title: 'Add a contact' },
+    title: 'Add a contact',
     load: () => import('./pages/contacts/new.tsx'),
   }),
   page('/projects/:project/contacts/:contact', {
-    ...{ title: 'Contact' },
+    title: 'Contact',
     load: () => import('./pages/contacts/detail.tsx'),
   }),
   page('/projects/:project/broadcasts', {
-    ...{ title: 'Broadcasts', nav: { group: 'marketing', icon: 'broadcast' } },
+    title: 'Broadcasts',
+    nav: { group: 'marketing', icon: 'broadcast' },
     load: () => import('./pages/broadcasts/list.tsx'),
   }),
   page('/projects/:project/broadcasts/new', {
-    ...{ title: 'New broadcast' },
+    title: 'New broadcast',
     load: () => import('./pages/broadcasts/new.tsx'),
   }),
   page('/projects/:project/broadcasts/:broadcast', {
-    ...{ title: 'Broadcast' },
+    title: 'Broadcast',
     load: () => import('./pages/broadcasts/detail.tsx'),
   }),
   page('/projects/:project/broadcasts/:broadcast/edit', {
-    ...{ title: 'Edit the broadcast' },
+    title: 'Edit the broadcast',
     load: () => import('./pages/broadcasts/edit.tsx'),
   }),
   page('/projects/:project/sequences', {
-    ...{ title: 'Sequences', nav: { group: 'marketing', icon: 'sequence' } },
+    title: 'Sequences',
+    nav: { group: 'marketing', icon: 'sequence' },
     load: () => import('./pages/sequences/list.tsx'),
   }),
   page('/projects/:project/sequences/new', {
-    ...{ title: 'New sequence' },
+    title: 'New sequence',
     load: () => import('./pages/sequences/new.tsx'),
   }),
   page('/projects/:project/sequences/:sequence', {
-    ...{ title: 'Sequence' },
+    title: 'Sequence',
     load: () => import('./pages/sequences/detail.tsx'),
   }),
   page('/projects/:project/suppressions', {
-    ...{ title: 'Suppressions', nav: { group: 'marketing', icon: 'ban' } },
+    title: 'Suppressions',
+    nav: { group: 'marketing', icon: 'ban' },
     load: () => import('./pages/suppressions/list.tsx'),
   }),
   page('/projects/:project/marketing', {
-    ...{ title: 'Marketing settings', nav: { group: 'marketing', icon: 'settings' } },
+    title: 'Marketing settings',
+    nav: { group: 'marketing', icon: 'settings' },
     load: () => import('./pages/marketing/settings.tsx'),
   }),
 ];

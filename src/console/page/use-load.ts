@@ -31,7 +31,11 @@ export function useLoad<E extends Endpoint>(
   options: { every_ms?: number | null | ((data: Answer<E>) => number | null) } = {},
 ): Load<Answer<E>> {
   const [state, setState] = useState<Omit<Load<Answer<E>>, 'reload'> & { of: string }>({
-    ...{ data: null, etag: null, error: null, is_loading: true, of: '' },
+    data: null,
+    etag: null,
+    error: null,
+    is_loading: true,
+    of: '',
   });
   const [turn, setTurn] = useState(0);
   const latest = useRef(0);

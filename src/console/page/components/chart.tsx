@@ -37,11 +37,15 @@ function optionsOf(of: readonly Series[], unit: keyof typeof AXES): Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const axis: uPlot.Axis = {
-    ...{ stroke: colour('muted'), font: `12px ${colour('sans')}`, ticks: { show: false } },
+    stroke: colour('muted'),
+    font: `12px ${colour('sans')}`,
+    ticks: { show: false },
     grid: { stroke: colour('line'), width: 1 },
   };
   return {
-    ...{ height: HEIGHT_PX, legend: { show: false }, cursor: { y: false } },
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { y: false },
     // Half of the last label stands beyond the last hour.
     padding: [8, 24, 0, 0],
     // Where nothing happened, the axis still goes up to something.
@@ -53,7 +57,10 @@ function optionsOf(of: readonly Series[], unit: keyof typeof AXES): Options {
     series: [
       {},
       ...of.map(({ label, tone }) => ({
-        ...{ label, stroke: colour(tone), width: 2, points: { show: false } },
+        label,
+        stroke: colour(tone),
+        width: 2,
+        points: { show: false },
         ...(tone === 'accent' ? { fill: colour('accent-soft') } : {}),
       })),
     ],

@@ -20,23 +20,34 @@ interface Hit {
 function hitsOf(found: SearchResult): Hit[] {
   const hits: Hit[] = [
     ...found.projects.map(({ name, slug }) => ({
-      ...{ group: 'Projects', href: to`/projects/${slug}`, title: name, note: slug },
+      group: 'Projects',
+      href: to`/projects/${slug}`,
+      title: name,
+      note: slug,
     })),
     ...found.api_keys.map(({ id, name, key_prefix, project }) => ({
-      ...{ group: 'Keys', href: to`/projects/${project.slug}/keys/${id}` },
-      ...{ title: name, note: `${key_prefix}… · ${project.name}` },
+      group: 'Keys',
+      href: to`/projects/${project.slug}/keys/${id}`,
+      title: name,
+      note: `${key_prefix}… · ${project.name}`,
     })),
     ...found.objects.map(({ public_id, original_filename, project }) => ({
-      ...{ group: 'Files', href: to`/projects/${project.slug}/files/${public_id}` },
-      ...{ title: original_filename, note: project.name },
+      group: 'Files',
+      href: to`/projects/${project.slug}/files/${public_id}`,
+      title: original_filename,
+      note: project.name,
     })),
     ...found.emails.map((mail) => ({
-      ...{ group: 'Mails', href: to`/projects/${mail.project.slug}/emails/${mail.id}` },
-      ...{ title: mail.subject, note: `${mail.to} · ${mail.status} · ${mail.project.name}` },
+      group: 'Mails',
+      href: to`/projects/${mail.project.slug}/emails/${mail.id}`,
+      title: mail.subject,
+      note: `${mail.to} · ${mail.status} · ${mail.project.name}`,
     })),
     ...found.contacts.map(({ id, email, list, project }) => ({
-      ...{ group: 'Contacts', href: to`/projects/${project.slug}/contacts/${id}` },
-      ...{ title: email, note: `${list.name} · ${project.name}` },
+      group: 'Contacts',
+      href: to`/projects/${project.slug}/contacts/${id}`,
+      title: email,
+      note: `${list.name} · ${project.name}`,
     })),
   ];
   // Where a thing has no page of its own, its project is the nearest.

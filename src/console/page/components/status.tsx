@@ -2,18 +2,31 @@
 type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'neutral';
 
 const TONES: Readonly<Record<string, Tone>> = {
-  ...{ active: 'good', delivered: 'good', completed: 'good', verified: 'good', ok: 'good', sent: 'good' },
-  ...{ running: 'good', subscribed: 'good', confirmed: 'good', ready: 'good' },
-  ...{
-    pending: 'warn',
-    paused: 'warn',
-    unverified: 'warn',
-    complained: 'warn',
-    suppressed: 'warn',
-    degraded: 'warn',
-  },
-  ...{ failed: 'bad', bounced: 'bad', error: 'bad', missing: 'bad' },
-  ...{ queued: 'accent', sending: 'accent', scheduled: 'accent', processing: 'accent', importing: 'accent' },
+  active: 'good',
+  delivered: 'good',
+  completed: 'good',
+  verified: 'good',
+  ok: 'good',
+  sent: 'good',
+  running: 'good',
+  subscribed: 'good',
+  confirmed: 'good',
+  ready: 'good',
+  pending: 'warn',
+  paused: 'warn',
+  unverified: 'warn',
+  complained: 'warn',
+  suppressed: 'warn',
+  degraded: 'warn',
+  failed: 'bad',
+  bounced: 'bad',
+  error: 'bad',
+  missing: 'bad',
+  queued: 'accent',
+  sending: 'accent',
+  scheduled: 'accent',
+  processing: 'accent',
+  importing: 'accent',
 };
 
 export function Status({ of, tone }: { of: string; tone?: Tone }) {

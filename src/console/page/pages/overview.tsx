@@ -67,7 +67,8 @@ function tilesOf({ projects, api_keys, objects, emails, jobs }: Overview): TileP
     { label: 'Files', value: objects.count, note: tellBytes(objects.size_bytes) },
     { label: 'Mails on their way', value: waiting, note: `${counted(emails.scheduled, 'mail')} scheduled` },
     {
-      ...{ label: 'Jobs waiting', value: jobs.pending + jobs.processing },
+      label: 'Jobs waiting',
+      value: jobs.pending + jobs.processing,
       note: jobs.failed > 0 ? `${counted(jobs.failed, 'job')} failed` : 'none failed',
       ...(person.value?.can_administer && { href: hrefOf('/jobs') }),
     },

@@ -56,7 +56,9 @@ export function BeforeItGoes(props: BroadcastPartProps) {
 function Scheduled({ path, of, onChange }: BroadcastPartProps) {
   const takeBack = async (): Promise<void> => {
     await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
-      ...{ path, if_match: null, body: { send_at: null } },
+      path,
+      if_match: null,
+      body: { send_at: null },
     });
     onChange();
   };

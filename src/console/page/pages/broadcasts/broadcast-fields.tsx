@@ -45,7 +45,9 @@ export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
 function readDraft(of: Broadcast | undefined): Draft {
   const variables = Object.entries(of?.variables ?? {});
   return {
-    ...{ list: of?.list ?? '', template: of?.template ?? OWN, filter: parametersOf(of?.filter ?? {}) },
+    list: of?.list ?? '',
+    template: of?.template ?? OWN,
+    filter: parametersOf(of?.filter ?? {}),
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
 }

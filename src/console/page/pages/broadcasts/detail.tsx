@@ -128,12 +128,10 @@ function Acts(props: BroadcastPartProps) {
 function Cancel({ path, of, onChange }: BroadcastPartProps) {
   const cancel = async (): Promise<void> => {
     await askFirst({
-      ...{
-        title: `Cancel ${of.name} for good?`,
-        submit: 'Cancel the broadcast',
-        decline: 'Keep it',
-        tone: 'bad',
-      },
+      title: `Cancel ${of.name} for good?`,
+      submit: 'Cancel the broadcast',
+      decline: 'Keep it',
+      tone: 'bad',
       told: (
         <p>
           {of.started_at === null

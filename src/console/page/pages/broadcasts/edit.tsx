@@ -52,7 +52,9 @@ function EditForm(props: {
   const save = async (entered: Entered): Promise<void> => {
     const body = await writeBroadcast(fields, entered);
     await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
-      ...{ path, if_match: entered.version, body },
+      path,
+      if_match: entered.version,
+      body,
     });
     toast('The broadcast is saved');
     navigate(here);

@@ -61,7 +61,8 @@ export default function BroadcastsPage({ params }: PageProps<'project'>) {
             cell: ({ stats }) => <WithShare of={stats.clicked} in={stats.sent} />,
           },
           {
-            ...{ title: 'Bounced', is_number: true },
+            title: 'Bounced',
+            is_number: true,
             cell: ({ stats }) => <WithShare of={stats.bounced} in={stats.sent + stats.lost} />,
           },
         ]}

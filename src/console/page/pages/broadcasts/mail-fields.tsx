@@ -120,8 +120,11 @@ export async function writeOwnMail(project: string, entered: Entered): Promise<s
   const { slug } = await call('POST /projects/{project}/email-templates', {
     path: { project },
     body: {
-      ...{ name: entered.text('name'), category: 'marketing', subject: entered.text('subject') },
-      ...{ is_marketing: true, layout: 'marketing' },
+      name: entered.text('name'),
+      category: 'marketing',
+      subject: entered.text('subject'),
+      is_marketing: true,
+      layout: 'marketing',
       ...Object.fromEntries(written.map((name) => [name, entered.exact(name)])),
     },
   });

@@ -13,7 +13,8 @@ export function SendTest(props: { path: { project: string; broadcast: string }; 
   const send = async (entered: Entered): Promise<void> => {
     const address = entered.text('to');
     const { email_id } = await call('POST /projects/{project}/email-broadcasts/{broadcast}/test', {
-      ...{ path, body: { to: address } },
+      path,
+      body: { to: address },
     });
     setSent({ email_id, to: address });
   };

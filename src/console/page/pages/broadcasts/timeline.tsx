@@ -48,8 +48,11 @@ function comingAfter(of: readonly Point[]): Point[] {
   const last = of.at(-1);
   if (!last) return [];
   return Array.from({ length: Math.max(0, HOURS - of.length) }, (_, index) => ({
-    ...{ at: new Date(Date.parse(last.at) + (index + 1) * HOUR_MS).toISOString(), unit: 'hour' },
-    ...{ sent: 0, clicked: 0, opened: 0 },
+    at: new Date(Date.parse(last.at) + (index + 1) * HOUR_MS).toISOString(),
+    unit: 'hour',
+    sent: 0,
+    clicked: 0,
+    opened: 0,
   }));
 }
 

@@ -12,7 +12,9 @@ export function Totals({ path, of }: BroadcastPartProps) {
   const here = `${hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}`)}?tab=recipients`;
   const ended = stats.sent + stats.lost;
   const share = (label: string, value: number, whole = stats.sent): TileProps => ({
-    ...{ label, value, note: tellShare(value, whole) },
+    label,
+    value,
+    note: tellShare(value, whole),
   });
   return (
     <>

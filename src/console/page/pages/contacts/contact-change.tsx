@@ -18,7 +18,8 @@ export function ContactChange(props: {
   const { path, contact, etag, onChange } = props;
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/email-contacts/{contact}', {
-      ...{ path, if_match: entered.version },
+      path,
+      if_match: entered.version,
       body: {
         first_name: entered.textOrNull('first_name'),
         last_name: entered.textOrNull('last_name'),

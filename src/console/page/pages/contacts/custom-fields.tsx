@@ -17,7 +17,9 @@ interface Row {
 
 function rowsOf(custom: Readonly<Record<string, unknown>>): Row[] {
   return Object.entries(custom).map(([name, value], key) => ({
-    ...{ key, name, value: String(value) },
+    key,
+    name,
+    value: String(value),
     kind: typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'text',
   }));
 }

@@ -58,7 +58,9 @@ function AddForm({ project, list }: { project: string; list: string }) {
       {
         path,
         body: {
-          ...{ email: entered.text('email'), tags: entered.lines('tags'), source_platform: 'manual' },
+          email: entered.text('email'),
+          tags: entered.lines('tags'),
+          source_platform: 'manual',
           ...optional,
           ...(consent_basis !== null && { consent_basis }),
         },

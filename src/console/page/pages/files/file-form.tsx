@@ -14,7 +14,8 @@ export function FileForm(props: { path: FilePath; of: ObjectRecord; etag: string
   const [expiry, setExpiry] = useState('same');
   const change = async (entered: Entered): Promise<void> => {
     await call('PATCH /projects/{project}/objects/{public_id}', {
-      ...{ path, if_match: entered.version },
+      path,
+      if_match: entered.version,
       body: {
         original_filename: entered.text('original_filename'),
         visibility: entered.text('visibility') === 'public' ? 'public' : 'private',

@@ -17,8 +17,12 @@ export const KEEP = 'keep';
 export type Target = keyof typeof FIELDS | typeof KEEP | '';
 
 const USUAL: Readonly<Record<string, Target>> = {
-  ...{ emailaddress: 'email', mail: 'email', givenname: 'first_name', surname: 'last_name' },
-  ...{ familyname: 'last_name', tag: 'tags' },
+  emailaddress: 'email',
+  mail: 'email',
+  givenname: 'first_name',
+  surname: 'last_name',
+  familyname: 'last_name',
+  tag: 'tags',
 };
 
 /** The field that a header usually means. */

@@ -43,8 +43,12 @@ export function FileImport({ path, list }: NewImportProps) {
         uploaded.current = { file, object: await upload(path.project, file) };
       const { object } = uploaded.current;
       const body = {
-        ...{ method: 'csv' as const, object, ...mapOf(head.headers, targets) },
-        ...{ defaults, delimiter: head.delimiter, update_existing: entered.flag('update_existing') },
+        method: 'csv' as const,
+        object,
+        ...mapOf(head.headers, targets),
+        defaults,
+        delimiter: head.delimiter,
+        update_existing: entered.flag('update_existing'),
       };
       const started = await call('POST /projects/{project}/email-lists/{list}/imports', { path, body });
       navigate(to`/projects/${path.project}/imports/${started.id}`);

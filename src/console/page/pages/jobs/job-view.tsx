@@ -68,7 +68,10 @@ function About({ of }: { of: Job }) {
 
 /** What the ids in a result name, by the name that they have there. */
 const PLACES: Readonly<Record<string, string>> = {
-  ...{ email_id: 'emails', email_ids: 'emails', schedule_id: 'schedules', import_id: 'imports' },
+  email_id: 'emails',
+  email_ids: 'emails',
+  schedule_id: 'schedules',
+  import_id: 'imports',
 };
 
 interface ResultProps<T> {

@@ -49,7 +49,9 @@ export function permissionsOf(
   if (has('no_delete')) permissions.delete = false;
   else delete permissions.delete;
   return {
-    ...{ can_read: has('read'), can_write: has('write'), can_send_emails: has('email') },
+    can_read: has('read'),
+    can_write: has('write'),
+    can_send_emails: has('email'),
     can_manage_email_marketing: has('marketing'),
     permissions,
   };

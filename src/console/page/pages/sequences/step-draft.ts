@@ -88,7 +88,9 @@ function readStep(step: Step): StepDraft {
     condition: readCondition(step.condition),
     ...readOtherwise(step.condition.else),
     variables: Object.entries(step.variables).map(([name, value]) => ({
-      ...{ uid: newUid(), name, value: String(value) },
+      uid: newUid(),
+      name,
+      value: String(value),
     })),
   };
 }

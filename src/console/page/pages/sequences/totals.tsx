@@ -8,7 +8,9 @@ import type { SequencePartProps } from './part.ts';
 export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) {
   const enrollments = `${hrefOf(to`/projects/${path.project}/sequences/${path.sequence}`)}?tab=enrollments`;
   const mails = (label: string, value: number, whole = stats.sent): TileProps => ({
-    ...{ label, value, note: tellShare(value, whole) },
+    label,
+    value,
+    note: tellShare(value, whole),
   });
   const ended = stats.sent + stats.lost;
   return (

@@ -4,8 +4,13 @@ import type { NewTemplate } from '../../api.generated.ts';
 export type Category = NewTemplate['category'];
 
 const TITLES: Readonly<Record<Category, string>> = {
-  ...{ transactional: 'Transactional', marketing: 'Marketing', welcome: 'Welcome', opt_in: 'Opt-in' },
-  ...{ notification: 'Notification', receipt: 'Receipt', other: 'Other' },
+  transactional: 'Transactional',
+  marketing: 'Marketing',
+  welcome: 'Welcome',
+  opt_in: 'Opt-in',
+  notification: 'Notification',
+  receipt: 'Receipt',
+  other: 'Other',
 };
 
 export const CATEGORIES = Object.keys(TITLES);

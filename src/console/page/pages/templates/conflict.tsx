@@ -7,20 +7,16 @@ import { type Draft, differences, draftOf, type Field, type Version } from './dr
 import type { TemplatePath } from './template-path.ts';
 
 const TITLES: Readonly<Record<Field, string>> = {
-  ...{
-    name: 'Name',
-    category: 'Category',
-    subject: 'Subject',
-    body_markdown: 'Markdown',
-    body_html: 'HTML',
-    body_text: 'Text',
-  },
-  ...{
-    description: 'Description',
-    variables: 'Fields',
-    is_marketing: 'For email marketing',
-    layout: 'Layout',
-  },
+  name: 'Name',
+  category: 'Category',
+  subject: 'Subject',
+  body_markdown: 'Markdown',
+  body_html: 'HTML',
+  body_text: 'Text',
+  description: 'Description',
+  variables: 'Fields',
+  is_marketing: 'For email marketing',
+  layout: 'Layout',
 };
 
 interface ConflictProps {

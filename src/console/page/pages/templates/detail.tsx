@@ -77,7 +77,9 @@ function Editor({ path, loaded, saved, onSave }: EditorProps) {
   const send = async (body: TemplateChanges): Promise<Version | null> => {
     try {
       const { answer: template, etag } = await callTelling(`PATCH ${TEMPLATE}`, {
-        ...{ path, body, if_match: base.etag },
+        path,
+        body,
+        if_match: base.etag,
       });
       const version = { template, etag };
       rebase(version);

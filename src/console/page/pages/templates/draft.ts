@@ -28,8 +28,16 @@ export function draftOf(template: Template): Draft {
   const { name, category, subject, body_markdown, body_html, body_text } = template;
   const { description, variables, is_marketing, layout } = template;
   return {
-    ...{ name, category, subject, body_markdown, body_html, body_text },
-    ...{ description, variables, is_marketing, layout },
+    name,
+    category,
+    subject,
+    body_markdown,
+    body_html,
+    body_text,
+    description,
+    variables,
+    is_marketing,
+    layout,
   };
 }
 
@@ -46,7 +54,8 @@ export function differences(one: Draft, other: Draft): Field[] {
 /** The declared fields, as the API takes them. */
 export function sentVariables(variables: Draft['variables']): NonNullable<TemplateChanges['variables']> {
   return variables.map(({ name, description, required }) => ({
-    ...{ name, required },
+    name,
+    required,
     ...(description === null ? {} : { description }),
   }));
 }
@@ -74,7 +83,9 @@ export function useDraft(place: string, loaded: Version) {
     }
   }, [key, base, draft, is_changed]);
   return {
-    ...{ base, draft, is_changed },
+    base,
+    draft,
+    is_changed,
     change: (changes: Partial<Draft>): void =>
       setKept((kept) => ({ ...kept, draft: { ...kept.draft, ...changes } })),
     /** Goes on from this version, saved just now or by somebody else: what was not changed here is as it has it. */

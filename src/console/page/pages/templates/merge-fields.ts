@@ -13,7 +13,9 @@ type Fields = Pick<Template, 'subject' | 'body_markdown' | 'body_html' | 'body_t
 export function mergeFieldsOf(fields: Fields): MergeField[] {
   const { subject, body_markdown, body_html, body_text, variables } = fields;
   const declared = variables.map(({ name, description, required }) => ({
-    ...{ name, description: description ?? null, is_required: required === true },
+    name,
+    description: description ?? null,
+    is_required: required === true,
   }));
   const known = new Set(declared.map(({ name }) => name));
   const bodies = body_markdown === null ? [body_html ?? '', body_text ?? ''] : [body_markdown];

@@ -12,7 +12,10 @@ import type { TemplatePath } from './template-path.ts';
 
 const SAMPLES = new Map(
   Object.entries({
-    ...{ first_name: 'Ann', last_name: 'Example', name: 'Ann Example', email: 'ann@example.org' },
+    first_name: 'Ann',
+    last_name: 'Example',
+    name: 'Ann Example',
+    email: 'ann@example.org',
   }),
 );
 

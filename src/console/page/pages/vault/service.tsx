@@ -48,11 +48,17 @@ export default function VaultServicePage({ params }: PageProps<'project' | 'serv
           ) : may('can_read_vault') ? (
             <Loaded load={load}>
               {(metadata) => (
-                <Parts {...{ path, service, metadata, etag: load.etag, onChange: load.reload }} />
+                <Parts
+                  path={path}
+                  service={service}
+                  metadata={metadata}
+                  etag={load.etag}
+                  onChange={load.reload}
+                />
               )}
             </Loaded>
           ) : (
-            <Parts {...{ path, service, metadata: null, etag: null, onChange: load.reload }} />
+            <Parts path={path} service={service} metadata={null} etag={null} onChange={load.reload} />
           )
         }
       </Loaded>
