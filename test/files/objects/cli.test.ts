@@ -32,12 +32,12 @@ beforeAll(async () => {
 const get = async (id: string) => (await app.call('GET', `/api/v1/objects/${id}`, { key })).status;
 
 describe('list', () => {
-  test('shows what the API lists, newest first', async () => {
+  test('shows what the API lists, newest first, and where its bytes are', async () => {
     const { data } = (await app.call('GET', '/api/v1/objects', { key })).body;
     const listed = await runJson(dir, 'object', 'list', '--project', 'shop');
     const withoutUrl = (items: unknown) =>
       (Array.isArray(items) ? items : []).map((one) => ({ ...one, url: '' }));
-    expect(withoutUrl(listed)).toEqual(withoutUrl(data));
+    expect(withoutUrl(listed)).toEqual(withoutUrl(data).map((one) => ({ ...one, store: 'local' })));
     expect(listed).toMatchObject([{ public_id: note }, { public_id: page }]);
     const { exit, stdout } = await run(dir, 'object', 'list', '--project', 'shop');
     expect([exit, stdout.split('\n')[1]]).toEqual([0, expect.stringContaining(`${note}  note.txt   5 B`)]);
