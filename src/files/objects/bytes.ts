@@ -17,6 +17,7 @@ import {
   type StoreName,
 } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
+import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -246,6 +247,16 @@ export class ObjectBytes {
   async tend(): Promise<void> {
     await this.#deps.object_store?.probe();
     this.wake();
+  }
+
+  /** As `sweepStore`, by the clock: what the store refuses is for doctor to tell, and for the next day. */
+  async sweepStoreDaily(): Promise<void> {
+    try {
+      await this.sweepStore();
+    } catch (error) {
+      if (!(error instanceof StoreFault)) throw error;
+      this.#deps.logger.warn('the object store was not swept', { reason: error.reason });
+    }
   }
 
   /** Notes keys without a row, and aborts uploads that nobody finishes; answers how many keys there were. */

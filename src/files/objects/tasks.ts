@@ -9,6 +9,11 @@ export function objectCronEntries({ objects, bytes }: { objects: Objects; bytes:
     { name: 'days of uploads', expression: '17 3 * * *', at_start: true, run: () => objects.sweepDays() },
     { name: 'orphaned bytes', expression: '21 3 * * *', run: () => objects.sweepOrphans() },
     { name: 'object store', expression: '* * * * *', at_start: true, run: () => bytes.tend() },
-    { name: 'keys of no object', expression: '41 3 * * *', at_start: true, run: () => bytes.sweepStore() },
+    {
+      name: 'keys of no object',
+      expression: '41 3 * * *',
+      at_start: true,
+      run: () => bytes.sweepStoreDaily(),
+    },
   ];
 }

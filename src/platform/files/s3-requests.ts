@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import {
   STORE_CONNECT_TIMEOUT_MS,
   STORE_FIRST_BYTE_TIMEOUT_MS,
@@ -140,7 +140,7 @@ export class S3Requests {
     } catch (error) {
       watch.end();
       if (error instanceof StoreFault) throw error;
-      throw new PassingFault(watch.ran_out ?? messageOf(error));
+      throw new PassingFault(watch.ran_out ?? breakOf(error));
     }
   }
 
@@ -252,7 +252,7 @@ function readWatched(response: Response, watch: Watch, leave: () => void): Reada
           controller.close();
         } catch (error) {
           end();
-          controller.error(new PassingFault(watch.ran_out ?? messageOf(error)));
+          controller.error(new PassingFault(watch.ran_out ?? breakOf(error)));
         }
       },
       cancel: end,
@@ -284,6 +284,12 @@ async function sha256Of(bytes: Uint8Array): Promise<string> {
   const view = buffer instanceof ArrayBuffer ? new Uint8Array(buffer, byteOffset, byteLength) : bytes.slice();
   // In another thread: a part takes some 10 ms.
   return Buffer.from(await crypto.subtle.digest('SHA-256', view)).toString('hex');
+}
+
+/** The runtime's own words for it are long, and ask whether the computer is online. */
+function breakOf(error: unknown): string {
+  const code = errorCodeOf(error);
+  return code === null ? messageOf(error) : `the connection failed (${code})`;
 }
 
 /** Whether a connection comes about in time. One that fails at once is for `fetch` to tell of. */
