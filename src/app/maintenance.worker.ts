@@ -24,5 +24,7 @@ async function carryOut(request: MaintenanceRequest): Promise<unknown> {
   const clock = { now: () => now_ms };
   if (request.op === 'examine') return examine(config, doctorDeps(clock), request.known);
   if (request.op === 'back up') return backUpWithin(config.data_dir, { file: request.file, clock });
-  return verifyBackup({ file: request.file, scratch_dir: null });
+  const { object_store: settings, data_dir } = config;
+  const stored = settings && { settings, data_dir, is_deep: false };
+  return verifyBackup({ file: request.file, scratch_dir: null, stored });
 }

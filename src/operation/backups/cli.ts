@@ -117,12 +117,15 @@ function registerVerify<S>(cli: Cli<S>): void {
   cli
     .verb('verify <file>', 'read a whole backup, restore it to a scratch folder, and check all of it')
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
+    .option('--deep', 'read and hash what it lists of the object store too, instead of asking for its size')
     .example('satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
-      cli.plainAction(async ({ progress }, options, file) => {
+      cli.plainAction(async ({ config, progress }, options, file) => {
         cli.host.process.yieldToOthers();
         const scratch_dir = textOption(options, 'scratchDir') ?? null;
-        const result = await verifyBackup({ file, scratch_dir, onProgress: progress('verifying') });
+        const { object_store: settings, data_dir } = config;
+        const stored = settings && { settings, data_dir, is_deep: options.deep === true };
+        const result = await verifyBackup({ file, scratch_dir, stored, onProgress: progress('verifying') });
         return { json: result, text: presentVerified(result), exit: result.ok ? EXIT.done : EXIT.refused };
       }),
     );
@@ -136,11 +139,15 @@ function presentVerified(result: VerifyResult): string {
     made: `${result.created_at} by Satchel ${result.made_by}`,
     projects: result.projects,
     objects: `${result.objects} (${formatBytes(result.object_bytes ?? 0)})`,
-    ...(stored > 0 ? { in_the_store: stored } : {}),
+    ...(stored > 0 ? { in_the_store: stored, deleted_since: result.deleted_since } : {}),
     emails: result.emails,
     master_key: result.master_key_id,
   });
   const beside =
-    stored === 0 ? '' : ' Bytes in the object store are not in a backup, and were not looked at.';
+    stored === 0
+      ? ''
+      : result.deleted_since === null
+        ? ' Bytes in the object store are not in it, and were not looked at: SATCHEL_OBJECT_STORE is not set.'
+        : ' What it lists of the object store is there, but for what was deleted since.';
   return `Sound: every byte was read, and every object has the bytes its row tells of.${beside}\n\n${fields}`;
 }

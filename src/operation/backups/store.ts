@@ -42,6 +42,15 @@ export function* listStoredObjects(sqlite: Sqlite): Generator<StoredObject> {
   yield* stored.iterate();
 }
 
+/** Whether a row names this object. */
+export function isNamed(sqlite: Sqlite, public_id: string): boolean {
+  return readCount(sqlite, 'SELECT count(*) FROM objects WHERE public_id = ?', public_id) > 0;
+}
+
+export function countStoredObjects(sqlite: Sqlite): number {
+  return readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 's3'");
+}
+
 /** How many bytes the files of objects have by their rows. */
 export function sumBlobBytes(sqlite: Sqlite): number {
   return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'local'");

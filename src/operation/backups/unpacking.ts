@@ -12,7 +12,7 @@ import { databasePathOf } from '../../platform/host/data-directory.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { blobIdOf, DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';
-import { countWaitingEmails, listNamedBlobs } from './store.ts';
+import { countStoredObjects, countWaitingEmails, listNamedBlobs } from './store.ts';
 
 /** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
 const RESTORE_FLUSHES = 32;
@@ -136,7 +136,7 @@ async function checkRestored(dir: string, onChecked: (bytes: number) => void): P
       projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
       objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
       object_bytes: bytes,
-      stored_objects: readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 's3'"),
+      stored_objects: countStoredObjects(sqlite),
       emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
       waiting_emails: countWaitingEmails(sqlite),
     };

@@ -2,8 +2,10 @@
 import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
+import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
+import { checkStored, type StoreQuestion } from './stored-checks.ts';
 import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 
 export interface VerifyResult extends Partial<RestoredCounts> {
@@ -13,18 +15,21 @@ export interface VerifyResult extends Partial<RestoredCounts> {
   made_by: string | null;
   created_at: string | null;
   master_key_id: string | null;
+  /** Of what is listed of the object store, how much was deleted there since; null where the store was not asked. */
+  deleted_since: number | null;
   /** What is wrong; empty when `ok`. */
   findings: string[];
 }
 
 /**
  * Reads every byte of a backup, restores it to a scratch folder (beside the file, or in `scratch_dir`) and checks that.
- * Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
+ * The object store, where one is given, is asked for what is listed of it. Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
  * no room for it.
  */
 export async function verifyBackup(options: {
   file: string;
   scratch_dir: string | null;
+  stored: StoreQuestion | null;
   onProgress?: OnProgress;
 }): Promise<VerifyResult> {
   const file = resolve(options.file);
@@ -34,6 +39,7 @@ export async function verifyBackup(options: {
     made_by: null,
     created_at: null,
     master_key_id: null,
+    deleted_since: null,
     findings: [],
   };
   let reader: BackupReader | null = null;
@@ -42,12 +48,13 @@ export async function verifyBackup(options: {
     answer.made_by = reader.about.version;
     answer.created_at = reader.about.created_at;
     const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
-    const { findings, counts, key } = await checkInScratch(reader, scratch, options.onProgress);
+    const { findings, counts, key, deleted_since } = await checkInScratch(reader, scratch, options);
     return {
       ...answer,
       ok: findings.length === 0,
       ...counts,
       master_key_id: key?.master_key_id ?? null,
+      deleted_since,
       findings,
     };
   } catch (error) {
@@ -58,7 +65,11 @@ export async function verifyBackup(options: {
   }
 }
 
-function checkInScratch(reader: BackupReader, scratch: string, onProgress?: OnProgress): Promise<Restored> {
+function checkInScratch(
+  reader: BackupReader,
+  scratch: string,
+  { stored, onProgress }: { stored: StoreQuestion | null; onProgress?: OnProgress },
+): Promise<Restored & { deleted_since: number | null }> {
   return withScratch([scratch], async () => {
     const folder = dirname(scratch);
     try {
@@ -69,6 +80,10 @@ function checkInScratch(reader: BackupReader, scratch: string, onProgress?: OnPr
       const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
       throw new AppError('unavailable', message, { cause: error });
     }
-    return unpackAndCheck(reader, scratch, { durable: false, onProgress });
+    const restored = await unpackAndCheck(reader, scratch, { durable: false, onProgress });
+    if (stored === null || restored.findings.length > 0 || restored.counts.stored_objects === 0)
+      return { ...restored, deleted_since: null };
+    const asked = await checkStored(databasePathOf(scratch), stored, onProgress ?? (() => {}));
+    return { ...restored, ...asked };
   });
 }

@@ -13,6 +13,7 @@ import { standInProcess } from '../../support/command.ts';
 import { addCapturingMailbox, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
 import { loseKey, refusal, type S3Server, startS3Server } from '../../support/s3-server.ts';
+import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 
 const skip = part('versitygw') === null;
@@ -248,6 +249,57 @@ describe.skipIf(skip)('in the store', () => {
     );
     expect(found).toMatchObject([{ status: 'problem', message: expect.stringContaining('None is set') }]);
     expect((await get(id)).text).toBe('hello');
+  });
+});
+
+describe.skipIf(skip)('a backup', () => {
+  test('lists what is in the store, and verify asks the store for it', async () => {
+    const prefix = 'backed-up';
+    const own = await startTestApp({ env: server.env(prefix) });
+    const own_key = await (await makeProject(own)).key();
+    const put = async (text: string): Promise<string> => {
+      const form = new FormData();
+      form.set('file', new Blob([text]), 'a.txt');
+      return String((await own.call('POST', '/api/v1/objects', { key: own_key, body: form })).body.public_id);
+    };
+    const [kept, deleted, damaged] = [await put('kept'), await put('deleted'), await put('damaged')];
+    const env = { SATCHEL_DATA_DIR: own.data_dir, ...server.env(prefix) };
+    const run = async (...args: string[]) => {
+      const { process, written } = standInProcess({ env });
+      const exit = await createCli({ ...process, runCommand: async () => 0 }).main([...args, '--json']);
+      return { exit, ...JSON.parse(written.stdout) };
+    };
+    const file = join(makeTempDir(), 'a.tar');
+    expect(await run('backup', file)).toMatchObject({
+      exit: 0,
+      objects: 0,
+      stored_objects: 3,
+      stored_bytes: 18,
+    });
+    expect(Bun.spawnSync(['tar', '-xOf', file, 'store-objects.txt']).stdout.toString()).toContain(
+      `  4  objects/${kept}\n`,
+    );
+    expect(await run('verify', file, '--deep')).toMatchObject({
+      exit: 0,
+      stored_objects: 3,
+      deleted_since: 0,
+    });
+    await own.call('DELETE', `/api/v1/objects/${deleted}`, { key: own_key });
+    await until(() => !server.idsIn(prefix).includes(deleted));
+    expect(await run('verify', file)).toMatchObject({ exit: 0, ok: true, deleted_since: 1 });
+    writeFileSync(join(server.folderOf(prefix), 'objects', damaged), 'dAmaged');
+    expect(await run('verify', file)).toMatchObject({ exit: 0 });
+    expect(await run('verify', file, '--deep')).toMatchObject({
+      exit: 1,
+      findings: [expect.stringContaining(damaged)],
+    });
+    loseKey(server, prefix, kept);
+    expect(await run('verify', file)).toMatchObject({ exit: 1, findings: [expect.stringContaining(kept)] });
+    await own.stop();
+    // Restored elsewhere it finds them where they are, and what came since stays for a week.
+    const elsewhere = makeTempDir();
+    env.SATCHEL_DATA_DIR = elsewhere;
+    expect(await run('restore', file)).toMatchObject({ exit: 0, stored_objects: 3 });
   });
 });
 
