@@ -184,8 +184,10 @@ describe.skipIf(executable === null)('in a browser', () => {
       ]);
       // To look at a test, or into a step, changes nothing.
       await page.getByRole('button', { name: 'Send a test of a' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Send a test of a' });
+      await dialog.waitFor();
       await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await dialog.waitFor({ state: 'detached' });
       await page.getByRole('link', { name: 'Lists', exact: true }).click();
       await page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor();
       expect(complaints).toEqual([]);
