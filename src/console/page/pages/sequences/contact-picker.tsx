@@ -1,13 +1,12 @@
 /** Looking for contacts of a list by the beginning of their address or name, and taking some. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Contact } from '../../api.generated.ts';
 import { useFieldErrors } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Status } from '../../components/status.tsx';
 import { useLoad } from '../../use-load.ts';
+import { useRested } from '../../use-rested.ts';
 
-/** Rests this long after the last key before the list is asked for. */
-const REST_MS = 250;
 const SHOWN = 6;
 
 export type Picked = Pick<Contact, 'id' | 'email'>;
@@ -51,11 +50,7 @@ export function ContactPicker(props: {
 
 function Finder({ path, picked, onPick, is_single }: Parameters<typeof ContactPicker>[0]) {
   const [typed, setTyped] = useState('');
-  const [q, setQ] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setQ(typed.trim()), REST_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const q = useRested(typed.trim());
   const found = useLoad(
     'GET /projects/{project}/email-lists/{list}/contacts',
     q === '' ? null : { path, query: { q, per_page: SHOWN } },

@@ -182,7 +182,13 @@ function Lanes(
           </div>
         ))}
       </div>
-      {tracks.length > 0 && <Exits events={of.exit_events} />}
+      {tracks.length > 0 && (
+        <p class="exits muted">
+          Whoever unsubscribes, complains or bounces leaves at once, wherever they are
+          {of.exit_events.length > 0 && `; so does everybody for whom ${of.exit_events.join(' or ')} happens`}
+          .
+        </p>
+      )}
       <p class="hidden" role="status">
         {said}
       </p>
@@ -218,15 +224,5 @@ function LaneHead(props: {
             : 'Nothing leads here'}
       </p>
     </div>
-  );
-}
-
-/** What ends it for a contact, wherever they are in it. */
-function Exits({ events }: { events: readonly string[] }) {
-  return (
-    <p class="exits muted">
-      Whoever unsubscribes, complains or bounces leaves at once, wherever they are
-      {events.length > 0 && `; so does everybody for whom ${events.join(' or ')} happens`}.
-    </p>
   );
 }

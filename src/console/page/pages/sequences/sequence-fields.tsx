@@ -51,38 +51,34 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
 export function FurtherFields({ of }: { of: Sequence }) {
   return (
     <>
-      {of.status === 'draft' && <AudienceFields of={of} />}
+      {of.status === 'draft' && (
+        <>
+          <TextField
+            name="enroll_tags"
+            label="For contacts with one of these tags"
+            value={of.enroll_tags.join(', ')}
+            hint="Separated by commas. Empty: for everybody on the list."
+          />
+          <CheckField
+            name="auto_enroll_new_contacts"
+            label="Enroll new active contacts automatically"
+            is_checked={of.auto_enroll_new_contacts}
+          />
+          <TextField
+            name="exit_events"
+            label="Events that end it for a contact"
+            value={of.exit_events.join(', ')}
+            placeholder="purchased"
+            hint="Separated by commas. An app reports them; a click is the event clicked."
+            is_mono
+          />
+        </>
+      )}
       <CheckField
         name="track_opens"
         label="Count opens"
         hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: no condition looks at it."
         is_checked={of.track_opens}
-      />
-    </>
-  );
-}
-
-function AudienceFields({ of }: { of: Sequence }) {
-  return (
-    <>
-      <TextField
-        name="enroll_tags"
-        label="For contacts with one of these tags"
-        value={of.enroll_tags.join(', ')}
-        hint="Separated by commas. Empty: for everybody on the list."
-      />
-      <CheckField
-        name="auto_enroll_new_contacts"
-        label="Enroll new active contacts automatically"
-        is_checked={of.auto_enroll_new_contacts}
-      />
-      <TextField
-        name="exit_events"
-        label="Events that end it for a contact"
-        value={of.exit_events.join(', ')}
-        placeholder="purchased"
-        hint="Separated by commas. An app reports them; a click is the event clicked."
-        is_mono
       />
     </>
   );

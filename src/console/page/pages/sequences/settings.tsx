@@ -1,7 +1,5 @@
 /** What a sequence is set to, and ending it for good. */
-import type { ComponentChildren } from 'preact';
 import { call, reloadAll } from '../../api.ts';
-import { Badge } from '../../components/badge.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -40,11 +38,11 @@ export function Settings(props: SequencePartProps) {
     reloadAll();
   };
   // Of a draft the fields show it.
-  const as_set: [string, ComponentChildren][] = [
+  const as_set: [string, string][] = [
     ['At most', counted(of.max_recipients, 'contact')],
-    ['For contacts with', <Words key="tags" of={of.enroll_tags} none="any tag, or none" />],
+    ['For contacts with', of.enroll_tags.join(', ') || 'any tag, or none'],
     ['New contacts', of.auto_enroll_new_contacts ? 'are enrolled by themselves' : 'are enrolled by hand'],
-    ['Ended by the events', <Words key="events" of={of.exit_events} none="none" />],
+    ['Ended by the events', of.exit_events.join(', ') || 'none'],
     ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
   ];
   return (
@@ -80,17 +78,6 @@ export function Settings(props: SequencePartProps) {
     </>
   );
 }
-function Words({ of, none }: { of: readonly string[]; none: string }) {
-  if (of.length === 0) return <span class="muted">{none}</span>;
-  return (
-    <span class="badges">
-      {of.map((word) => (
-        <Badge key={word}>{word}</Badge>
-      ))}
-    </span>
-  );
-}
-
 function Finish({ path, of, onChange }: SequencePartProps) {
   const finish = async (): Promise<void> => {
     await call('POST /projects/{project}/email-sequences/{sequence}/finish', { path });

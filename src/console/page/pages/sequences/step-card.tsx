@@ -130,40 +130,29 @@ function Moves({ step, tracks, onMove, onRemove }: StepCardProps) {
     (wanted ?? all.find((button) => !button.disabled))?.focus();
     last_move.current = null;
   }, [index]);
-  const move = (by: 1 | -1): void => {
-    last_move.current = by === 1 ? 'down' : 'up';
-    onMove(by);
-  };
+  const acts = [
+    { icon: 'up', label: `Move ${step.key} up`, is_out: index === 0, act: () => onMove(-1) },
+    { icon: 'down', label: `Move ${step.key} down`, is_out: index === own.length - 1, act: () => onMove(1) },
+    { icon: 'close', label: `Remove ${step.key}`, is_out: false, act: onRemove },
+  ] as const;
   return (
     <div class="actions" ref={buttons}>
-      <button
-        type="button"
-        name="up"
-        class="button quiet small square"
-        aria-label={`Move ${step.key} up`}
-        disabled={index === 0}
-        onClick={() => move(-1)}
-      >
-        <Icon name="up" />
-      </button>
-      <button
-        type="button"
-        name="down"
-        class="button quiet small square"
-        aria-label={`Move ${step.key} down`}
-        disabled={index === own.length - 1}
-        onClick={() => move(1)}
-      >
-        <Icon name="down" />
-      </button>
-      <button
-        type="button"
-        class="button quiet small square"
-        aria-label={`Remove ${step.key}`}
-        onClick={onRemove}
-      >
-        <Icon name="close" />
-      </button>
+      {acts.map(({ icon, label, is_out, act }) => (
+        <button
+          key={icon}
+          type="button"
+          name={icon}
+          class="button quiet small square"
+          aria-label={label}
+          disabled={is_out}
+          onClick={() => {
+            last_move.current = icon;
+            act();
+          }}
+        >
+          <Icon name={icon} />
+        </button>
+      ))}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** A step as people say it, as it is being written: when it comes, on what condition, and what happens otherwise. */
-import type { ConditionDraft, StepDraft } from './step-draft.ts';
+import { CONDITION_TYPES, type ConditionDraft, type StepDraft } from './step-draft.ts';
 import type { Track } from './tracks.ts';
 
 export type CountsFrom = 'being enrolled' | 'coming to this track' | 'the mail before was sent';
@@ -21,8 +21,7 @@ export function tellDelay({ delay, unit }: StepDraft, from: CountsFrom): string 
 /** The end of "Only if ..."; empty where there is no condition. */
 export function tellCondition({ type, event, of }: ConditionDraft): string {
   if (type === 'always') return '';
-  if (type === 'clicked') return 'a link of the mail before was clicked';
-  if (type === 'not_clicked') return 'no link of the mail before was clicked';
+  if (type === 'clicked' || type === 'not_clicked') return CONDITION_TYPES[type];
   if (type === 'event') return `${event || 'an event'} happened since being enrolled`;
   if (type === 'no_event') return `${event || 'an event'} did not happen since being enrolled`;
   return of
