@@ -1,9 +1,12 @@
 /** `satchel backup`, `restore` and `verify`. They open the data directory in their own ways: none may migrate or unlock anything. */
 import { basename } from 'node:path';
+import { Option } from 'commander';
+import { conflict } from '../../errors.ts';
 import { type Cli, type CliContext, type CliResult, EXIT } from '../../platform/cli/cli.ts';
 import { numberOption, textOption, wholeNumber } from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
+import { S3Store } from '../../platform/files/s3-store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { restoreBackup } from './restore.ts';
@@ -24,27 +27,41 @@ function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
       'take <file> for a folder: write a dated file into it, and keep the newest n of those',
       wholeNumber(1),
     )
+    .option('--with-store', 'bring the bytes along that are in the object store; it lists them otherwise')
     .remark(`Keep the master key apart from the backups: who has both has every secret, and without it
 the secrets in a backup are lost.`)
     .example('satchel backup /var/backups/satchel-$(date +%F).tar', 'satchel backup --keep 7 /var/backups')
     .action(
       cli.plainAction((context, options, file = '') => {
         cli.host.process.yieldToOthers();
-        return runBackup(context, { file, keep: numberOption(options, 'keep'), clock });
+        return runBackup(context, {
+          file,
+          keep: numberOption(options, 'keep'),
+          with_store: options.withStore === true,
+          clock,
+        });
       }),
     );
 }
 
 async function runBackup(
   { config, note, progress }: CliContext,
-  { file, keep, clock }: { file: string; keep: number | undefined; clock: Clock },
+  {
+    file,
+    keep,
+    with_store,
+    clock,
+  }: { file: string; keep: number | undefined; with_store: boolean; clock: Clock },
 ): Promise<CliResult> {
   const onProgress = progress('backing up');
+  if (with_store && !config.object_store)
+    throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
+  const store = with_store && config.object_store ? new S3Store(config.object_store) : null;
   if (keep === undefined) {
-    const result = await backUp(config.data_dir, { file, clock, onProgress });
+    const result = await backUp(config.data_dir, { file, clock, store, onProgress });
     return presentBackup(result, note, {});
   }
-  const result = await backUpInto(config.data_dir, { dir: file, keep, clock, onProgress });
+  const result = await backUpInto(config.data_dir, { dir: file, keep, clock, store, onProgress });
   for (const path of result.unsound)
     note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
   return presentBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });
@@ -69,7 +86,9 @@ function presentBackup(
     size: formatBytes(result.size_bytes),
     objects: `${result.objects} (${formatBytes(result.object_bytes)})`,
     ...(result.stored_objects > 0
-      ? { in_the_store: `${result.stored_objects} (${formatBytes(result.stored_bytes)}): listed only` }
+      ? {
+          in_the_store: `${result.stored_objects} (${formatBytes(result.stored_bytes)})${result.with_store ? '' : ': listed only'}`,
+        }
       : {}),
     database: formatBytes(result.database_bytes),
     left_out: result.left_out.length,
@@ -85,6 +104,11 @@ function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
   cli
     .verb('restore <file>', 'put a backup into the data directory; the server must be stopped')
     .option('--yes', 'even where there is data already; it is kept in a folder beside')
+    .addOption(
+      new Option('--to <store>', 'where bytes go that a backup --with-store brought along')
+        .choices(['local', 's3'])
+        .default('local'),
+    )
     .remark(`The backup is unpacked and checked first; until all of it is sound nothing is replaced.
 The master key comes from where the server takes it: master.key in the data directory,
 SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
@@ -94,7 +118,8 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
         async ({ config, note, progress }, options, file) => {
           const onProgress = progress('restoring');
           const replace = options.yes === true;
-          const result = await restoreBackup(config, { file, replace, clock, onProgress });
+          const to = options.to === 's3' ? 's3' : 'local';
+          const result = await restoreBackup(config, { file, replace, to, clock, onProgress });
           const { notes, ...json } = result;
           for (const each of notes) note(each);
           const fields = formatFields({

@@ -2,7 +2,7 @@
  * The format of a backup: a tar archive that any `tar` unpacks into a data directory without its master key.
  *
  *   satchel-backup.json    what made it, and when
- *   objects/XY/ID ...      the bytes of each object, but for those in the object store
+ *   objects/XY/ID ...      the bytes of each object; of those in the object store where that was asked for
  *   store-objects.txt      hash, size and key below the prefix of each of those, where there are any
  *   satchel.db             the database
  *   SHA256SUMS             the hash of every file above, in their order, as sha256sum(1) reads and writes it

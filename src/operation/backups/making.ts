@@ -13,9 +13,11 @@ import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { requireDatabase } from '../../platform/host/data-directory.ts';
+import { copyStored } from './brought.ts';
 import { blobName, DATABASE, STORED, storedLine } from './format.ts';
 import { requireRoom, withScratch } from './scratch.ts';
 import {
@@ -25,6 +27,7 @@ import {
   listStoredObjects,
   type NamedBlob,
   sumBlobBytes,
+  sumStoredBytes,
 } from './store.ts';
 import { BackupWriter } from './writer.ts';
 
@@ -37,9 +40,10 @@ export interface BackupResult {
   created_at: string;
   objects: number;
   object_bytes: number;
-  /** Those whose bytes are in the object store: the backup lists them, and their bytes stay there. */
+  /** Those whose bytes are in the object store: the backup lists them, and holds their bytes only where that was asked for. */
   stored_objects: number;
   stored_bytes: number;
+  with_store: boolean;
   database_bytes: number;
   /** Which master key the backup needs; null when nothing was ever sealed. */
   master_key_id: string | null;
@@ -54,7 +58,7 @@ export interface BackupResult {
  */
 export async function backUp(
   data_dir: string,
-  options: { file: string; clock: Clock; onProgress?: OnProgress },
+  options: { file: string; clock: Clock; store?: S3Store | null; onProgress?: OnProgress },
 ): Promise<BackupResult> {
   const file = resolve(options.file);
   const live_path = requireDatabase(data_dir);
@@ -64,13 +68,18 @@ export async function backUp(
   const mark = `.${basename(file)}.${process.pid}`;
   const partial = join(dirname(file), `${mark}.partial`);
   const snapshot = join(dirname(file), `${mark}.snapshot`);
-  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
+  const stored = join(dirname(file), `${mark}.stored`);
+  return withScratch([partial, stored, snapshot, `${snapshot}-journal`], async () => {
     try {
       takeSnapshot(live_path, snapshot);
       dropPassing(snapshot);
       const result = await writeBackup(
         { data_dir, live_path, snapshot, partial },
-        { created_ms: options.clock.now(), onProgress: options.onProgress ?? (() => {}) },
+        {
+          created_ms: options.clock.now(),
+          from: options.store ? { store: options.store, scratch: stored } : null,
+          onProgress: options.onProgress ?? (() => {}),
+        },
       );
       publish(partial, file);
       await flushFolder(dirname(file));
@@ -141,9 +150,15 @@ interface Places {
   partial: string;
 }
 
+/** The store whose bytes come along, and where each is kept for a moment. */
+interface Source {
+  store: S3Store;
+  scratch: string;
+}
+
 async function writeBackup(
   places: Places,
-  { created_ms, onProgress }: { created_ms: number; onProgress: OnProgress },
+  { created_ms, from, onProgress }: { created_ms: number; from: Source | null; onProgress: OnProgress },
 ): Promise<Omit<BackupResult, 'file'>> {
   const { data_dir, live_path, snapshot, partial } = places;
   rmSync(partial, { force: true });
@@ -157,7 +172,7 @@ async function writeBackup(
     let total_bytes = statSync(snapshot).size;
     try {
       master_key_id = readMetaValue(copy, 'master_key_id');
-      total_bytes += sumBlobBytes(copy);
+      total_bytes += sumBlobBytes(copy) + (from ? sumStoredBytes(copy) : 0);
       for (const blob of listNamedBlobs(copy)) {
         const size_bytes = await copyBlob(writer, data_dir, blob);
         if (size_bytes === null) missing.push(blob.public_id);
@@ -167,8 +182,13 @@ async function writeBackup(
       }
       const listed: string[] = [];
       for (const stored of listStoredObjects(copy)) {
+        if (from && !(await copyStored(writer, from, stored))) {
+          missing.push(stored.public_id);
+          continue;
+        }
         listed.push(storedLine(stored));
         blobs.stored_bytes += stored.size_bytes;
+        if (from) onProgress(writer.position, total_bytes);
       }
       blobs.stored_objects = listed.length;
       if (listed.length > 0) writer.writeText(STORED, listed.join(''));
@@ -182,6 +202,7 @@ async function writeBackup(
       size_bytes,
       created_at: toIso(created_ms),
       ...blobs,
+      with_store: from !== null,
       database_bytes,
       master_key_id,
       left_out,

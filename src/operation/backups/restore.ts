@@ -26,12 +26,15 @@ import type { OnProgress } from '../../platform/cli/progress.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
+import type { StoreName } from '../../platform/files/byte-store.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
+import { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../../platform/host/data-directory.ts';
 import { lockDirectory } from '../../platform/host/directory-lock.ts';
 import { judgeMasterKey, type KeyDemand } from '../../platform/secrets/master-key-fit.ts';
+import { placeBrought } from './brought.ts';
 import { BackupReader } from './reader.ts';
 import { makeScratch, requireRoom, withScratch } from './scratch.ts';
 import { holdStore } from './store.ts';
@@ -61,9 +64,10 @@ export const REPLACED = 'replaced-';
  */
 export async function restoreBackup(
   config: Config,
-  options: { file: string; replace: boolean; clock: Clock; onProgress?: OnProgress },
+  options: { file: string; replace: boolean; to?: StoreName; clock: Clock; onProgress?: OnProgress },
 ): Promise<RestoreResult> {
   const { data_dir } = config;
+  const store = options.to === 's3' ? requireStore(config) : null;
   const reader = new BackupReader(resolve(options.file));
   const is_new = !existsSync(data_dir);
   try {
@@ -79,7 +83,7 @@ export async function restoreBackup(
     const lock = lockDirectory(data_dir, process.pid);
     try {
       const now_ms = options.clock.now();
-      const result = await restoreLocked(reader, config, { now_ms, onProgress: options.onProgress });
+      const result = await restoreLocked(reader, config, { now_ms, store, onProgress: options.onProgress });
       const { counts, replaced, key } = result;
       return {
         data_dir,
@@ -99,6 +103,11 @@ export async function restoreBackup(
   } finally {
     reader.close();
   }
+}
+
+function requireStore({ object_store }: Config): S3Store {
+  if (object_store) return new S3Store(object_store);
+  throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
 }
 
 function explainFailure(error: unknown, data_dir: string): AppError {
@@ -156,7 +165,11 @@ function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
 async function restoreLocked(
   reader: BackupReader,
   config: Config,
-  { now_ms, onProgress }: { now_ms: number; onProgress: OnProgress | undefined },
+  {
+    now_ms,
+    store,
+    onProgress,
+  }: { now_ms: number; store: S3Store | null; onProgress: OnProgress | undefined },
 ): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey }> {
   const { data_dir } = config;
   for (const name of readdirSync(data_dir)) {
@@ -180,6 +193,7 @@ async function restoreLocked(
     const replaced = existsSync(databasePathOf(data_dir))
       ? await keepOldData(data_dir, scratch, toIso(now_ms))
       : null;
+    if (counts.brought_objects > 0) await placeBrought(fresh, store);
     holdStore(databasePathOf(fresh), now_ms + STORE_HOLD_MS);
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);

@@ -2,6 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OnProgress } from '../../platform/cli/progress.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { looksWhole } from './reader.ts';
@@ -27,7 +28,7 @@ export function datedName(at_ms: number): string {
  */
 export async function backUpInto(
   data_dir: string,
-  options: { dir: string; keep: number; clock: Clock; onProgress?: OnProgress },
+  options: { dir: string; keep: number; clock: Clock; store?: S3Store | null; onProgress?: OnProgress },
 ): Promise<RotatedBackup> {
   const dir = resolve(options.dir);
   const file = join(dir, datedName(options.clock.now()));

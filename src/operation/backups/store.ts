@@ -56,6 +56,10 @@ export function sumBlobBytes(sqlite: Sqlite): number {
   return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'local'");
 }
 
+export function sumStoredBytes(sqlite: Sqlite): number {
+  return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 's3'");
+}
+
 /** Which of these ids no row names. */
 export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): string[] {
   return readTexts(
@@ -164,6 +168,19 @@ export function dropPassing(snapshot_path: string): void {
 }
 
 /* --- A restored database ---------------------------------------------------------------------------------------- */
+
+/** Says of objects that their bytes are in the data directory. */
+export function takeAsLocal(path: string, public_ids: readonly string[]): void {
+  const sqlite = connect(path, { query_only: false });
+  try {
+    const ids = JSON.stringify(public_ids);
+    sqlite
+      .query("UPDATE objects SET store = 'local' WHERE public_id IN (SELECT value FROM json_each(?))")
+      .run(ids);
+  } finally {
+    sqlite.close();
+  }
+}
 
 /** What was stored since the backup has no row any more: it must stay in the store until somebody has looked. */
 export function holdStore(path: string, until_ms: number): void {

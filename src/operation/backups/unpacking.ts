@@ -12,7 +12,13 @@ import { databasePathOf } from '../../platform/host/data-directory.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { blobIdOf, DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';
-import { countStoredObjects, countWaitingEmails, listNamedBlobs } from './store.ts';
+import {
+  countStoredObjects,
+  countWaitingEmails,
+  listNamedBlobs,
+  listStoredObjects,
+  type NamedBlob,
+} from './store.ts';
 
 /** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
 const RESTORE_FLUSHES = 32;
@@ -22,8 +28,9 @@ export interface RestoredCounts {
   projects: number;
   objects: number;
   object_bytes: number;
-  /** Of the objects, those whose bytes are in the object store. */
+  /** Of the objects, those whose bytes are in the object store; and of these, those whose bytes came along. */
   stored_objects: number;
+  brought_objects: number;
   emails: number;
   /** Mails that the server sends once it starts. */
   waiting_emails: number;
@@ -130,13 +137,14 @@ async function checkRestored(dir: string, onChecked: (bytes: number) => void): P
     const defects = listDefects(sqlite);
     findings.push(...defects.map((defect) => `The database is damaged: ${defect}.`));
     listPendingMigrations(path);
-    const { wrong, bytes } = await checkBlobs(sqlite, dir, onChecked);
+    const { wrong, bytes, brought } = await checkBlobs(sqlite, dir, onChecked);
     findings.push(...wrong);
     const counts: RestoredCounts = {
       projects: readCount(sqlite, 'SELECT count(*) FROM projects'),
       objects: readCount(sqlite, 'SELECT count(*) FROM objects'),
       object_bytes: bytes,
       stored_objects: countStoredObjects(sqlite),
+      brought_objects: brought,
       emails: readCount(sqlite, 'SELECT count(*) FROM emails'),
       waiting_emails: countWaitingEmails(sqlite),
     };
@@ -152,19 +160,21 @@ async function checkBlobs(
   sqlite: ReturnType<typeof connect>,
   dir: string,
   onChecked: (bytes: number) => void,
-): Promise<{ wrong: string[]; bytes: number }> {
+): Promise<{ wrong: string[]; bytes: number; brought: number }> {
   const buffer = new Uint8Array(BACKUP_BUFFER_BYTES);
   const missing: string[] = [];
   const different: string[] = [];
   let bytes = 0;
   let unpaced = 0;
-  for (const blob of listNamedBlobs(sqlite)) {
+  let brought = 0;
+  for (const { blob, may_lack } of listAll(sqlite)) {
     const found = hashFile(blobPathOf(dir, blob.public_id), buffer);
     bytes += found?.size_bytes ?? 0;
     unpaced += found?.size_bytes ?? 0;
     onChecked(bytes);
-    if (!found) missing.push(blob.public_id);
-    else if (blob.sha256 !== null && blob.sha256 !== found.sha256) different.push(blob.public_id);
+    if (found && may_lack) brought += 1;
+    if (!found && !may_lack) missing.push(blob.public_id);
+    else if (found && blob.sha256 !== null && blob.sha256 !== found.sha256) different.push(blob.public_id);
     if (unpaced < buffer.length) continue;
     unpaced = 0;
     // Signals are heard between files.
@@ -178,7 +188,13 @@ async function checkBlobs(
       'have other bytes than their rows tell of',
     ),
   ];
-  return { wrong, bytes };
+  return { wrong, bytes, brought };
+}
+
+/** What must be there, and what is in the object store and may have come along. */
+function* listAll(sqlite: ReturnType<typeof connect>): Generator<{ blob: NamedBlob; may_lack: boolean }> {
+  for (const blob of listNamedBlobs(sqlite)) yield { blob, may_lack: false };
+  for (const blob of listStoredObjects(sqlite)) yield { blob, may_lack: true };
 }
 
 function hashFile(path: string, buffer: Uint8Array): { sha256: string; size_bytes: number } | null {

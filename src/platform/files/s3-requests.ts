@@ -134,7 +134,7 @@ export class S3Requests {
         return { status, headers, stream: () => body, text: () => new Response(body).text() };
       }
       const refusal = refusalOf(await new Response(readWatched(response, watch, () => {})).text());
-      if (status !== 404 || !isMissing(refusal)) throw faultOf(status, refusal);
+      if (status !== 404 || !isMissing(refusal, request.method)) throw faultOf(status, refusal);
       leave();
       return { status, headers, stream: () => new Blob([]).stream(), text: async () => '' };
     } catch (error) {
@@ -307,9 +307,9 @@ function reaches(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Without a code where the request was a HEAD. */
-function isMissing({ code }: Refusal): boolean {
-  return code === null || code === 'NoSuchKey' || code === 'NoSuchUpload';
+/** A HEAD is answered without a code; anything else without one comes from no store. */
+function isMissing({ code }: Refusal, method: string): boolean {
+  return code === null ? method === 'HEAD' : code === 'NoSuchKey' || code === 'NoSuchUpload';
 }
 
 /** A store that is busy or broken may do better soon; what it refuses, it refuses again. */

@@ -1,6 +1,6 @@
 /** Objects whose bytes are in an S3 store, on its bad days: away, refusing, busy, breaking off, losing keys. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { doctorDeps } from '../../../src/app/checks.ts';
@@ -99,6 +99,16 @@ describe.skipIf(skip)('a store that', () => {
       expect([health(), (await get(id)).text]).toEqual(['ok', 'hello']);
     },
   );
+
+  test('is none, but answers 404 to all, has lost nothing', async () => {
+    const id = await stored();
+    const page = 'HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nConnection: close\r\n\r\nNot found';
+    hold(/^(GET|DELETE)/, Buffer.from(page));
+    expect((await get(id)).status).toBe(503);
+    expect((await app.call('DELETE', `/api/v1/objects/${id}`, { key })).status).toBe(200);
+    await until(() => server.proxy.held > 1);
+    expect(noted()).toEqual([id]);
+  });
 
   test('has too much to do for a moment is asked again', async () => {
     hold(/^PUT/, refusal(503, 'SlowDown'));
@@ -295,11 +305,56 @@ describe.skipIf(skip)('a backup', () => {
     });
     loseKey(server, prefix, kept);
     expect(await run('verify', file)).toMatchObject({ exit: 1, findings: [expect.stringContaining(kept)] });
+    loseKey(server, prefix, damaged);
     await own.stop();
     // Restored elsewhere it finds them where they are, and what came since stays for a week.
     const elsewhere = makeTempDir();
     env.SATCHEL_DATA_DIR = elsewhere;
-    expect(await run('restore', file)).toMatchObject({ exit: 0, stored_objects: 3 });
+    expect(await run('restore', file)).toMatchObject({ exit: 0, stored_objects: 3, brought_objects: 0 });
+  });
+
+  test('brings the bytes along where that is asked for, and gives them back to either place', async () => {
+    const own = await startTestApp({ env: server.env('brought') });
+    const own_key = await (await makeProject(own)).key();
+    const form = new FormData();
+    form.set('file', new Blob([Buffer.alloc(9 * MIB, 'xyz')]), 'a.bin');
+    const id = String(
+      (await own.call('POST', '/api/v1/objects', { key: own_key, body: form })).body.public_id,
+    );
+    await own.stop();
+    const file = join(makeTempDir(), 'a.tar');
+    const env = { SATCHEL_DATA_DIR: own.data_dir, ...server.env('brought') };
+    const run = async (...args: string[]) => {
+      const { process, written } = standInProcess({ env });
+      const exit = await createCli({ ...process, runCommand: async () => 0 }).main([...args, '--json']);
+      return { exit, ...JSON.parse(written.stdout) };
+    };
+    const copy_key = readFileSync(join(own.data_dir, 'master.key'));
+    expect(await run('backup', file, '--with-store')).toMatchObject({
+      exit: 0,
+      with_store: true,
+      stored_objects: 1,
+    });
+    expect(await run('verify', file, '--deep')).toMatchObject({ exit: 0, brought_objects: 1 });
+    loseKey(server, 'brought', id);
+    for (const [to, prefix] of [
+      ['local', 'brought'],
+      ['s3', 'brought-elsewhere'],
+    ] as const) {
+      const data_dir = makeTempDir();
+      writeFileSync(join(data_dir, 'master.key'), copy_key, { mode: 0o600 });
+      Object.assign(env, server.env(prefix), { SATCHEL_DATA_DIR: data_dir });
+      expect(await run('restore', file, '--to', to)).toMatchObject({ exit: 0, brought_objects: 1 });
+      const restored = await startTestApp({ data_dir, env });
+      const answer = await restored.call('GET', `/api/v1/objects/${id}`, { key: own_key });
+      expect([answer.status, answer.text.length]).toEqual([200, 9 * MIB]);
+      expect(restored.services.objects.requireAny(id).store).toBe(to);
+      expect([restored.services.blobs.has(id), server.idsIn(prefix).includes(id)]).toEqual([
+        to === 'local',
+        to === 's3',
+      ]);
+      await restored.stop();
+    }
   });
 });
 
