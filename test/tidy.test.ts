@@ -409,6 +409,12 @@ const RULES: Readonly<Record<string, Rule>> = {
     'silences the type checker',
     (path) => path.endsWith('.ts') && path !== 'test/tidy.test.ts',
   ),
+  'a literal is written out, not spread into another': forbid(
+    'code',
+    /\.\.\.(?:\{|\[['"`])/,
+    'spreads a literal: write its members where they go',
+    inSrc,
+  ),
   'nothing exports another file whole': forbid(
     'bare',
     /\bexport\s+\*/,
@@ -610,6 +616,14 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'test/a.test.ts': 'const a: Map<string, any[]> = b;',
     },
     expected: ['src/app.ts:1 ', 'src/errors.ts:2 ', 'test/a.test.ts:1 '],
+  },
+  'a literal is written out, not spread into another': {
+    files: {
+      'src/app.ts':
+        "const a = { ...{ b, c }, d };\nconst e = [...['f']];\nconst g = { ...h, ...(i ? { j } : {}) };\n// ...{ k }",
+      'test/a.test.ts': 'const a = { ...{ b } };',
+    },
+    expected: ['src/app.ts:1 ', 'src/app.ts:2 '],
   },
   'the type checker is not silenced': {
     files: { 'src/app.ts': '\n// @ts-ignore\n', 'test/a.test.ts': '// @ts-nocheck' },

@@ -14,9 +14,21 @@ export const AUDIT_FILTERS = ['event', 'actor', 'since', 'until'] as const;
 
 /** Suggested where one filters by them. */
 const EVENTS = [
-  ...['api_key.created', 'api_key.rotated', 'api_key.deleted', 'object.uploaded', 'object.deleted'],
-  ...['email.accepted', 'email.canceled', 'email.retried', 'template.created', 'template.changed'],
-  ...['template.deleted', 'schedule.created', 'schedule.changed', 'schedule.run', 'schedule.deleted'],
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.deleted',
+  'object.uploaded',
+  'object.deleted',
+  'email.accepted',
+  'email.canceled',
+  'email.retried',
+  'template.created',
+  'template.changed',
+  'template.deleted',
+  'schedule.created',
+  'schedule.changed',
+  'schedule.run',
+  'schedule.deleted',
 ];
 
 /** `projects`: names by id, where events are of several. */
