@@ -182,7 +182,8 @@ export class Attempts {
 
   async #hand(attempt: Attempt): Promise<Handed> {
     const { attachments } = attempt.email;
-    if (attachments.length === 0) return this.#handWith(attempt, new Map());
+    if (attachments.length === 0 || attempt.mailbox instanceof AppError)
+      return this.#handWith(attempt, new Map());
     let is_fetched = false;
     try {
       return await this.#deps.objects.withFiles(attachments, (paths) => {
