@@ -196,7 +196,7 @@ describe.skipIf(skip)('in the store', () => {
     // Its object may go meanwhile: the bytes stay until the mail is out.
     await app.call('DELETE', `/api/v1/objects/${id}`, { key: both });
     hold(null);
-    await app.services.bytes.tend();
+    await app.services.bytes.workOff();
     expect(server.idsIn(PREFIX)).toContain(id);
     app.clock.advance(300_000);
     engine.wake();
