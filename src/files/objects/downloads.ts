@@ -1,14 +1,18 @@
 /** How the bytes of an object are sent: whole, in part or not at all, and with which headers. */
+import { messageOf } from '../../errors.ts';
 import { OBJECT_MAX_AGE_S, STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
 import { evaluateRequest } from '../../platform/files/ranges.ts';
+import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
 import type { RequestContext } from '../../platform/http/routes.ts';
 import type { ObjectBytes, ObjectRow } from './service.ts';
 
 export interface DownloadDeps {
   bytes: ObjectBytes;
   clock: Clock;
+  logger: Logger;
   config: { object_redirect_bytes: number | null };
 }
 
@@ -63,7 +67,37 @@ export async function serveObject(
   ctx.keepOpen();
   // Given for a HEAD too: the server sends only its length.
   const bytes = await deps.bytes.read(row, { start, end, size_bytes });
-  return new Response(bytes, { status: verdict.status, headers });
+  const body =
+    bytes instanceof Blob
+      ? bytes
+      : told(bytes, (reason) =>
+          deps.logger.warn('a download broke off', { public_id: row.public_id, reason }),
+        );
+  return new Response(body, { status: verdict.status, headers });
+}
+
+/** The same bytes; a break of theirs ends the connection, and the runtime, given no error then, prints none of its own. */
+function told(
+  bytes: ReadableStream<Uint8Array>,
+  onBreak: (reason: string) => void,
+): ReadableStream<Uint8Array> {
+  const reader = bytes.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          onBreak(error instanceof StoreFault ? error.reason : messageOf(error));
+          controller.error();
+        }
+      },
+      cancel: () => reader.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /** A link of the store to the bytes, where such large ones are to be fetched there. Pages of other origins could not follow it. */

@@ -156,6 +156,7 @@ describe.skipIf(skip)('a store that', () => {
       for (;;) if ((await reader?.read())?.done !== false) return 'whole';
     })();
     expect(await rest.catch(() => 'broken')).toBe('broken');
+    expect(app.logs()).toContain('a download broke off');
   });
 
   test('loses a part of an upload, or its end, stores nothing and leaves nothing', async () => {
