@@ -28,7 +28,7 @@ function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
 }
 
 /** Those that ask services, whose secrets the master key opens. */
-function createServiceChecks(services: Services): HealthCheck[] {
+function createServiceChecks(services: Services & { is_deep: boolean }): HealthCheck[] {
   return [
     ...sendingDomainChecks(services),
     ...mailboxChecks(services),
@@ -50,9 +50,9 @@ export function doctorDeps(clock: Clock): DoctorDeps {
   return {
     clock,
     createDirectoryChecks,
-    createServiceChecks(config, on) {
+    createServiceChecks(config, { is_deep, ...on }) {
       const services = createServices(config, { clock, logger: silentLogger, ...on });
-      return { checks: createServiceChecks(services), close: () => services.mailer.stop(0) };
+      return { checks: createServiceChecks({ ...services, is_deep }), close: () => services.mailer.stop(0) };
     },
   };
 }

@@ -6,15 +6,19 @@ import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
-import { countInStore, countRemovals, isNoted, listKnownIds, listMissing } from './store.ts';
+import { countInStore, countRemovals, isNoted, listBetween, listKnownIds, listMissing } from './store.ts';
 
 interface StoreChecksDeps {
   database: Database;
   object_store: S3Store | null;
   clock: Clock;
+  /** Whether rows and keys are compared one by one. */
+  is_deep: boolean;
 }
 
 const CHECK = 'object store';
+/** Comes after every ULID. */
+const BEYOND_ALL = '~';
 /** What ends unfinished uploads by itself where we may not. */
 const LIFECYCLE_RULE =
   '{"Rules":[{"ID":"satchel","Status":"Enabled","Filter":{"Prefix":"objects/"},"AbortIncompleteMultipartUpload":{"DaysAfterInitiation":1}}]}';
@@ -37,6 +41,7 @@ async function checkStore(on: StoreChecksDeps): Promise<Finding[]> {
     ...checkClocks(object_store),
     ...describeMissing(listMissing(database.read, FINDING_EXAMPLES + 1)),
     ...(refused.length === 0 ? await listTraces(on, object_store) : []),
+    ...(refused.length === 0 && on.is_deep ? await compare(database, object_store) : []),
   ];
   const waiting = countRemovals(database.read);
   const removals = waiting === 0 ? '' : ` Keys whose bytes are yet to be removed: ${waiting}.`;
@@ -73,6 +78,43 @@ function describeMissing(ids: readonly string[]): Finding[] {
   const some = ids.slice(0, FINDING_EXAMPLES).join(', ');
   const message = `The store has no bytes of objects that it should have: ${some}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}.`;
   return [problem(CHECK, message, 'bring the keys back from a copy of the bucket, or delete the objects')];
+}
+
+/** Looks for each object by the store's own list, which is in the order of ids, as the rows are read. */
+async function compare(database: Database, store: S3Store): Promise<Finding[]> {
+  const missing: string[] = [];
+  const resized: string[] = [];
+  let unnamed = 0;
+  let behind = '';
+  for await (const { keys } of store.listKeys()) {
+    const last = keys.at(-1)?.id;
+    if (last === undefined) continue;
+    const sizes = new Map(keys.map(({ id, size_bytes }) => [id, size_bytes]));
+    for (const { public_id, size_bytes } of listBetween(database.read, behind, last)) {
+      const found = sizes.get(public_id);
+      if (found === undefined) missing.push(public_id);
+      else if (found !== size_bytes) resized.push(public_id);
+      sizes.delete(public_id);
+    }
+    unnamed += sizes.size;
+    behind = last;
+  }
+  missing.push(...listBetween(database.read, behind, BEYOND_ALL).map(({ public_id }) => public_id));
+  const told = (ids: readonly string[], what: string): Finding[] =>
+    ids.length === 0
+      ? []
+      : [
+          problem(
+            CHECK,
+            `Objects ${what}: ${ids.length} (${ids.slice(0, FINDING_EXAMPLES).join(', ')}${ids.length > FINDING_EXAMPLES ? ', ...' : ''}).`,
+            'bring the keys back from a copy of the bucket, or delete the objects',
+          ),
+        ];
+  return [
+    ...told(missing, 'without bytes in the store'),
+    ...told(resized, 'whose bytes in the store have another size'),
+    ok(CHECK, `Keys of no object: ${unnamed}. They are uploads under way, or go an hour or a day later.`),
+  ];
 }
 
 /** After a restore keys without a row are the trace of what was lost, and are kept for a while. */

@@ -303,6 +303,17 @@ export function countInStore(read: Tx): number {
   return read.select({ n: count() }).from(objects).where(isIn('s3')).get()?.n ?? 0;
 }
 
+/** Objects of the store whose ids come after one, up to another. */
+export function listBetween(
+  read: Tx,
+  after: string,
+  last: string,
+): { public_id: string; size_bytes: number }[] {
+  const { public_id, size_bytes } = objects;
+  const those = and(isIn('s3'), gt(public_id, after), lte(public_id, last));
+  return read.select({ public_id, size_bytes }).from(objects).where(those).orderBy(public_id).all();
+}
+
 interface MoveFilter {
   from: StoreName;
   project_id: number | null;

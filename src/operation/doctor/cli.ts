@@ -9,13 +9,14 @@ import { type DoctorDeps, examine, worstOf } from './service.ts';
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
   cli
     .verb('doctor', 'look for what is wrong, and name the command that mends it; changes nothing')
+    .option('--deep', 'look for each object in the object store too')
     .addHelpText(
       'after',
       '\nExit status: 1 when there is a problem; warnings alone are 0.\n\nExample:\n  satchel doctor',
     )
     .action(
       cli.plainAction(async ({ config }, options) => {
-        const found = await examine(config, deps);
+        const found = await examine(config, deps, [], options.deep === true);
         const is_named = textOption(options, 'dataDir') !== undefined;
         const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
         const status = worstOf(findings);

@@ -34,18 +34,22 @@ export interface DoctorDeps {
   /** The checks that ask services, on a database that can't be changed. */
   createServiceChecks(
     config: Config,
-    deps: { database: Database; key_ring: KeyRing },
+    deps: { database: Database; key_ring: KeyRing; is_deep: boolean },
   ): { checks: HealthCheck[]; close(): Promise<void> };
 }
 
 /** Checks that read all that is stored, as no other does: seconds of a processor where that is much. */
 const READING_ALL: readonly string[] = ['database', 'objects'];
 
-/** Every finding, those that are fine included. `known`: what the checks that read all that is stored found lately, in their place. */
+/**
+ * Every finding, those that are fine included. `known`: what the checks that read all that is stored found lately, in their place;
+ * `is_deep`: whether each object is looked for in the object store.
+ */
 export async function examine(
   config: Config,
   deps: DoctorDeps,
   known: readonly Finding[] = [],
+  is_deep = false,
 ): Promise<Finding[]> {
   const { data_dir } = config;
   const nothing = await guard('data directory', () =>
@@ -76,7 +80,7 @@ export async function examine(
     if (!key) return findings;
     findings.push(...(await guard('data keys', () => checkDataKeys(sqlite, key))));
     if (schema.status === 'ok') {
-      findings.push(...(await guard('services', () => checkServices(config, deps, key))));
+      findings.push(...(await guard('services', () => checkServices(config, { ...deps, is_deep }, key))));
     }
     return findings;
   } finally {
@@ -121,11 +125,15 @@ function describeServer(data_dir: string, is_served: boolean): Finding {
   return ok('server', `It runs${pid === null ? '' : `, as process ${pid}`}.`);
 }
 
-async function checkServices(config: Config, deps: DoctorDeps, key: MasterKey): Promise<Finding[]> {
+async function checkServices(
+  config: Config,
+  deps: DoctorDeps & { is_deep: boolean },
+  key: MasterKey,
+): Promise<Finding[]> {
   const database = openReadOnly(databasePathOf(config.data_dir));
   try {
     const key_ring = new KeyRing({ database, source: masterKeySourceOf(config), clock: deps.clock }, key);
-    const { checks, close } = deps.createServiceChecks(config, { database, key_ring });
+    const { checks, close } = deps.createServiceChecks(config, { database, key_ring, is_deep: deps.is_deep });
     try {
       return await runAll(checks);
     } finally {

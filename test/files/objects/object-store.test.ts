@@ -263,6 +263,35 @@ describe.skipIf(skip)('in the store', () => {
   });
 });
 
+describe.skipIf(skip)('doctor --deep', () => {
+  test('compares rows and keys, one by one', async () => {
+    const own = await startTestApp({ env: server.env('deep') });
+    const own_key = await (await makeProject(own)).key();
+    const ids: string[] = [];
+    for (const text of ['first', 'second', 'third', 'last']) {
+      const form = new FormData();
+      form.set('file', new Blob([text]), 'a.txt');
+      const answer = await own.call('POST', '/api/v1/objects', { key: own_key, body: form });
+      ids.push(String(answer.body.public_id));
+    }
+    const look = async () =>
+      (await examine(own.config, doctorDeps(systemClock), [], true))
+        .filter(({ check }) => check === 'object store')
+        .map(({ status, message }) => `${status} ${message}`)
+        .join('\n');
+    expect(await look()).not.toContain('problem');
+    const [first = '', second = '', , last = ''] = ids;
+    for (const id of [first, last]) loseKey(server, 'deep', id);
+    writeFileSync(join(server.folderOf('deep'), 'objects', second), 'other size');
+    writeFileSync(join(server.folderOf('deep'), 'objects', newId(1)), 'x');
+    const found = await look();
+    expect(found).toContain(`without bytes in the store: 2 (${first}, ${last})`);
+    expect(found).toContain(`another size: 1 (${second})`);
+    expect(found).toContain('Keys of no object: 1.');
+    await own.stop();
+  });
+});
+
 describe.skipIf(skip)('a backup', () => {
   test('lists what is in the store, and verify asks the store for it', async () => {
     const prefix = 'backed-up';
