@@ -141,6 +141,9 @@ export const STORE_LINK_S = 300;
 export const STORE_SETTLE_MS = 3_600_000;
 export const STORE_UNFINISHED_MS = 86_400_000;
 export const STORE_HOLD_MS = 7 * 86_400_000;
+/** Decision: the owner of a store renews its mark this often, and is taken for gone once it has not for so long. */
+export const OWNER_BEAT_MS = 20_000;
+export const OWNER_GONE_MS = 90_000;
 /** Above it `doctor` tells how far this machine's clock and the store's are apart; S3 refuses what is 15 minutes off. */
 export const STORE_CLOCK_TOLERANCE_MS = 5 * 60_000;
 

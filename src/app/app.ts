@@ -27,6 +27,7 @@ import { Doctor } from '../operation/doctor/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
 import { jobCronEntries } from '../operation/jobs/tasks.ts';
 import { Overviews } from '../operation/overview/service.ts';
+import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -92,6 +93,7 @@ const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine:
 /** What the nouns need besides the data directory. */
 function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
+  const object_store = config.object_store && new S3Store(config.object_store);
   return {
     config,
     clock,
@@ -108,7 +110,8 @@ function createPlatform(config: Config, deps: AppDeps) {
     }),
     report_reader: createReportReader(),
     blobs: new BlobStore(config.data_dir),
-    object_store: config.object_store && new S3Store(config.object_store),
+    object_store,
+    ownership: new Ownership({ config, clock, database, logger, object_store }),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, providerLinksCascade],
@@ -251,9 +254,15 @@ export function createApp(config: Config, deps: AppDeps): App {
     clientIp: createClientIpReader(config.trusted_proxies),
     guarded: (check, work) => deps.database.guarded(check, work),
     settled: () => deps.database.settled(),
+    refuseChanges: () => services.ownership.refuseChanges(),
   });
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
+  // It goes on to answer whoever reads; attempts under way come to their end.
+  services.ownership.onFenced(() => {
+    services.bytes.stop();
+    for (const stopped of [engine.stop(0), scheduler.stop(0), inbox_readers.stop()]) void stopped;
+  });
   return {
     services,
     routes,

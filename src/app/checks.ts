@@ -14,6 +14,7 @@ import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
+import { ownershipChecks } from '../operation/ownership/checks.ts';
 import { replicaChecks } from '../operation/replica/checks.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { CheckedDirectory, HealthCheck } from '../platform/host/health-check.ts';
@@ -35,6 +36,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...inboxChecks(services),
     ...deliveryChecks(services),
     ...objectStoreChecks(services),
+    ...ownershipChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

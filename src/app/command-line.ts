@@ -1,7 +1,7 @@
 /** The whole command line, apart from the process that it runs in. Each noun registers its own verbs. */
 import { Command } from 'commander';
 import type { Config } from '../config.ts';
-import { Cli, type CliHost, type CliProcess } from '../platform/cli/cli.ts';
+import { Cli, type CliHost, type CliProcess, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { formatFields } from '../platform/cli/tables.ts';
 import { systemClock } from '../platform/host/clock.ts';
@@ -65,14 +65,19 @@ function registerServe(cli: Cli<Services>): void {
     .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
     .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
     .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
+    .option('--take-over', 'go on in place of another Satchel that uses the object store')
+    .option('--now', 'with --take-over: do not wait until the other one has been silent for 90 s')
     .addHelpText(
       'after',
       `
-All other settings are environment variables; the README lists them.
+All other settings are environment variables; the README lists them. Of all Satchels that use one object
+store (SATCHEL_OBJECT_STORE), one serves: another is refused, until it is told to take over, once. The
+one before then answers whoever reads, and changes and sends nothing any more.
 
 Examples:
   satchel serve
-  satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com`,
+  satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com
+  satchel serve --take-over --now       # another machine is lost, and this has its database`,
     )
     .action(async (_: unknown, command: Command) => {
       const options: Record<string, unknown> = command.optsWithGlobals();
@@ -83,7 +88,13 @@ Examples:
         port: flag('port'),
         public_url: flag('publicUrl'),
       });
-      cli.exitWith(await serve(config, cli));
+      const take_over = { take_over: options.takeOver === true, now: options.now === true };
+      if (take_over.now && !take_over.take_over) throw new UsageError('--now goes with --take-over');
+      if (take_over.take_over && !config.object_store)
+        throw new UsageError(
+          '--take-over needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over',
+        );
+      cli.exitWith(await serve(config, cli, take_over));
     });
 }
 

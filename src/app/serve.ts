@@ -3,6 +3,7 @@
 import type { People } from '../access/people/service.ts';
 import type { Config } from '../config.ts';
 import { messageOf } from '../errors.ts';
+import type { TakeOver } from '../operation/ownership/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
@@ -13,8 +14,11 @@ import { createMaintenance } from './maintenance.ts';
 
 type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
-/** Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. */
-export async function serve(config: Config, terminal: Terminal): Promise<number> {
+/**
+ * Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. Throws AppError
+ * `conflict` where another server has the data directory, or another Satchel the object store.
+ */
+export async function serve(config: Config, terminal: Terminal, take_over: TakeOver): Promise<number> {
   const clock = systemClock;
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
   const directory = await openDataDirectory(config, {
@@ -41,6 +45,13 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
     key_ring: directory.key_ring,
     maintenance: createMaintenance(config),
   });
+  const { ownership } = app.services;
+  try {
+    await ownership.claim(take_over);
+  } catch (error) {
+    await directory.close();
+    throw error;
+  }
   const stopped = untilSignal(terminal);
   process.on('uncaughtException', (error) =>
     logger.error('uncaught exception', { error: messageOf(error), stack: error.stack }),
@@ -59,6 +70,7 @@ export async function serve(config: Config, terminal: Terminal): Promise<number>
   const signal = await stopped;
   logger.info('stopping', { signal });
   await app.stop();
+  await ownership.release();
   await directory.close();
   logger.info('stopped');
   logger.flush();

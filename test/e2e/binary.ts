@@ -57,8 +57,9 @@ export async function startServer(
   data_dir: string,
   env: Record<string, string> = {},
   wrap: string[] = [],
+  flags: string[] = [],
 ): Promise<Server> {
-  const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', '0', '--data-dir', data_dir], {
+  const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', '0', '--data-dir', data_dir, ...flags], {
     stdout: 'pipe',
     stderr: 'pipe',
     env: cleanEnvironment(env),

@@ -1,7 +1,6 @@
 /** A real S3 server for tests: versitygw on loopback, whose buckets are folders. A middle man stands before it, for faults. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config.ts';
 import { atEnd } from './cleanup.ts';
 import { part } from './parts.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -16,7 +15,7 @@ export interface S3Server {
   /** What stands between: hold, answer and cut what goes to the server. */
   proxy: TcpProxy;
   /** Settings of a Satchel that keeps its bytes below this prefix. */
-  env(prefix: string, more?: string): Environment;
+  env(prefix: string, more?: string): Record<string, string>;
   /** Where the server keeps what is below a prefix. */
   folderOf(prefix: string): string;
   /** Ids of the objects that are below a prefix. */

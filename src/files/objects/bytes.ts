@@ -45,6 +45,8 @@ export interface ObjectBytesDeps {
   blobs: BlobStore;
   object_store: S3Store | null;
   pins: Pins;
+  /** Whether the store is surely ours alone. */
+  ownership: { readonly may_remove: boolean };
   config: { data_dir: string };
 }
 
@@ -201,7 +203,7 @@ export class ObjectBytes {
 
   /** There may be something to remove. */
   wake(): void {
-    if (!this.#serves || !this.#deps.object_store) return;
+    if (!this.#serves || !this.#deps.object_store || !this.#deps.ownership.may_remove) return;
     if (this.#removing) {
       this.#is_asked_again = true;
       return;
@@ -261,8 +263,8 @@ export class ObjectBytes {
 
   /** Notes keys without a row, and aborts uploads that nobody finishes; answers how many keys there were. */
   async sweepStore(): Promise<number> {
-    const { database, clock, object_store } = this.#deps;
-    if (!object_store) return 0;
+    const { database, clock, object_store, ownership } = this.#deps;
+    if (!object_store || !ownership.may_remove) return 0;
     const held_until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
     if (clock.now() < held_until) return 0;
     let noted = 0;

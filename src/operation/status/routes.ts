@@ -14,7 +14,7 @@ export function statusRoutes(status: Status, config: Config): Route[] {
       tag: 'Status',
       summary: 'How the server is',
       description:
-        'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything, or its object store is away.',
+        'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything, its object store is away, or another Satchel has taken over (`fenced`).',
       response: t.Object({
         status: oneOf(['ok', 'degraded']),
         app: t.String(),
@@ -22,6 +22,7 @@ export function statusRoutes(status: Status, config: Config): Route[] {
         backend_version: t.String(),
         database: oneOf(['ok', 'error']),
         timestamp: dateTime(),
+        fenced: t.Optional(t.Boolean()),
       }),
       handle: () => status.health(),
     }),

@@ -5,6 +5,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { BACKEND_VERSION, VERSION } from '../../version.ts';
+import type { Ownership } from '../ownership/service.ts';
 
 const anything = rawSql<{ n: number }, []>('SELECT 1 AS n');
 
@@ -15,6 +16,8 @@ export interface Health {
   backend_version: string;
   database: 'ok' | 'error';
   timestamp: string;
+  /** Only where another Satchel has taken over. */
+  fenced?: true;
 }
 
 export class Status {
@@ -22,23 +25,30 @@ export class Status {
   readonly #clock: Clock;
   readonly #data_dir: string;
   readonly #store: { readonly trouble: unknown } | null;
+  readonly #ownership: Pick<Ownership, 'state'>;
 
   constructor(deps: {
     database: Database;
     clock: Clock;
     data_dir: string;
     object_store: { readonly trouble: unknown } | null;
+    ownership: Pick<Ownership, 'state'>;
   }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#data_dir = deps.data_dir;
     this.#store = deps.object_store;
+    this.#ownership = deps.ownership;
   }
 
-  /** `degraded` while the database does not answer, the disk is too full to commit or the store is away; it heals by itself. */
+  /**
+   * `degraded` while the database does not answer, the disk is too full to commit or the store is away, which heals by itself; and once
+   * another Satchel has taken over.
+   */
   health(): Health {
     const database = this.#canRead() ? 'ok' : 'error';
-    const is_ok = database === 'ok' && this.#hasRoom() && !this.#store?.trouble;
+    const is_fenced = this.#ownership.state === 'fenced';
+    const is_ok = database === 'ok' && this.#hasRoom() && !this.#store?.trouble && !is_fenced;
     return {
       status: is_ok ? 'ok' : 'degraded',
       app: 'satchel',
@@ -46,6 +56,7 @@ export class Status {
       backend_version: BACKEND_VERSION,
       database,
       timestamp: toIso(this.#clock.now()),
+      ...(is_fenced ? { fenced: true } : {}),
     };
   }
 

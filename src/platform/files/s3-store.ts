@@ -6,6 +6,7 @@ import { isUlid } from '../host/ids.ts';
 import type { ByteStore, Span } from './byte-store.ts';
 import { PartSink } from './part-sink.ts';
 import { readKeys, readUploads, textOf, type UnfinishedUpload } from './s3-answers.ts';
+import { ConditionalKeys } from './s3-conditions.ts';
 import { S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
 import { BlobUpload } from './upload.ts';
 
@@ -28,6 +29,8 @@ export interface StoredKey {
 
 export class S3Store implements ByteStore {
   readonly name = 's3';
+  /** Keys that are no object's. */
+  readonly conditional: ConditionalKeys;
   readonly #requests: S3Requests;
   readonly #clock: Clock;
   #trouble: StoreTrouble | null = null;
@@ -36,6 +39,7 @@ export class S3Store implements ByteStore {
   constructor(settings: S3Settings, clock: Clock = systemClock) {
     this.#clock = clock;
     this.#requests = new S3Requests(settings, () => clock.now());
+    this.conditional = new ConditionalKeys(this.#requests, clock);
   }
 
   /** As an operator knows it. */

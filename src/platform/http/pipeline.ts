@@ -28,6 +28,7 @@ export async function answer(
   const compresses = may_compress && takesGzip(ctx.request);
   let response: Response;
   try {
+    if (route.method !== 'GET') deps.refuseChanges();
     const result = await route.run({ ctx, deps, trace, is_file: route.docs.produces !== undefined });
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();

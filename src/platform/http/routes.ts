@@ -116,6 +116,8 @@ export interface HttpDeps {
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
   /** See Database. */
   settled(): Promise<void> | null;
+  /** Throws where this server changes nothing any more. */
+  refuseChanges(): void;
 }
 
 export interface ProjectRef {

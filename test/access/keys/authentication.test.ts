@@ -247,6 +247,7 @@ describe('through HTTP', () => {
       clientIp: createClientIpReader([]),
       guarded: (_check, work) => work(),
       settled: () => null,
+      refuseChanges: () => {},
     });
   });
 

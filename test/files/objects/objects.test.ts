@@ -273,6 +273,7 @@ test('an upload and a download may take their time; once answered, no connection
       clientIp: () => null,
       guarded: (_check, work) => work(),
       settled: () => null,
+      refuseChanges: () => {},
     });
     return [status, ...timeouts];
   };

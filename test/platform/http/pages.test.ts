@@ -64,6 +64,7 @@ beforeAll(() => {
     clientIp: createClientIpReader([]),
     guarded: (_check, work) => work(),
     settled: () => null,
+    refuseChanges: () => {},
   });
   at = `http://127.0.0.1:${server.listen()}/leave/${TOKEN}`;
 });

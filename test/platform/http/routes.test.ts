@@ -79,6 +79,7 @@ const deps: HttpDeps = {
   clientIp: createClientIpReader([]),
   guarded: (_check, work) => work(),
   settled: () => on_its_way,
+  refuseChanges: () => {},
 };
 /** A commit that is not on disk yet. */
 let on_its_way: Promise<void> | null = null;

@@ -1,0 +1,250 @@
+/**
+ * One at a time: of all Satchels that use one object store, one owns it, by a mark in the store that it renews. Whoever finds
+ * another's mark in place of its own is fenced: from then on it changes and sends nothing.
+ */
+import { hostname } from 'node:os';
+import { AppError, conflict, messageOf } from '../../errors.ts';
+import { OWNER_BEAT_MS, OWNER_GONE_MS, STORE_HOLD_MS, STORE_RETRY_AFTER_S } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { writeMeta } from '../../platform/database/meta.ts';
+import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
+import { StoreFault } from '../../platform/files/s3-requests.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import { requireInstance } from './instance.ts';
+import { type FoundMark, type Mark, OWNER_KEY, ownerIn, readMark } from './mark.ts';
+
+/** A stop waits no longer than this for the store to take the last mark. */
+const RELEASE_DEADLINE_MS = 5_000;
+
+/** `off`: no store, or one that heeds no conditions. `unclear`: the store has not answered yet. */
+export type OwnershipState = 'off' | 'unclear' | 'owner' | 'fenced';
+
+export interface TakeOver {
+  /** Waits until another's mark is old enough. */
+  take_over: boolean;
+  /** With it: takes the store from whoever has it. */
+  now: boolean;
+}
+
+const NOTHING_ASKED: TakeOver = { take_over: false, now: false };
+
+interface OwnershipDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  object_store: S3Store | null;
+  config: { data_dir: string };
+}
+
+export class Ownership {
+  readonly #deps: OwnershipDeps;
+  readonly #beat_ms: number;
+  readonly #run = crypto.randomUUID();
+  #state: OwnershipState = 'off';
+  #ours: Mark | null = null;
+  #etag: string | null = null;
+  #asked = NOTHING_ASKED;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #beating: Promise<void> = Promise.resolve();
+  #is_released = false;
+  #is_unheard = false;
+  #onFenced: () => void = () => {};
+
+  /** `beat_ms`: between two renewals; tests shorten it. */
+  constructor(deps: OwnershipDeps, beat_ms = OWNER_BEAT_MS) {
+    this.#deps = deps;
+    this.#beat_ms = beat_ms;
+  }
+
+  get state(): OwnershipState {
+    return this.#state;
+  }
+
+  /** Whether keys without a row may go from the store: not while another may own it, whose they would be. */
+  get may_remove(): boolean {
+    return this.#state === 'off' || this.#state === 'owner';
+  }
+
+  /** Who is told once, when this Satchel is fenced. */
+  onFenced(listener: () => void): void {
+    this.#onFenced = listener;
+  }
+
+  /** Throws AppError `unavailable` where another Satchel has taken over. */
+  refuseChanges(): void {
+    if (this.#state !== 'fenced') return;
+    throw new AppError(
+      'unavailable',
+      'Another Satchel has taken over: this one changes nothing any more. Ask the other one.',
+      { code: 'fenced', retry_after_s: STORE_RETRY_AFTER_S },
+    );
+  }
+
+  /**
+   * Takes the store, before anything is sent or changed, and keeps it from then on. A store that is away is asked later. Throws
+   * AppError `conflict` where another Satchel has it.
+   */
+  async claim(asked: TakeOver = NOTHING_ASKED): Promise<void> {
+    const store = this.#deps.object_store;
+    if (!store) return;
+    this.#asked = asked;
+    try {
+      if (!(await this.#begin(store))) return;
+      let rival = await this.#take(store);
+      if (rival && asked.take_over) rival = await this.#outwait(store, rival);
+      if (rival) throw conflict(refusal(store, rival, asked));
+    } catch (error) {
+      if (!(error instanceof StoreFault)) throw error;
+      this.#state = 'unclear';
+      this.#warnUnheard(error);
+    }
+    this.#plan();
+  }
+
+  /** Marks the store as free. What the store does not take is left to grow old. */
+  async release(): Promise<void> {
+    this.#is_released = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const end = async (): Promise<void> => {
+      await this.#beating;
+      const store = this.#deps.object_store;
+      if (!store || !this.#ours || this.#state !== 'owner') return;
+      await this.#write(store, { ...this.#ours, ended: true }, this.#etag);
+    };
+    await Promise.race([end().catch(() => {}), Bun.sleep(RELEASE_DEADLINE_MS)]);
+  }
+
+  /** Renews the mark, or takes the store that has answered at last. Throws StoreFault. */
+  async beat(): Promise<void> {
+    const store = this.#deps.object_store;
+    if (!store || this.#state === 'off' || this.#state === 'fenced') return;
+    if (this.#state === 'unclear' && !(await this.#begin(store))) return;
+    if (this.#state === 'owner' && this.#ours && (await this.#write(store, this.#ours, this.#etag))) return;
+    const rival = await this.#take(store);
+    if (rival) this.#fence(rival);
+  }
+
+  /** Whether there is anything to own. */
+  async #begin(store: S3Store): Promise<boolean> {
+    const flaw = await store.conditional.findFlaw();
+    if (flaw === null) return true;
+    this.#state = 'off';
+    this.#deps.logger.warn(
+      'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it',
+      {
+        reason: flaw,
+      },
+    );
+    return false;
+  }
+
+  /** Makes the mark ours. Answers that of another Satchel which stands against it. */
+  async #take(store: S3Store): Promise<FoundMark | null> {
+    const { data_dir } = this.#deps.config;
+    const instance = requireInstance(data_dir);
+    for (;;) {
+      const { now_ms, mark } = await readMark(store);
+      if (mark && this.#standsAgainst(mark, instance)) return mark;
+      const takes_over = this.#asked.take_over || (mark !== null && mark.instance !== instance);
+      if (takes_over) await this.#holdStore(mark);
+      const { beat = 0, since = toIso(now_ms) } = this.#ours ?? {};
+      const last = Math.max(mark?.generation ?? 0, this.#ours?.generation ?? 0);
+      const generation = takes_over || !mark ? last + 1 : last;
+      const place = { host: hostname(), data_dir };
+      const ours = { instance, run: this.#run, beat, generation, ...place, since, ended: false };
+      if (await this.#write(store, ours, mark?.etag ?? null)) {
+        this.#becomeOwner(generation);
+        return null;
+      }
+      // Somebody was faster; what they wrote decides.
+    }
+  }
+
+  #standsAgainst(mark: FoundMark, instance: string): boolean {
+    // An answer that was lost: the mark is our own after all.
+    if (mark.run === this.#run) return false;
+    // Once the store was ours, whoever else has it took it from us.
+    if (this.#state === 'owner') return true;
+    const is_alive = !mark.ended && mark.age_ms < OWNER_GONE_MS;
+    return is_alive && mark.instance !== instance && !this.#asked.now;
+  }
+
+  /** Writes our mark, counted up, over what was seen; false where that has changed. */
+  async #write(store: S3Store, mark: Mark, seen: string | null): Promise<boolean> {
+    this.#ours = { ...mark, beat: mark.beat + 1 };
+    const etag = await store.conditional.write(OWNER_KEY, JSON.stringify(this.#ours), seen);
+    if (etag !== null) this.#etag = etag;
+    return etag !== null;
+  }
+
+  #becomeOwner(generation: number): void {
+    if (this.#state === 'owner') return;
+    this.#state = 'owner';
+    this.#asked = NOTHING_ASKED;
+    this.#deps.logger.info('this Satchel owns the object store', { generation });
+  }
+
+  /** What another Satchel, or a database of before, has stored has no row here: it must stay until somebody has looked. */
+  async #holdStore(before: Mark | null): Promise<void> {
+    const { clock, database, logger } = this.#deps;
+    const until = clock.now() + STORE_HOLD_MS;
+    await database.write((tx) => writeMeta(tx, STORE_HELD_UNTIL, String(until)));
+    logger.warn('the object store is taken over: what has no row here is kept in it for a while', {
+      before: before && ownerIn(before),
+      until: toIso(until),
+    });
+  }
+
+  #fence(winner: Mark): void {
+    this.#state = 'fenced';
+    this.#deps.logger.error(
+      'another Satchel has taken over the object store: this one changes nothing and sends nothing any more. Stop it',
+      { owner: ownerIn(winner), generation: winner.generation },
+    );
+    this.#onFenced();
+  }
+
+  /** Waits until a mark is old enough, unless its owner renews it. */
+  async #outwait(store: S3Store, rival: FoundMark): Promise<FoundMark | null> {
+    const left_ms = OWNER_GONE_MS - rival.age_ms;
+    this.#deps.logger.warn('waiting until the owner of the object store has been silent for long enough', {
+      owner: ownerIn(rival),
+      seconds: Math.ceil(left_ms / 1_000),
+    });
+    // The store's times are whole seconds.
+    await Bun.sleep(left_ms + 1_000);
+    return this.#take(store);
+  }
+
+  #plan(): void {
+    if (this.#is_released || (this.#state !== 'owner' && this.#state !== 'unclear')) return;
+    this.#timer = setTimeout(() => {
+      this.#beating = this.beat()
+        .then(() => {
+          if (this.#is_unheard) this.#deps.logger.info('the object store answers again');
+          this.#is_unheard = false;
+        })
+        .catch((error: unknown) => this.#warnUnheard(error))
+        .finally(() => this.#plan());
+    }, this.#beat_ms);
+  }
+
+  #warnUnheard(error: unknown): void {
+    if (this.#is_unheard) return;
+    this.#is_unheard = true;
+    const reason = error instanceof StoreFault ? error.reason : messageOf(error);
+    const what = 'the object store does not say who owns it; until it does, two Satchels may send';
+    this.#deps.logger.warn(what, { reason });
+  }
+}
+
+function refusal(store: S3Store, rival: FoundMark, { take_over }: TakeOver): string {
+  const silent_s = Math.round(rival.age_ms / 1_000);
+  const what_to_do = take_over
+    ? 'It has renewed its mark meanwhile. To take over from it even so: satchel serve --take-over --now'
+    : 'Stop that one first. To have this one go on in its place: satchel serve --take-over, which waits until that one has been ' +
+      `silent for ${OWNER_GONE_MS / 1_000} s, or satchel serve --take-over --now`;
+  return `Another Satchel owns the object store ${store.place}: ${ownerIn(rival)}, last heard of ${silent_s} s ago. ${what_to_do}.`;
+}

@@ -1,0 +1,314 @@
+/** Of all Satchels that use one object store, one owns it: starts that race, crashes, copies, a store that is away, clocks. */
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { cpSync, readFileSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { doctorDeps } from '../../../src/app/checks.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { OWNER_GONE_MS } from '../../../src/limits.ts';
+import { examine } from '../../../src/operation/doctor/service.ts';
+import { readInstance, requireInstance } from '../../../src/operation/ownership/instance.ts';
+import { Ownership } from '../../../src/operation/ownership/service.ts';
+import { readMeta } from '../../../src/platform/database/meta.ts';
+import { STORE_HELD_UNTIL } from '../../../src/platform/files/byte-store.ts';
+import { S3Requests } from '../../../src/platform/files/s3-requests.ts';
+import { S3Store } from '../../../src/platform/files/s3-store.ts';
+import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
+import { captureLog } from '../../support/captured-log.ts';
+import { addCapturingMailbox, makeProject, parseObject, startTestApp } from '../../support/helpers.ts';
+import { part } from '../../support/parts.ts';
+import { refusal, type S3Server, startS3Server } from '../../support/s3-server.ts';
+import { makeDatabase, makeTempDir, TestClock } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
+
+const skip = part('versitygw') === null;
+const NOW = { take_over: true, now: true };
+const TAKE_OVER = { take_over: true, now: false };
+/** No renewal comes by itself within a test. */
+const NEVER_MS = 2 ** 30;
+
+let server: S3Server;
+let prefix = '';
+let count = 0;
+
+beforeAll(async () => {
+  if (!skip) server = await startS3Server();
+});
+beforeEach(() => {
+  count += 1;
+  prefix = `place-${count}`;
+  if (!skip) server.proxy.hold = null;
+});
+
+interface Satchel {
+  dir: string;
+  ownership: Ownership;
+  /** Until when nothing is removed from the store; null where nothing is held. */
+  held: () => string | null;
+  logs: () => string;
+}
+
+/** A Satchel on the store: in a new data directory, or on one that is there. `ahead_ms`: how wrong its clock is. */
+function satchel({
+  dir = makeTempDir(),
+  beat_ms = NEVER_MS,
+  ahead_ms = 0,
+  env = server.env(prefix),
+} = {}): Satchel {
+  const { database } = makeDatabase(makeTempDir());
+  const clock = new TestClock(new Date(Date.now() + ahead_ms).toISOString());
+  const config = loadConfig({ ...env, SATCHEL_DATA_DIR: dir });
+  const log = captureLog(clock);
+  const object_store = config.object_store && new S3Store(config.object_store, clock);
+  return {
+    dir,
+    ownership: new Ownership({ database, clock, logger: log.logger, object_store, config }, beat_ms),
+    held: () => readMeta(database.read, STORE_HELD_UNTIL),
+    logs: log.text,
+  };
+}
+
+const ownerFile = () => join(server.folderOf(prefix), 'owner');
+const markNow = () => parseObject(readFileSync(ownerFile(), 'utf8'));
+/** Has the mark be this old, by the store's clock. */
+const age = (ms: number) => utimesSync(ownerFile(), new Date(), new Date(Date.now() - ms));
+/** The message of a claim that is refused. */
+const refused = async (claim: Promise<void>) => {
+  const error: unknown = await claim.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return error instanceof Error ? error.message : '';
+};
+
+describe.skipIf(skip)('of two Satchels on one store', () => {
+  test('the second is refused, with whose it is, since when, and what takes it over; after a clean stop it starts at once', async () => {
+    const [first, second] = [satchel(), satchel()];
+    await first.ownership.claim();
+    const { since, ...mark } = markNow();
+    expect(mark).toMatchObject({ generation: 1, data_dir: first.dir, ended: false });
+    const message = await refused(second.ownership.claim());
+    for (const part of [first.dir, `since ${since}`, 'satchel serve --take-over --now'])
+      expect(message).toContain(part);
+    expect([second.ownership.state, second.held()]).toEqual(['off', null]);
+
+    await first.ownership.release();
+    expect(markNow()).toMatchObject({ generation: 1, ended: true });
+    await second.ownership.claim();
+    expect(markNow()).toMatchObject({ generation: 2, data_dir: second.dir, ended: false });
+    expect([second.ownership.state, first.held() === null, second.held() === null]).toEqual([
+      'owner',
+      true,
+      false,
+    ]);
+  });
+
+  test('one that was killed starts again at once, as the same', async () => {
+    const first = satchel();
+    await first.ownership.claim();
+    const again = satchel({ dir: first.dir });
+    await again.ownership.claim();
+    expect([again.ownership.state, markNow().generation, again.held()]).toEqual(['owner', 1, null]);
+  });
+
+  test('a copy of a data directory is another one, and so is the same file on another machine', async () => {
+    const first = satchel();
+    await first.ownership.claim();
+    const copy = makeTempDir();
+    cpSync(first.dir, copy, { recursive: true });
+    expect(await refused(satchel({ dir: copy }).ownership.claim())).toContain(first.dir);
+    expect(readInstance(first.dir, 'another machine')).toBeNull();
+    const id = requireInstance(first.dir);
+    expect([requireInstance(first.dir) === id, requireInstance(first.dir, 'another machine') === id]).toEqual(
+      [true, false],
+    );
+  });
+
+  test('of starts that race one wins, and the others say who', async () => {
+    const all = Array.from({ length: 5 }, () => satchel());
+    const ends = await Promise.allSettled(all.map(({ ownership }) => ownership.claim()));
+    const winner = all[ends.findIndex(({ status }) => status === 'fulfilled')];
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const end of ends)
+      if (end.status === 'rejected') expect(String(end.reason)).toContain(winner?.dir ?? 'nobody');
+  });
+
+  test('one that has been silent for 90 s by the store counts as gone, whatever our clocks say', async () => {
+    const first = satchel();
+    await first.ownership.claim();
+    age(OWNER_GONE_MS - 10_000);
+    expect(await refused(satchel({ ahead_ms: 600_000 }).ownership.claim())).not.toBe('');
+    age(OWNER_GONE_MS + 1_000);
+    const second = satchel({ ahead_ms: -600_000 });
+    await second.ownership.claim();
+    expect([second.ownership.state, markNow().generation]).toEqual(['owner', 2]);
+  });
+
+  test('one that is taken over from is fenced at its next renewal, for good, and leaves the mark alone', async () => {
+    const [first, second] = [satchel(), satchel()];
+    let told = 0;
+    first.ownership.onFenced(() => {
+      told += 1;
+    });
+    await first.ownership.claim();
+    await second.ownership.claim(NOW);
+    expect(() => first.ownership.refuseChanges()).not.toThrow();
+    await first.ownership.beat();
+    expect(() => first.ownership.refuseChanges()).toThrow('Another Satchel has taken over');
+    expect([first.ownership.state, first.ownership.may_remove, told]).toEqual(['fenced', false, 1]);
+    expect(first.logs()).toContain(second.dir);
+    const mark = markNow();
+    await second.ownership.release();
+    await first.ownership.beat();
+    await first.ownership.release();
+    expect(markNow()).toMatchObject({ run: mark.run, generation: 2, ended: true });
+    expect([first.ownership.state, told]).toEqual(['fenced', 1]);
+  });
+
+  test('renewals come by themselves, and so does the end of them', async () => {
+    const first = satchel({ beat_ms: 5 });
+    await first.ownership.claim();
+    await until(() => Number(markNow().beat) > 3);
+    const second = satchel();
+    await second.ownership.claim(NOW);
+    await until(() => first.ownership.state === 'fenced');
+  });
+
+  test('--take-over waits until the other has been silent for long enough, and gives up where it is not', async () => {
+    const first = satchel();
+    await first.ownership.claim();
+    age(OWNER_GONE_MS + 2_000);
+    const second = satchel();
+    await second.ownership.claim(TAKE_OVER);
+    expect([second.ownership.state, markNow().generation]).toEqual(['owner', 2]);
+
+    const third = satchel();
+    age(OWNER_GONE_MS - 1_000);
+    const waiting = refused(third.ownership.claim(TAKE_OVER));
+    await until(() => third.logs().includes('waiting'));
+    await second.ownership.beat();
+    expect(await waiting).toContain('It has renewed its mark meanwhile');
+  });
+
+  test('a store that is away stops nobody; when it answers one claims it, and the other is fenced', async () => {
+    const [first, second] = [satchel(), satchel()];
+    server.proxy.hold = /^(GET|PUT|DELETE)/;
+    server.proxy.answer = refusal(403, 'AccessDenied');
+    await Promise.all([first.ownership.claim(), second.ownership.claim()]);
+    for (const { ownership, logs } of [first, second]) {
+      expect([ownership.state, ownership.may_remove]).toEqual(['unclear', false]);
+      expect(() => ownership.refuseChanges()).not.toThrow();
+      expect(logs()).toContain('two Satchels may send');
+    }
+    server.proxy.hold = null;
+    await first.ownership.beat();
+    await second.ownership.beat();
+    expect([first.ownership.state, second.ownership.state]).toEqual(['owner', 'fenced']);
+  });
+
+  test('a mark that was deleted by hand is made anew, with a higher generation', async () => {
+    const { ownership } = satchel();
+    await ownership.claim();
+    const { object_store } = loadConfig(server.env(prefix));
+    if (!object_store) throw new Error('there is no store');
+    const requests = new S3Requests(object_store, () => Date.now());
+    await (await requests.send({ method: 'DELETE', key: `${prefix}/owner` })).text();
+    await ownership.beat();
+    expect([ownership.state, markNow().generation]).toEqual(['owner', 2]);
+  });
+
+  test('a renewal whose answer was lost is known as ours', async () => {
+    const { ownership, dir } = satchel();
+    await ownership.claim();
+    const { object_store } = loadConfig({ ...server.env(prefix), SATCHEL_DATA_DIR: dir });
+    if (!object_store) throw new Error('there is no store');
+    const keys = new S3Store(object_store).conditional;
+    const seen = (await keys.read('owner')).state;
+    const mark = { ...parseObject(seen?.text ?? ''), beat: 7 };
+    expect(await keys.write('owner', JSON.stringify(mark), seen?.etag ?? null)).toBeString();
+    await ownership.beat();
+    await ownership.beat();
+    expect([ownership.state, markNow().generation]).toEqual(['owner', 1]);
+  });
+});
+
+describe('a store that heeds no conditions', () => {
+  test.each([
+    ['ignores them', 200, ''],
+    ['refuses them', 400, '<Error><Code>InvalidArgument</Code><Message>If-None-Match</Message></Error>'],
+  ])('and %s is used by whoever is set to, and doctor says so', async (_, status, body) => {
+    const store = Bun.serve({
+      port: 0,
+      fetch: () => new Response(body, { status, headers: { ETag: '"1"' } }),
+    });
+    try {
+      const endpoint = encodeURIComponent(`http://127.0.0.1:${store.port}`);
+      const env = {
+        SATCHEL_OBJECT_STORE: `s3://bucket?endpoint=${endpoint}&style=path`,
+        SATCHEL_S3_ACCESS_KEY_ID: 'a',
+        SATCHEL_S3_SECRET_ACCESS_KEY: 'b',
+      };
+      const { dir, ownership, logs } = satchel({ dir: (await startTestApp()).data_dir, env });
+      await ownership.claim(NOW);
+      expect([ownership.state, ownership.may_remove]).toEqual(['off', true]);
+      expect(logs()).toContain('heeds no conditional writes');
+      const config = loadConfig({ ...env, SATCHEL_DATA_DIR: dir });
+      expect(await examine(config, doctorDeps(new TestClock()))).toContainEqual(
+        expect.objectContaining({ check: 'store owner', status: 'warning' }),
+      );
+    } finally {
+      await store.stop(true);
+    }
+  });
+});
+
+test.skipIf(skip)(
+  'one that is fenced answers whoever reads, refuses what changes anything, and sends nothing',
+  async () => {
+    const app = await startTestApp({
+      env: server.env(prefix),
+      clock: new TestClock(new Date().toISOString()),
+    });
+    const { ownership, engine, status } = app.services;
+    const key = await (await makeProject(app)).key({
+      can_read: true,
+      can_write: true,
+      can_send_emails: true,
+    });
+    await addCapturingMailbox(app);
+    const owner = async () =>
+      (await examine(app.config, doctorDeps(app.clock))).find(({ check }) => check === 'store owner');
+    await ownership.claim();
+    expect(await owner()).toMatchObject({ status: 'ok' });
+    const lock = lockDirectory(app.data_dir, process.pid);
+    await satchel().ownership.claim(NOW);
+    await ownership.beat();
+
+    const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hi' };
+    const sent = await app.call('POST', '/api/v1/emails/send', { key, body: mail });
+    expect([sent.status, sent.headers.get('retry-after'), sent.text]).toEqual([
+      503,
+      '30',
+      expect.stringContaining('Another Satchel has taken over'),
+    ]);
+    expect((await app.call('DELETE', '/api/v1/objects/none', { key })).status).toBe(503);
+    expect((await app.call('GET', '/api/v1/objects', { key })).status).toBe(200);
+    const health = await app.call('GET', '/api/health');
+    expect([health.status, health.body]).toMatchObject([200, { status: 'degraded', fenced: true }]);
+    expect(status.health().database).toBe('ok');
+    expect(await owner()).toMatchObject({
+      status: 'problem',
+      remedy: expect.stringContaining('--take-over'),
+    });
+    lock.release();
+    // What waits in its queue is not begun.
+    const { database } = app.services;
+    const job = { project_id: null, type: 'none', priority: 1, payload: {}, max_attempts: 1 };
+    await database.write((tx) => engine.enqueue(tx, job));
+    engine.wake();
+    await Bun.sleep(1);
+    await database.write(() => {});
+    const jobs = sql`SELECT status FROM jobs WHERE type = 'none'`;
+    expect(database.read.values(jobs)).toEqual([['pending']]);
+  },
+);
