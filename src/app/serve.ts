@@ -49,6 +49,7 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
   try {
     await ownership.claim(take_over);
   } catch (error) {
+    logger.flush();
     await directory.close();
     throw error;
   }
@@ -59,7 +60,10 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
   process.on('unhandledRejection', (reason) =>
     logger.error('unhandled rejection', { error: messageOf(reason) }),
   );
-  const port = await app.start();
+  const port = await app.start().catch(async (error: unknown) => {
+    await ownership.release();
+    throw error;
+  });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   terminal.print(`satchel listening on http://${host}:${port}`);
   if (terminal.is_shown) {

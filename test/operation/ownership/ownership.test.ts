@@ -1,11 +1,11 @@
 /** Of all Satchels that use one object store, one owns it: starts that race, crashes, copies, a store that is away, clocks. */
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { cpSync, readFileSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { doctorDeps } from '../../../src/app/checks.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { OWNER_GONE_MS } from '../../../src/limits.ts';
+import { OWNER_GONE_MS, STORE_SETTLE_MS } from '../../../src/limits.ts';
 import { examine } from '../../../src/operation/doctor/service.ts';
 import { readInstance, requireInstance } from '../../../src/operation/ownership/instance.ts';
 import { Ownership } from '../../../src/operation/ownership/service.ts';
@@ -14,7 +14,9 @@ import { STORE_HELD_UNTIL } from '../../../src/platform/files/byte-store.ts';
 import { S3Requests } from '../../../src/platform/files/s3-requests.ts';
 import { S3Store } from '../../../src/platform/files/s3-store.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
+import { newId } from '../../../src/platform/host/ids.ts';
 import { captureLog } from '../../support/captured-log.ts';
+import { runWith } from '../../support/command.ts';
 import { addCapturingMailbox, makeProject, parseObject, startTestApp } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
 import { refusal, type S3Server, startS3Server } from '../../support/s3-server.ts';
@@ -232,6 +234,18 @@ describe.skipIf(skip)('of two Satchels on one store', () => {
   });
 });
 
+test('flags that mean nothing together are wrong usage', async () => {
+  const settings = { SATCHEL_DATA_DIR: makeTempDir() };
+  for (const [flags, wrong] of [
+    [['--now'], '--now goes with --take-over'],
+    [['--take-over'], '--take-over needs SATCHEL_OBJECT_STORE'],
+  ] as const)
+    expect(await runWith(settings, 'serve', ...flags)).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining(wrong),
+    });
+});
+
 describe('a store that heeds no conditions', () => {
   test.each([
     ['ignores them', 200, ''],
@@ -281,8 +295,14 @@ test.skipIf(skip)(
     await ownership.claim();
     expect(await owner()).toMatchObject({ status: 'ok' });
     const lock = lockDirectory(app.data_dir, process.pid);
+    // A key that nobody has a row for: one of the other's, as far as this one knows.
+    const foreign = join(server.folderOf(prefix), 'objects', newId(0));
+    mkdirSync(dirname(foreign));
+    writeFileSync(foreign, 'of the other one');
+    utimesSync(foreign, new Date(), new Date(Date.now() - 2 * STORE_SETTLE_MS));
     await satchel().ownership.claim(NOW);
     await ownership.beat();
+    expect(await app.services.bytes.sweepStore()).toBe(0);
 
     const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hi' };
     const sent = await app.call('POST', '/api/v1/emails/send', { key, body: mail });
