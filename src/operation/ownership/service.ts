@@ -131,12 +131,9 @@ export class Ownership {
     const flaw = await store.conditional.findFlaw();
     if (flaw === null) return true;
     this.#state = 'off';
-    this.#deps.logger.warn(
-      'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it',
-      {
-        reason: flaw,
-      },
-    );
+    const what =
+      'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it';
+    this.#deps.logger.warn(what, { reason: flaw });
     return false;
   }
 

@@ -1,9 +1,22 @@
 /** Health and version: the two endpoints that need no credential and say how the server is. */
 import type { Config } from '../../config.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
-import { dateTime, oneOf, t } from '../../platform/http/schema.ts';
+import { dateTime, named, oneOf, t } from '../../platform/http/schema.ts';
 import { BACKEND_VERSION } from '../../version.ts';
 import type { Status } from './service.ts';
+
+const health = named(
+  'Health',
+  t.Object({
+    status: oneOf(['ok', 'degraded']),
+    app: t.String(),
+    version: t.String(),
+    backend_version: t.String(),
+    database: oneOf(['ok', 'error']),
+    timestamp: dateTime(),
+    fenced: t.Boolean(),
+  }),
+);
 
 export function statusRoutes(status: Status, config: Config): Route[] {
   return [
@@ -15,15 +28,7 @@ export function statusRoutes(status: Status, config: Config): Route[] {
       summary: 'How the server is',
       description:
         'Answers 200 as long as the server runs; `status` is `degraded` when it cannot store anything, its object store is away, or another Satchel has taken over (`fenced`).',
-      response: t.Object({
-        status: oneOf(['ok', 'degraded']),
-        app: t.String(),
-        version: t.String(),
-        backend_version: t.String(),
-        database: oneOf(['ok', 'error']),
-        timestamp: dateTime(),
-        fenced: t.Optional(t.Boolean()),
-      }),
+      response: health,
       handle: () => status.health(),
     }),
     openRoute({

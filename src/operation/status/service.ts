@@ -16,8 +16,8 @@ export interface Health {
   backend_version: string;
   database: 'ok' | 'error';
   timestamp: string;
-  /** Only where another Satchel has taken over. */
-  fenced?: true;
+  /** Whether another Satchel has taken over. */
+  fenced: boolean;
 }
 
 export class Status {
@@ -56,7 +56,7 @@ export class Status {
       backend_version: BACKEND_VERSION,
       database,
       timestamp: toIso(this.#clock.now()),
-      ...(is_fenced ? { fenced: true } : {}),
+      fenced: is_fenced,
     };
   }
 
