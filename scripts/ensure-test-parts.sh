@@ -21,7 +21,7 @@ source_of() {
 missing_test_parts() {
   local part
   for part in "${TEST_PARTS[@]}"; do
-    grep -rqs --include='*.test.ts' "part('$part')" test || continue
+    grep -rqs --include='*.ts' "part('$part')" test || continue
     PATH=$PATH:/usr/sbin:$TEST_PARTS_DIR/bin type -P "$part" >/dev/null || echo "$part"
   done
 }

@@ -255,7 +255,7 @@ imapTest(
     writeFileSync(file, `imap://${dovecot.log_in(user)}@127.0.0.1:${dovecot.port}/INBOX\n`);
     const changed = await run(dir, 'mailbox', 'change', HELLO, '--inbox', `@${file}`);
     expect([changed.exit, changed.stderr]).toEqual([0, '']);
-    expect(changed.stdout).toContain(`imap://${user}:***@127.0.0.1:${dovecot.port}, not read yet`);
+    expect(changed.stdout).toContain(`imap://${user}:***@127.0.0.1:${dovecot.port}: not read yet`);
     await until(() => isHandled(1));
     expect(reportsOn(id)).toEqual(BOUNCED);
     await until(() => stateOf()?.last_look_at !== null);
