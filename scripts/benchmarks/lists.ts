@@ -49,8 +49,8 @@ export function seedObjects(data_dir: string, slug: string, count: number): void
   const db = new Database(join(data_dir, 'satchel.db'), { readwrite: true, strict: true });
   const project = db.query('SELECT id FROM projects WHERE slug = ?').values(slug)[0]?.[0];
   const insert = db.query(
-    `INSERT INTO objects (public_id, project_id, original_filename, mime_type, size_bytes, sha256, visibility, created_at)
-     VALUES (?, ?, 'a.bin', 'application/octet-stream', 1, ?, ?, ?)`,
+    `INSERT INTO objects (public_id, project_id, original_filename, mime_type, size_bytes, sha256, visibility, created_at, store)
+     VALUES (?, ?, 'a.bin', 'application/octet-stream', 1, ?, ?, ?, 'local')`,
   );
   db.transaction(() => {
     for (let n = 0; n < count; n += 1) {

@@ -41,26 +41,28 @@ export function takesGzip(request: Request): boolean {
   return (quality.get('gzip') ?? quality.get('x-gzip') ?? quality.get('*') ?? 0) > 0;
 }
 
-/** `Response.json`, compressed where that is worth it. */
+/** `Response.json`, compressed where that is worth it and the client takes it. */
 export function jsonResponse(
+  request: Request,
   value: unknown,
-  init: { status: number; headers?: Record<string, string> },
+  { status, headers }: { status: number; headers?: Record<string, string> },
 ): Response | Promise<Response> {
   const text = JSON.stringify(value);
-  const headers = new Headers(init.headers);
-  headers.set('Content-Type', 'application/json;charset=utf-8');
-  if (Buffer.byteLength(text) <= MIN_BYTES) return new Response(text, { status: init.status, headers });
-  return compressed(Buffer.from(text), { status: init.status, headers });
+  const init = { status, headers: { ...headers, 'Content-Type': 'application/json;charset=utf-8' } };
+  // The header is read for what is large alone: most answers are not.
+  if (Buffer.byteLength(text) <= MIN_BYTES || !takesGzip(request)) return new Response(text, init);
+  return compressed(Buffer.from(text), { status, headers: new Headers(init.headers) });
 }
 
-/** A page or a table that a route made, compressed where that is worth it; a stored file as it is. */
-export async function compressText(response: Response, method: string): Promise<Response> {
+/** A page or a table that a route made, compressed where that is worth it and the client takes it; a stored file as it is. */
+export async function compressText(request: Request, response: Response): Promise<Response> {
   const { status, headers, body } = response;
   if (body === null || headers.has('content-encoding') || !isText(status, headers)) return response;
+  if (!takesGzip(request)) return response;
   if (headers.get('content-type')?.startsWith('text/csv')) {
     headers.set('Content-Encoding', 'gzip');
     // As long as the list that it is made from: never held whole. Nobody reads the one of a HEAD.
-    const stream = method === 'HEAD' ? body : body.pipeThrough(new CompressionStream('gzip'));
+    const stream = request.method === 'HEAD' ? body : body.pipeThrough(new CompressionStream('gzip'));
     return new Response(stream, { status, headers });
   }
   const bytes = new Uint8Array(await response.arrayBuffer());

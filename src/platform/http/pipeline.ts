@@ -7,7 +7,7 @@ import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
 import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
 import { setCorsHeaders } from './cors.ts';
-import { compressText, jsonResponse, mayCompress, setVary, takesGzip } from './encoding.ts';
+import { compressText, jsonResponse, mayCompress, setVary } from './encoding.ts';
 import { showNames } from './ignored-fields.ts';
 import { html, pageResponse } from './pages.ts';
 import { RateLimitError } from './rate-limit.ts';
@@ -25,14 +25,13 @@ export async function answer(
 ): Promise<Response> {
   const started_ms = monotonicMs();
   const trace: Trace = { rate: null, caller: null, ignored: [] };
-  const compresses = may_compress && takesGzip(ctx.request);
   let response: Response;
   try {
     if (route.method !== 'GET') deps.refuseChanges();
     const result = await route.run({ ctx, deps, trace, is_file: route.docs.produces !== undefined });
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
-    response = await toResponse(route, result, ctx, compresses);
+    response = await toResponse(route, result, ctx, may_compress);
     // Also where nothing was changed: "it is so already" may rest on what another request has committed and the disk does not have yet.
     const settled = route.method === 'GET' ? null : deps.settled();
     if (settled) await settled;
@@ -41,7 +40,7 @@ export async function answer(
     // Of several limits, the headers describe the one that was hit.
     if (error instanceof RateLimitError) trace.rate = error.rate;
     response = failureResponse(route.family, error, ctx, deps.logger);
-    if (compresses) response = await compressText(response, ctx.request.method);
+    if (may_compress) response = await compressText(ctx.request, response);
   }
   if (may_compress) setVary(response);
   finishHeaders(response.headers, route.plane, ctx, trace);
@@ -67,10 +66,11 @@ function toResponse(
   route: Route,
   result: unknown,
   ctx: RequestContext,
-  compresses: boolean,
+  may_compress: boolean,
 ): Response | Promise<Response> {
-  if (result instanceof Response) return compresses ? compressText(result, ctx.request.method) : result;
-  const json = compresses ? jsonResponse : Response.json;
+  if (result instanceof Response) return may_compress ? compressText(ctx.request, result) : result;
+  const json = (body: unknown, init: { status: number; headers?: Record<string, string> }) =>
+    may_compress ? jsonResponse(ctx.request, body, init) : Response.json(body, init);
   if (result instanceof Reply) {
     const body = successBody(route.family, result.value, ctx.url);
     return json(typeof body === 'object' ? { ...body, ...result.beside } : body, {
