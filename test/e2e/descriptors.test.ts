@@ -1,12 +1,11 @@
 /** No file descriptor is left: what is refused and how, what goes on, and that it heals by itself. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { makeTempDir } from '../support/temp.ts';
-import { until } from '../support/until.ts';
 import { makeKey, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
@@ -154,13 +153,8 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
       [200, ['GET /api/public/v1/findings', token]],
       [200, ['GET /api/public/v1/backups', token]],
     ];
-    const backup = await ask('POST /api/public/v1/backups', token, {});
-    expect(backup?.status).toBe(202);
-    // What it has open would be free again after the crowd came.
-    await until(async () => {
-      const listed = await ask('GET /api/public/v1/backups', token);
-      return listed?.text.includes('"status":"completed"') === true;
-    });
+    // Listing backups reads this folder. Making one would leave a thread's descriptors free again after the crowd came.
+    mkdirSync(join(dir, 'backups'), { mode: 0o700, recursive: true });
     await crowd();
     for (const [, request] of requests) {
       const answer = await ask(...request);
