@@ -411,7 +411,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ),
   'a literal is written out, not spread into another': forbid(
     'code',
-    /\.\.\.(?:\{|\[['"`])/,
+    /\.\.\.\(?(?:\{|\[['"`])/,
     'spreads a literal: write its members where they go',
     inSrc,
   ),
@@ -620,10 +620,10 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   'a literal is written out, not spread into another': {
     files: {
       'src/app.ts':
-        "const a = { ...{ b, c }, d };\nconst e = [...['f']];\nconst g = { ...h, ...(i ? { j } : {}) };\n// ...{ k }",
+        "const a = { ...{ b, c }, d };\nconst e = [...['f']];\nconst g = { ...h, ...(i ? { j } : {}) };\nconst k = [...(['l'] as const)];\n// ...{ k }",
       'test/a.test.ts': 'const a = { ...{ b } };',
     },
-    expected: ['src/app.ts:1 ', 'src/app.ts:2 '],
+    expected: ['src/app.ts:1 ', 'src/app.ts:2 ', 'src/app.ts:4 '],
   },
   'the type checker is not silenced': {
     files: { 'src/app.ts': '\n// @ts-ignore\n', 'test/a.test.ts': '// @ts-nocheck' },

@@ -380,7 +380,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await missing.getByRole('link', { name: 'The template' }).waitFor();
       expect(await page.getByText('The template welcome is inactive.').count()).toBe(1);
       const href = await page.getByRole('link', { name: 'the contacts that bounced' }).getAttribute('href');
-      expect(href).toBe(`/console/projects/${sample.magazine}/contacts?list=${list}&status=bounced`);
+      expect(href).toBe(`/console/projects/${sample.magazine}/lists/${list}?status=bounced`);
     },
     TIMEOUT_MS,
   );

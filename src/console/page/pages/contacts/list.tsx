@@ -1,5 +1,4 @@
 /** The contacts of all lists, found by how their address begins; of a whole address, all that is held about it. */
-import { useEffect } from 'preact/hooks';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters, TextFilter } from '../../components/filters.tsx';
@@ -7,7 +6,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
-import { hrefOf, navigate, to, useQuery } from '../../router.ts';
+import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { AboutAddress } from './about-address.tsx';
 
@@ -15,11 +14,9 @@ const WHOLE_ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 export default function ContactsPage({ params }: PageProps<'project'>) {
   const { project } = params;
-  const query = useQuery();
-  const email = query.get('email')?.trim() ?? '';
+  const email = useQuery().get('email')?.trim() ?? '';
   const list = useList('GET /projects/{project}/email-contacts', { path: params }, { filters: ['email'] });
   const lists = hrefOf(to`/projects/${project}/lists`);
-  useShowList(project, query);
   return (
     <>
       <PageHeader
@@ -74,15 +71,4 @@ export default function ContactsPage({ params }: PageProps<'project'>) {
       </div>
     </>
   );
-}
-
-/** Those of one list stand on its page. */
-function useShowList(project: string, query: URLSearchParams): void {
-  const list = query.get('list');
-  useEffect(() => {
-    if (list === null) return;
-    query.delete('list');
-    const rest = query.size > 0 ? `?${query}` : '';
-    navigate(to`/projects/${project}/lists/${list}` + rest, { replace: true });
-  }, [list]);
 }

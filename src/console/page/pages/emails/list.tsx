@@ -15,18 +15,17 @@ import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
 
 const STATUSES = [
-  ...([
-    'scheduled',
-    'queued',
-    'sending',
-    'sent',
-    'delivered',
-    'bounced',
-    'complained',
-    'suppressed',
-  ] as const),
-  ...(['failed', 'canceled'] as const),
-] satisfies Email['status'][];
+  'scheduled',
+  'queued',
+  'sending',
+  'sent',
+  'delivered',
+  'bounced',
+  'complained',
+  'suppressed',
+  'failed',
+  'canceled',
+] as const satisfies Email['status'][];
 const FILTERS = ['to', 'template', 'date_from', 'date_to'] as const;
 const REFRESH_MS = 15_000;
 

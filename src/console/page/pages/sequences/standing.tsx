@@ -93,7 +93,7 @@ function Paused({ path, of }: SequencePartProps) {
         </p>
       </div>
     );
-  const list = `${hrefOf(to`/projects/${path.project}/contacts`)}?list=${of.list}&status=bounced`;
+  const list = `${hrefOf(to`/projects/${path.project}/lists/${of.list}`)}?status=bounced`;
   return (
     <div class="notice bad">
       <p>

@@ -1,12 +1,7 @@
-/** Sending a step's mail to an address of one's own, before anybody else gets it. */
-import { useState } from 'preact/hooks';
+/** Sending a step's mail to oneself. */
 import type { Step } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { Dialog } from '../../components/dialog.tsx';
-import { type Entered, Form } from '../../components/form.tsx';
-import { TextField } from '../../components/text-field.tsx';
-import { hrefOf, to } from '../../router.ts';
-import { person } from '../../session.ts';
+import { TestDialog } from '../marketing/test-dialog.tsx';
 
 export function TestStep(props: {
   path: { project: string; sequence: string };
@@ -14,32 +9,15 @@ export function TestStep(props: {
   onClose(): void;
 }) {
   const { path, step, onClose } = props;
-  const [sent, setSent] = useState<{ email_id: string; to: string } | null>(null);
-  const send = async (entered: Entered): Promise<void> => {
-    const address = entered.text('to');
-    const { email_id } = await call('POST /projects/{project}/email-sequences/{sequence}/steps/{key}/test', {
+  const send = (to: string) =>
+    call('POST /projects/{project}/email-sequences/{sequence}/steps/{key}/test', {
       path: { ...path, key: step.key },
-      body: { to: address },
+      body: { to },
     });
-    setSent({ email_id, to: address });
-  };
   return (
-    <Dialog title={`Send a test of ${step.key}`} onClose={onClose}>
-      {sent && (
-        <p class="notice good" role="status">
-          <span>
-            On its way to {sent.to}.{' '}
-            <a href={hrefOf(to`/projects/${path.project}/emails/${sent.email_id}`)}>See what becomes of it</a>
-          </span>
-        </p>
-      )}
-      <p class="muted">
-        As it is saved, with sample values, and marked as a test in its subject. It goes out at once; nobody
-        moves on, and nothing of it counts.
-      </p>
-      <Form is_fleeting submit="Send the test" onSubmit={send} onCancel={onClose}>
-        <TextField name="to" label="To" type="email" value={person.value?.email} is_focused />
-      </Form>
-    </Dialog>
+    <TestDialog project={path.project} title={`Send a test of ${step.key}`} send={send} onClose={onClose}>
+      As it is saved, with sample values, and marked as a test in its subject. It goes out at once; nobody
+      moves on, and nothing of it counts.
+    </TestDialog>
   );
 }

@@ -6,9 +6,17 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Template, TemplateChanges } from '../../api.generated.ts';
 
 const FIELDS = [
-  ...(['name', 'category', 'subject', 'body_markdown', 'body_html', 'body_text', 'description'] as const),
-  ...(['variables', 'is_marketing', 'layout'] as const),
-];
+  'name',
+  'category',
+  'subject',
+  'body_markdown',
+  'body_html',
+  'body_text',
+  'description',
+  'variables',
+  'is_marketing',
+  'layout',
+] as const;
 
 /** The fields that are written. */
 export type Field = (typeof FIELDS)[number];
