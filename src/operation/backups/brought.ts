@@ -1,41 +1,24 @@
 /** Bytes of the object store that a backup brings along: fetched as it is made, and put where they are wanted as it is restored. */
-import { closeSync, createReadStream, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { createReadStream, existsSync, rmSync } from 'node:fs';
 import { connect } from '../../platform/database/plain-connection.ts';
+import { blobName } from '../../platform/files/archive.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
-import { blobName } from './format.ts';
 import { listStoredObjects, type StoredObject, takeAsLocal } from './store.ts';
 import type { BackupWriter } from './writer.ts';
 
 /** Uploads of a restore at once. */
 const PUT_AT_ONCE = 8;
 
-/** Adds the bytes of an object to a backup, by way of a scratch file; false where they are gone or are not those of its row. */
+/** Adds the bytes of an object to a backup; false where they are gone or are not those of its row. */
 export async function copyStored(
   writer: BackupWriter,
-  { store, scratch }: { store: S3Store; scratch: string },
+  store: S3Store,
   { public_id, size_bytes, sha256 }: StoredObject,
 ): Promise<boolean> {
   const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
-  if (!bytes) return false;
-  try {
-    const out = openSync(scratch, 'wx', 0o600);
-    try {
-      for await (const chunk of bytes)
-        for (let done = 0; done < chunk.length; ) done += writeSync(out, chunk, done);
-    } finally {
-      closeSync(out);
-    }
-    const fd = openSync(scratch, 'r');
-    try {
-      return await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 });
-    } finally {
-      closeSync(fd);
-    }
-  } finally {
-    rmSync(scratch, { force: true });
-  }
+  return bytes !== null && (await writer.writeStream(blobName(public_id), { bytes, size_bytes, sha256 }));
 }
 
 /**

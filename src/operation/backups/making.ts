@@ -7,19 +7,20 @@
  * follows: what was deleted meanwhile is deleted in the snapshot too. So the snapshot is final only after the files, and
  * stands behind them.
  */
-import { closeSync, existsSync, fstatSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { blobName } from '../../platform/files/archive.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { requireDatabase } from '../../platform/host/data-directory.ts';
+import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { copyStored } from './brought.ts';
-import { blobName, DATABASE, STORED, storedLine } from './format.ts';
-import { requireRoom, withScratch } from './scratch.ts';
+import { DATABASE, STORED, storedLine } from './format.ts';
 import {
   dropBlobs,
   dropPassing,
@@ -62,14 +63,13 @@ export async function backUp(
 ): Promise<BackupResult> {
   const file = resolve(options.file);
   const live_path = requireDatabase(data_dir);
-  refuseExisting(file);
+  refuseExisting(file, 'a backup');
   if (!existsSync(dirname(file)))
     throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
   const mark = `.${basename(file)}.${process.pid}`;
   const partial = join(dirname(file), `${mark}.partial`);
   const snapshot = join(dirname(file), `${mark}.snapshot`);
-  const stored = join(dirname(file), `${mark}.stored`);
-  return withScratch([partial, stored, snapshot, `${snapshot}-journal`], async () => {
+  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
     try {
       takeSnapshot(live_path, snapshot);
       dropPassing(snapshot);
@@ -77,11 +77,11 @@ export async function backUp(
         { data_dir, live_path, snapshot, partial },
         {
           created_ms: options.clock.now(),
-          from: options.store ? { store: options.store, scratch: stored } : null,
+          from: options.store ?? null,
           onProgress: options.onProgress ?? (() => {}),
         },
       );
-      publish(partial, file);
+      publish(partial, file, 'a backup');
       await flushFolder(dirname(file));
       return { file, ...result };
     } catch (error) {
@@ -115,11 +115,6 @@ export async function backUpWithin(
   return backUp(data_dir, options);
 }
 
-function refuseExisting(file: string): void {
-  if (existsSync(file))
-    throw conflict(`${file} exists already, and a backup overwrites nothing. Choose another name.`);
-}
-
 function explainFailure(error: unknown, file: string): AppError {
   return new AppError(
     'unavailable',
@@ -150,15 +145,9 @@ interface Places {
   partial: string;
 }
 
-/** The store whose bytes come along, and where each is kept for a moment. */
-interface Source {
-  store: S3Store;
-  scratch: string;
-}
-
 async function writeBackup(
   places: Places,
-  { created_ms, from, onProgress }: { created_ms: number; from: Source | null; onProgress: OnProgress },
+  { created_ms, from, onProgress }: { created_ms: number; from: S3Store | null; onProgress: OnProgress },
 ): Promise<Omit<BackupResult, 'file'>> {
   const { data_dir, live_path, snapshot, partial } = places;
   rmSync(partial, { force: true });
@@ -245,18 +234,5 @@ async function copyDatabase(writer: BackupWriter, snapshot: string): Promise<num
     return size_bytes;
   } finally {
     closeSync(fd);
-  }
-}
-
-/** Gives the finished file its name. A link, unlike a rename, never replaces a file that came into being meanwhile. */
-function publish(partial: string, file: string): void {
-  try {
-    linkSync(partial, file);
-  } catch (error) {
-    refuseExisting(file);
-    const code = errorCodeOf(error);
-    // File systems without links, such as FAT.
-    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
-    renameSync(partial, file);
   }
 }

@@ -33,10 +33,10 @@ import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { databasePathOf, hasDatabase, makeDataDirectory } from '../../platform/host/data-directory.ts';
 import { lockDirectory } from '../../platform/host/directory-lock.ts';
+import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { judgeMasterKey, type KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { placeBrought } from './brought.ts';
 import { BackupReader } from './reader.ts';
-import { makeScratch, requireRoom, withScratch } from './scratch.ts';
 import { holdStore } from './store.ts';
 import { type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 

@@ -7,10 +7,11 @@ import { BACKUP_BUFFER_BYTES, FINDING_EXAMPLES } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { listPendingMigrations } from '../../platform/database/migrate.ts';
 import { connect, listDefects, readCount, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { blobIdOf } from '../../platform/files/archive.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
-import { blobIdOf, DATABASE, STORED } from './format.ts';
+import { DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';
 import {
   countStoredObjects,

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { BackupReader } from './reader.ts';
-import { makeScratch, requireRoom, withScratch } from './scratch.ts';
 import { checkStored, type StoreQuestion } from './stored-checks.ts';
 import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 

@@ -2,16 +2,10 @@
 import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  blobIdOf,
-  blobName,
-  DATABASE,
-  decodeHeader,
-  encodeHeader,
-  SUMS,
-} from '../../../src/operation/backups/format.ts';
+import { DATABASE, SUMS } from '../../../src/operation/backups/format.ts';
 import { BackupReader } from '../../../src/operation/backups/reader.ts';
 import { BackupWriter } from '../../../src/operation/backups/writer.ts';
+import { blobIdOf, blobName, decodeHeader, encodeHeader } from '../../../src/platform/files/archive.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
 const dir = makeTempDir();

@@ -2,8 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { blobName, DATABASE } from '../../../src/operation/backups/format.ts';
+import { DATABASE } from '../../../src/operation/backups/format.ts';
 import { BackupWriter } from '../../../src/operation/backups/writer.ts';
+import { blobName } from '../../../src/platform/files/archive.ts';
 import { blobPath } from '../../support/deployment.ts';
 
 export async function backUpWith(

@@ -1,7 +1,7 @@
 /** Scratch places: files and folders that must not outlive the command that made them. */
-import { mkdirSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
-import { AppError } from '../../errors.ts';
+import { AppError, conflict, errorCodeOf } from '../../errors.ts';
 
 /**
  * Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. What
@@ -42,4 +42,23 @@ export function requireRoom(folder: string, bytes: number, what = 'unpacking'): 
 export function makeScratch(path: string): void {
   rmSync(path, { recursive: true, force: true });
   mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Throws AppError `conflict` where a file that is to be made is there already. */
+export function refuseExisting(file: string, what: string): void {
+  if (existsSync(file))
+    throw conflict(`${file} exists already, and ${what} overwrites nothing. Choose another name.`);
+}
+
+/** Gives a finished file its name. A link, unlike a rename, never replaces a file that came into being meanwhile. */
+export function publish(partial: string, file: string, what: string): void {
+  try {
+    linkSync(partial, file);
+  } catch (error) {
+    refuseExisting(file, what);
+    const code = errorCodeOf(error);
+    // File systems without links, such as FAT.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS') throw error;
+    renameSync(partial, file);
+  }
 }

@@ -1,0 +1,218 @@
+/** Reads an archive as a stream and finds any damage of it. The form is told in archive.ts. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { AppError, messageOf } from '../../errors.ts';
+import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
+import { explainDescriptors } from '../host/descriptors.ts';
+import { isPlainObject } from '../http/schema.ts';
+import {
+  type About,
+  type ArchiveKind,
+  BLOCK_BYTES,
+  decodeHeader,
+  END_BYTES,
+  paddingOf,
+  sumLine,
+  type TarEntry,
+} from './archive.ts';
+
+/** What an archive says of itself has some hundred bytes; more is damage, or another's archive. */
+const MAX_ABOUT_BYTES = 4096;
+
+export abstract class ArchiveReader {
+  readonly path: string;
+  readonly size_bytes: number;
+  readonly about: About;
+  /** All that it says of itself, `about` included. */
+  readonly said: Readonly<Record<string, unknown>>;
+  readonly #kind: ArchiveKind;
+  readonly #fd: number;
+  readonly #buffer = Buffer.allocUnsafe(BACKUP_BUFFER_BYTES);
+  #start = 0;
+  #end = 0;
+  /** Bytes of the file taken so far. */
+  #position = 0;
+  readonly #mtime_s: number;
+  readonly #about_sum: string;
+  #entry: TarEntry | null = null;
+
+  /**
+   * Opens an archive. Throws AppError `invalid` for a file that is missing, is none, or is of a newer Satchel, `unavailable`
+   * where there is no file descriptor left.
+   */
+  constructor(path: string, kind: ArchiveKind) {
+    this.path = path;
+    this.#kind = kind;
+    try {
+      this.#fd = openSync(path, 'r');
+    } catch (error) {
+      const explained = explainDescriptors(error);
+      if (explained instanceof AppError) throw explained;
+      throw new AppError('invalid', `The ${kind.what} ${path} can't be read: ${messageOf(error)}`);
+    }
+    try {
+      const stat = fstatSync(this.#fd);
+      if (!stat.isFile()) throw new AppError('invalid', `${path} is not a file.`);
+      this.size_bytes = stat.size;
+      const first = this.size_bytes < BLOCK_BYTES ? null : decodeHeader(this.take(BLOCK_BYTES));
+      if (first?.name !== kind.about || first.size_bytes > MAX_ABOUT_BYTES) {
+        throw new AppError(
+          'invalid',
+          `${path} is not a ${kind.what} of Satchel, or its first bytes are damaged.`,
+        );
+      }
+      this.#mtime_s = first.mtime_s;
+      const read = this.#readAbout(first);
+      this.about = read.about;
+      this.said = read.said;
+      this.#about_sum = read.sum;
+    } catch (error) {
+      closeSync(this.#fd);
+      throw error;
+    }
+  }
+
+  /** Told of each file that was read: its hash and name. */
+  protected abstract noteSum(line: string): void;
+
+  /** Reads the content of the last file, which vouches for all others; it stands at this position of the archive. Throws AppError `invalid`. */
+  protected abstract readEnd(size_bytes: number, position: number): void;
+
+  /** Takes up what the archive says of itself, once the reader is made. */
+  protected begin(): void {
+    this.noteSum(this.#about_sum);
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  endsInZeros(): boolean {
+    const end = Buffer.alloc(END_BYTES, 1);
+    readSync(this.#fd, end, 0, END_BYTES, this.size_bytes - END_BYTES);
+    return end.every((byte) => byte === 0);
+  }
+
+  /**
+   * The next file, whose content must be taken with `read`; null after the end, when all of it proved to be whole. Throws
+   * AppError `invalid` for damage: nothing that was handed out until then must be trusted.
+   */
+  next(): TarEntry | null {
+    const position = this.#position;
+    const entry = decodeHeader(this.take(BLOCK_BYTES));
+    if (entry?.mtime_s !== this.#mtime_s || entry.name === this.#kind.about) {
+      throw this.damage('this is no header as Satchel writes it', position);
+    }
+    if (entry.name !== this.#kind.end) {
+      this.#entry = entry;
+      return entry;
+    }
+    this.readEnd(entry.size_bytes, position);
+    this.#expectZeros(paddingOf(entry.size_bytes));
+    this.#expectZeros(END_BYTES);
+    if (this.#start !== this.#end || this.#fill()) throw this.damage('something follows its end');
+    return null;
+  }
+
+  /** Takes the content of the file that `next` gave, in chunks that are valid only until the call is over. */
+  async read(onChunk: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
+    if (!this.#entry) throw new Error('there is no entry to read');
+    const { name, size_bytes } = this.#entry;
+    const hasher = new Bun.CryptoHasher('sha256');
+    let unpaced = 0;
+    for (let left = size_bytes; left > 0; ) {
+      if (this.#start === this.#end && !this.#fill()) throw this.#cutOff();
+      const chunk = this.#buffer.subarray(this.#start, Math.min(this.#start + left, this.#end));
+      hasher.update(chunk);
+      const taken = onChunk(chunk);
+      if (taken) await taken;
+      this.#start += chunk.length;
+      this.#position += chunk.length;
+      left -= chunk.length;
+      unpaced += chunk.length;
+      if (unpaced < BACKUP_PACE_BYTES) continue;
+      unpaced = 0;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    this.#expectZeros(paddingOf(size_bytes));
+    this.noteSum(sumLine(hasher.digest('hex'), name));
+    this.#entry = null;
+  }
+
+  #readAbout({ size_bytes, name }: TarEntry): { about: About; said: Record<string, unknown>; sum: string } {
+    const { format } = this.#kind;
+    const text = this.take(size_bytes).toString('utf8');
+    const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex');
+    this.#expectZeros(paddingOf(size_bytes));
+    const said = parseAbout(text);
+    if (!said) throw this.damage('it does not say what it is', 0);
+    const { about } = said;
+    if (about.format !== format) {
+      throw new AppError(
+        'invalid',
+        `${this.path} was made by ${about.format < format ? 'an older' : 'a newer'} build of Satchel (${about.version}), in ` +
+          `format ${about.format}; this one reads format ${format}. Use the Satchel that made it.`,
+      );
+    }
+    return { ...said, sum: sumLine(sha256, name) };
+  }
+
+  #expectZeros(count: number): void {
+    const position = this.#position;
+    if (this.take(count).some((byte) => byte !== 0)) {
+      throw this.damage('there are bytes between its files', position);
+    }
+  }
+
+  /** The next bytes, for as long as nothing else is taken. */
+  protected take(count: number): Buffer {
+    while (this.#end - this.#start < count) if (!this.#fill()) throw this.#cutOff();
+    const bytes = this.#buffer.subarray(this.#start, this.#start + count);
+    this.#start += count;
+    this.#position += count;
+    return bytes;
+  }
+
+  /** Reads more into the buffer; false at the end of the file. */
+  #fill(): boolean {
+    if (this.#start > 0) {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+      this.#end -= this.#start;
+      this.#start = 0;
+    }
+    const count = readSync(this.#fd, this.#buffer, this.#end, this.#buffer.length - this.#end, null);
+    this.#end += count;
+    return count > 0;
+  }
+
+  protected damage(what: string, position = this.#position): AppError {
+    return new AppError(
+      'invalid',
+      `The ${this.#kind.what} ${this.path} is damaged at byte ${position}: ${what}.`,
+    );
+  }
+
+  #cutOff(): AppError {
+    return new AppError(
+      'invalid',
+      `The ${this.#kind.what} ${this.path} is damaged or cut off: it ends after ${this.size_bytes} bytes, in the middle of a file.`,
+    );
+  }
+}
+
+function parseAbout(json: string): { about: About; said: Record<string, unknown> } | null {
+  let said: unknown;
+  try {
+    said = JSON.parse(json);
+  } catch {
+    return null;
+  }
+  if (!isPlainObject(said)) return null;
+  const { format, version, created_at } = said;
+  if (typeof format !== 'number' || typeof version !== 'string' || typeof created_at !== 'string')
+    return null;
+  return { about: { format, version, created_at }, said };
+}

@@ -1,0 +1,166 @@
+/** Writes an archive as a stream: one buffer, whatever the size of the files. The form is told in archive.ts. */
+import { fdatasync, ftruncateSync, readSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
+import { VERSION } from '../../version.ts';
+import { toIso } from '../host/clock.ts';
+import { type About, type ArchiveKind, END_BYTES, encodeHeader, paddingOf, sumLine } from './archive.ts';
+
+const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
+
+export abstract class ArchiveWriter {
+  readonly #fd: number;
+  readonly #mtime_s: number;
+  readonly #buffer = Buffer.allocUnsafe(BACKUP_BUFFER_BYTES);
+  #buffered = 0;
+  /** Bytes of the file that are written; the buffer comes after them. */
+  #written = 0;
+  #unpaced = 0;
+  #syncing: Promise<void> = Promise.resolve();
+  readonly #created_ms: number;
+
+  /** Begins an archive in an empty file that is open for writing. */
+  constructor(fd: number, created_ms: number) {
+    this.#fd = fd;
+    this.#created_ms = created_ms;
+    this.#mtime_s = Math.floor(created_ms / 1000);
+  }
+
+  /** Told of each file that was added: its hash and name, which the archive's end vouches for. */
+  protected abstract noteSum(line: string): void;
+
+  /** Writes what the archive says of itself. */
+  protected begin({ about, format }: ArchiveKind, more: Readonly<Record<string, unknown>> = {}): void {
+    const said: About = { format, version: VERSION, created_at: toIso(this.#created_ms), ...more };
+    this.writeText(about, `${JSON.stringify(said)}\n`);
+  }
+
+  get position(): number {
+    return this.#written + this.#buffered;
+  }
+
+  /**
+   * Adds an open file's first `size_bytes` bytes. Where they are fewer, or not those of `sha256`, nothing is added, and the
+   * answer is false.
+   */
+  async writeFile(
+    name: string,
+    file: { fd: number; size_bytes: number; sha256: string | null },
+  ): Promise<boolean> {
+    const start = this.position;
+    this.#startEntry(name, file.size_bytes);
+    const hasher = new Bun.CryptoHasher('sha256');
+    for (let left = file.size_bytes; left > 0; ) {
+      if (this.#buffered === this.#buffer.length) await this.#flushPaced();
+      const room = Math.min(left, this.#buffer.length - this.#buffered);
+      const count = readSync(file.fd, this.#buffer, this.#buffered, room, null);
+      if (count === 0) return this.#undo(start);
+      hasher.update(this.#buffer.subarray(this.#buffered, this.#buffered + count));
+      this.#buffered += count;
+      left -= count;
+    }
+    return this.#endEntry(name, file, { start, hasher });
+  }
+
+  /** As `writeFile`, of bytes as they come. Where they break off, nothing is added, and it throws what they threw. */
+  async writeStream(
+    name: string,
+    file: { bytes: AsyncIterable<Uint8Array>; size_bytes: number; sha256: string | null },
+  ): Promise<boolean> {
+    const start = this.position;
+    this.#startEntry(name, file.size_bytes);
+    const hasher = new Bun.CryptoHasher('sha256');
+    let left = file.size_bytes;
+    try {
+      for await (const chunk of file.bytes) {
+        left -= chunk.length;
+        if (left < 0) break;
+        hasher.update(chunk);
+        this.#append(chunk);
+        await this.#pace();
+      }
+    } catch (error) {
+      this.#undo(start);
+      throw error;
+    }
+    return left === 0 ? this.#endEntry(name, file, { start, hasher }) : this.#undo(start);
+  }
+
+  #endEntry(
+    name: string,
+    file: { size_bytes: number; sha256: string | null },
+    { start, hasher }: { start: number; hasher: Bun.CryptoHasher },
+  ): boolean {
+    this.#append(Buffer.alloc(paddingOf(file.size_bytes)));
+    const sha256 = hasher.digest('hex');
+    if (file.sha256 !== null && file.sha256 !== sha256) return this.#undo(start);
+    this.noteSum(sumLine(sha256, name));
+    return true;
+  }
+
+  /** Writes the end, and makes everything durable. Returns the size of the file. */
+  protected async end(): Promise<number> {
+    this.#append(Buffer.alloc(END_BYTES));
+    this.#flush();
+    await this.#syncing;
+    await flushData(this.#fd);
+    return this.#written;
+  }
+
+  /** Takes back what was written since, as if it never had been. */
+  #undo(start: number): false {
+    if (start < this.#written) {
+      ftruncateSync(this.#fd, start);
+      this.#written = start;
+    }
+    this.#buffered = start - this.#written;
+    return false;
+  }
+
+  /** Adds a file of this text. */
+  writeText(name: string, text: string): void {
+    const bytes = Buffer.from(text);
+    this.#startEntry(name, bytes.length);
+    this.#append(bytes);
+    this.#append(Buffer.alloc(paddingOf(bytes.length)));
+    this.noteSum(sumLine(new Bun.CryptoHasher('sha256').update(bytes).digest('hex'), name));
+  }
+
+  #startEntry(name: string, size_bytes: number): void {
+    this.#append(encodeHeader({ name, size_bytes, mtime_s: this.#mtime_s }));
+  }
+
+  #append(bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) {
+      if (this.#buffered === this.#buffer.length) this.#flush();
+      const part = bytes.subarray(done, done + this.#buffer.length - this.#buffered);
+      this.#buffer.set(part, this.#buffered);
+      this.#buffered += part.length;
+      done += part.length;
+    }
+  }
+
+  #flush(): void {
+    for (let done = 0; done < this.#buffered; ) {
+      const count = writeSync(this.#fd, this.#buffer, done, this.#buffered - done, this.#written);
+      done += count;
+      this.#written += count;
+      this.#unpaced += count;
+    }
+    this.#buffered = 0;
+  }
+
+  async #flushPaced(): Promise<void> {
+    this.#flush();
+    await this.#pace();
+  }
+
+  /** Lets the disk keep up, so that what a server commits meanwhile never waits behind a whole archive. */
+  async #pace(): Promise<void> {
+    if (this.#unpaced < BACKUP_PACE_BYTES) return;
+    this.#unpaced = 0;
+    await this.#syncing;
+    this.#syncing = flushData(this.#fd);
+    this.#syncing.catch(() => {}); // Whoever awaits it next gets the error.
+  }
+}
