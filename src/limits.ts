@@ -342,10 +342,10 @@ export const BACKUP_BUFFER_BYTES = 1024 * 1024;
 export const BACKUP_PACE_BYTES = 16 * 1024 * 1024;
 /** Below this `doctor` warns: room for some hundred uploads of the default limit, so that there is time to act. */
 export const LOW_DISK_BYTES = 1024 ** 3;
-/** `doctor` counts mails that failed within this time. */
 /** How old findings may be that somebody who does not need them new takes, and the soundness of what is stored among those. */
 export const MAX_FINDINGS_AGE_S = 3_600;
 export const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
+/** `doctor` counts mails that failed within this time. */
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 /** Ids that a finding lists before it only counts. */
 export const FINDING_EXAMPLES = 3;

@@ -70,7 +70,7 @@ function registerServe(cli: Cli<Services>): void {
     .addHelpText(
       'after',
       `
-All other settings are environment variables; the README lists them. Of all Satchels that use one object
+All other settings are environment variables: see /docs/guide/configuration. Of all Satchels that use one object
 store (SATCHEL_OBJECT_STORE), one serves: another is refused, until it is told to take over, once. The
 one before then answers whoever reads, and changes and sends nothing any more.
 

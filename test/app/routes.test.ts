@@ -12,6 +12,7 @@ import {
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { createToken } from '../../src/platform/secrets/token-format.ts';
 import { ORIGIN, startConsole } from '../access/people/setup.ts';
+import { guide } from '../support/documents.ts';
 import { actor, type CallOptions, makeProject, type TestApp } from '../support/helpers.ts';
 import { codeOf } from '../support/management.ts';
 import { makeOneOfEach, type PathValues, pathOf } from '../support/one-of-each.ts';
@@ -373,9 +374,11 @@ test('every route needs what stands in the list, and the list names no other', (
   expect(found).toEqual(Object.fromEntries(listed));
 });
 
-test('the README tells of every part of the management plane that only who may administer is let into', async () => {
-  const readme = await Bun.file(new URL('../../README.md', import.meta.url)).text();
-  const line = readme.split('\n').find((each) => each.startsWith('| `can_administer` |')) ?? '';
+test('the guide to people tells of every part of the management plane that only who may administer is let into', () => {
+  const line =
+    guide('people')
+      .split('\n')
+      .find((each) => each.startsWith('| `can_administer` |')) ?? '';
   const told = [...line.matchAll(/`(\/[\w-]+)`/g)].map(([, path]) => path ?? '');
   const guarded = GUARDS['management: can_administer']?.map((route) => /\/[\w-]+/.exec(route)?.[0] ?? '');
   expect(told.toSorted()).toEqual([...new Set(guarded)].toSorted());
@@ -400,7 +403,11 @@ describe('without a credential', () => {
       'GET /console/assets/:name',
       'GET /console/welcome/:token/person',
       'GET /docs',
+      'GET /docs/guide',
+      'GET /docs/guide.css',
+      'GET /docs/guide/:name',
       'GET /docs/openapi.json',
+      'GET /docs/search',
       'GET /docs/start.js',
       'GET /docs/swagger-ui.css',
       'GET /docs/swagger-ui.js',

@@ -1,21 +1,10 @@
-/** Pasting lines of the README into a shell, word for word, but for the port. */
-import { readFileSync, symlinkSync } from 'node:fs';
+/** Pasting blocks of the documents into a shell, word for word, but for the port. */
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
 
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
-
-/** The blocks of the README that are to be pasted, in its order, from its tour on; or those of one section. */
-export function blocksOf(title?: string): string[] {
-  const [, section = ''] =
-    title === undefined
-      ? README.split(/^## Start$.*?(?=^## )/ms)
-      : (new RegExp(`^## ${title}$(.*?)^## `, 'ms').exec(README) ?? []);
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-}
-
-/** A port that was free a moment ago, in place of the one that the README names. */
+/** A port that was free a moment ago, in place of the one that the documents name. */
 export function freePort(): string {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   const { port } = listener;

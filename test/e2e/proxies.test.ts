@@ -1,8 +1,9 @@
-/** The README's blocks for Caddy and nginx, with real ones: large files both ways, and the client's own address. */
+/** The guide's blocks for Caddy and nginx, with real ones: large files both ways, and the client's own address. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { atEnd } from '../support/cleanup.ts';
+import { blocksOf, guide } from '../support/documents.ts';
 import { part } from '../support/parts.ts';
 import { SERVER_CERTIFICATES } from '../support/smtp-certificates.ts';
 import { makeTempDir } from '../support/temp.ts';
@@ -10,10 +11,8 @@ import { until } from '../support/until.ts';
 import { type Server, satchel, startServer } from './binary.ts';
 import { freePort } from './paste.ts';
 
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
 const HOST = 'satchel.example.com';
-const blockOf = (language: string) =>
-  new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(README)?.[1] ?? '';
+const blockOf = (language: string) => blocksOf(guide('proxies'), language)[0] ?? '';
 const SETTINGS = Object.fromEntries(
   blockOf('ini')
     .trim()

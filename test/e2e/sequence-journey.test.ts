@@ -1,7 +1,6 @@
 /** One visitor's whole way through the compiled binary: form, confirmation, mails of a sequence, an event, a click, and leaving. */
 import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
@@ -10,6 +9,7 @@ import { BROWSER, linksOf } from '../marketing/mails/setup.ts';
 import { startSequenceApp } from '../marketing/sequences/setup.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
+import { signUpForm } from '../support/documents.ts';
 import { actor } from '../support/helpers.ts';
 import { part } from '../support/parts.ts';
 import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
@@ -19,8 +19,7 @@ import { startServer } from './binary.ts';
 
 const executable = part('chromium');
 setDefaultTimeout(120_000);
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8');
-const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
+const FORM = signUpForm();
 const VISITOR = 'visitor@example.com';
 
 /** Each step but the first waits an hour, until the test takes that away. */

@@ -1,18 +1,22 @@
-/** The README, pasted word for word: all of it in an empty folder, and its tour in a checkout after `install.sh --try`. */
+/** The README and the handbook, pasted word for word: each in an empty folder, and the README's tour in a checkout after `install.sh --try`. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readGuides } from '../../src/operation/docs/guides.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { startDnsServer } from '../support/dns-server.ts';
+import { blocksOf, guide, readme } from '../support/documents.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
-import { blocksOf, freePort, paste } from './paste.ts';
+import { freePort, paste } from './paste.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 setDefaultTimeout(120_000);
 
-const TOUR = blocksOf('A tour');
-const ALL = blocksOf();
+const [, AFTER_START = ''] = readme().split(/^## A tour$/m);
+const TOUR = blocksOf(AFTER_START, 'sh');
+/** In the order in which one reads them: each goes on from those before. */
+const HANDBOOK = readGuides().flatMap(({ name }) => blocksOf(guide(name), 'sh'));
 /** It knows no name: whatever is tried out must need none. */
 const dns = await startDnsServer();
 afterAll(() => dns.stop());
@@ -27,7 +31,8 @@ function expectTaken(
   // curl without -s draws its progress there.
   const wrong = stderr.split('\n').filter((line) => /^(ended with|satchel:|error:)/.test(line));
   expect(wrong.filter((line) => EXPECTED.every((each) => line.match(each) === null))).toEqual([]);
-  expect(stdout).not.toContain('"success":false');
+  // The guide to errors shows one.
+  expect(stdout.match(/"success":false(?!,"message":"name: is required")/g)).toBe(null);
   for (const each of told) expect(stdout).toMatch(each);
 }
 
@@ -39,8 +44,12 @@ const TOLD_BY_TOUR = [
   '\nsk_test_4242\n',
   'Accepted.',
   '"slug":"shop"',
+  'Sound: every byte was read',
 ];
-const TOLD_BY_OTHERS = [
+const TOLD_BY_HANDBOOK = [
+  ...TOLD_BY_TOUR,
+  'ben@example.org',
+  'shipped',
   'The email is bounced.',
   'ben@example.org is no longer suppressed',
   '"email":"ann@example.org"',
@@ -53,28 +62,34 @@ const TOLD_BY_OTHERS = [
   '3 enrolled',
   'June news is sending to 3 people',
   '/console/welcome/',
-  'Sound: every byte was read',
   'data keys wrapped anew',
 ];
 
-test('there is a tour, and much to paste after it', () => {
+test('there is much to paste, and each begins with the start of a server', () => {
   expect(TOUR.length).toBeGreaterThan(6);
-  expect(ALL.length).toBeGreaterThan(TOUR.length + 8);
-  expect(ALL.filter((block) => block.includes('satchel serve'))).toEqual([TOUR[0] ?? '']);
+  expect(HANDBOOK.length).toBeGreaterThan(TOUR.length + 8);
+  for (const blocks of [TOUR, HANDBOOK])
+    expect(blocks.filter((block) => block.includes('satchel serve'))).toEqual([blocks[0] ?? '']);
 });
 
-test('in an empty folder every line of the README works, on a machine without DNS, and leaves nothing beside data and tour', async () => {
-  const cwd = makeTempDir();
-  const env = { SATCHEL_DNS_SERVERS: dns.address };
-  expectTaken(await paste(ALL, { cwd, port: freePort(), env }), [...TOLD_BY_TOUR, ...TOLD_BY_OTHERS]);
-  expect(readdirSync(cwd).toSorted()).toEqual(['data', 'tour']);
-  expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^\/tour\n\/data\/\*$/m);
-});
+test.each([
+  ['README', TOUR, TOLD_BY_TOUR],
+  ['handbook', HANDBOOK, TOLD_BY_HANDBOOK],
+])(
+  'in an empty folder every line of the %s works, on a machine without DNS, and leaves nothing beside data and tour',
+  async (_, blocks, told) => {
+    const cwd = makeTempDir();
+    const env = { SATCHEL_DNS_SERVERS: dns.address };
+    expectTaken(await paste(blocks, { cwd, port: freePort(), env }), told);
+    expect(readdirSync(cwd).toSorted()).toEqual(['data', 'tour']);
+    expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^\/tour\n\/data\/\*$/m);
+  },
+);
 
 test('after --try the doctor finds nothing wrong, and every line of the tour works but for the start of the server', async () => {
   const cwd = makeTempDir();
   const port = freePort();
-  for (const part of ['install.sh', 'package.json', 'bun.lock', 'scripts', 'src'])
+  for (const part of ['install.sh', 'package.json', 'bun.lock', 'handbook', 'scripts', 'src'])
     cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
   mkdirSync(join(cwd, 'dist'));
   copyFileSync(BINARY, join(cwd, 'dist/satchel'));

@@ -1,4 +1,4 @@
-/** Files of Swagger UI, imported as paths so that the executable carries them. */
+/** Files that the executable carries: those of Swagger UI as paths, our own as their text. */
 declare module 'swagger-ui-dist/swagger-ui.css' {
   const path: string;
   export default path;
@@ -6,4 +6,12 @@ declare module 'swagger-ui-dist/swagger-ui.css' {
 declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
   const path: string;
   export default path;
+}
+declare module '*.md' {
+  const text: string;
+  export default text;
+}
+declare module '*/guide.css' {
+  const text: string;
+  export default text;
 }

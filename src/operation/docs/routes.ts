@@ -11,11 +11,18 @@ import { buildOpenApiDocument } from '../../platform/http/openapi.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
 import { VERSION } from '../../version.ts';
 import { ABOUT } from './about.ts';
+import guide_css from './guide.css' with { type: 'text' };
+import { guidePage, noGuidePage, searchPage } from './guide-pages.ts';
+import { readGuides } from './guides.ts';
+import { createDocsSearch } from './search.ts';
 
 /** Nothing from any other host, ever: the pages work on a server without a way out. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
-  "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/** Of what is looked for in the guides and endpoints, no more is read. */
+const MAX_WORDS_CHARS = 200;
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -25,8 +32,10 @@ const PAGE = `<!doctype html>
 <title>Satchel API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<style>.to-guides{max-width:1460px;margin:0 auto;padding:1rem 20px 0;font:1rem system-ui,sans-serif}.to-guides a{margin-right:1rem}</style>
 </head>
 <body>
+<nav class="to-guides"><a href="/docs/guide/start">Guides</a> <a href="/docs/search">Search guides and endpoints</a></nav>
 <div id="docs"></div>
 <noscript>These pages need JavaScript. The OpenAPI document is at <a href="/docs/openapi.json">/docs/openapi.json</a>.</noscript>
 <script src="/docs/swagger-ui.js"></script>
@@ -80,7 +89,17 @@ SwaggerUIBundle({
 
 /** `routes` is read at the first request, when the list is complete. */
 export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
-  let document: string | null = null;
+  let document: Record<string, unknown> | undefined;
+  let document_text: string | undefined;
+  let search: ReturnType<typeof createDocsSearch> | undefined;
+  const readDocument = () => {
+    document ??= buildOpenApiDocument(routes(), {
+      ...ABOUT,
+      version: VERSION,
+      server_url: config.public_url,
+    });
+    return document;
+  };
   const answerFile = createFileServer();
   const page = (path: string, summary: string, respond: (request: Request) => unknown): Route =>
     openRoute({
@@ -96,25 +115,41 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       answerFile(request, { name: path, body: body(), headers: headersOf(type) }),
     );
   return [
-    page(
-      '/',
-      'To the documentation',
-      () => new Response(null, { status: 302, headers: { Location: '/docs' } }),
-    ),
-    file('/docs', 'The documentation', 'text/html; charset=utf-8', () => PAGE),
+    page('/', 'To the documentation', () => to('/docs')),
+    file('/docs', 'The documentation', HTML, () => PAGE),
     file('/docs/start.js', 'Starts Swagger UI', SCRIPT, () => START),
     file('/docs/swagger-ui.js', 'Swagger UI', SCRIPT, () => Bun.file(swagger_js)),
     file('/docs/swagger-ui.css', 'Swagger UI', 'text/css; charset=utf-8', () => Bun.file(swagger_css)),
     file('/docs/openapi.json', 'The OpenAPI document', 'application/json', () => {
-      document ??= JSON.stringify(
-        buildOpenApiDocument(routes(), { ...ABOUT, version: VERSION, server_url: config.public_url }),
-      );
-      return document;
+      document_text ??= JSON.stringify(readDocument());
+      return document_text;
+    }),
+    file('/docs/guide.css', 'The look of the guides', 'text/css; charset=utf-8', () => guide_css),
+    page('/docs/guide', 'To the guides', () => to('/docs/guide/start')),
+    page('/docs/guide/:name', 'A guide', (request) => {
+      const { pathname } = new URL(request.url);
+      const guide = readGuides().find(({ name }) => pathname === `/docs/guide/${name}`);
+      if (!guide) return htmlResponse(404, noGuidePage());
+      return answerFile(request, { name: pathname, body: guidePage(guide), headers: headersOf(HTML) });
+    }),
+    page('/docs/search', 'The search of guides and endpoints', ({ url }) => {
+      search ??= createDocsSearch(readDocument());
+      const words = (new URL(url).searchParams.get('q') ?? '').trim().slice(0, MAX_WORDS_CHARS);
+      return htmlResponse(200, searchPage(words, words === '' ? [] : search(words)));
     }),
   ];
 }
 
 const SCRIPT = 'text/javascript; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
+
+function to(path: string): Response {
+  return new Response(null, { status: 302, headers: { Location: path } });
+}
+
+function htmlResponse(status: number, text: string): Response {
+  return new Response(text, { status, headers: headersOf(HTML) });
+}
 
 function headersOf(type: string): Record<string, string> {
   return {

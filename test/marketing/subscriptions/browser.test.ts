@@ -1,28 +1,26 @@
-/** The sign-up form of the README in a real browser, on a page of another origin, and the public pages that follow. */
+/** The sign-up form of the guide in a real browser, on a page of another origin, and the public pages that follow. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { ownFormOf } from '../../../src/marketing/lists/service.ts';
 import { launchChromium } from '../../support/chromium.ts';
+import { blocksOf, guide, signUpForm } from '../../support/documents.ts';
 import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
 import { type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
 
 const executable = part('chromium');
 setDefaultTimeout(60_000);
-const README = readFileSync(join(import.meta.dir, '../../../README.md'), 'utf8');
-const [, FORM = ''] = /^```html\n(.*?)^```$/ms.exec(README) ?? [];
+const FORM = signUpForm();
 
 let on: MarketingApp;
 let browser: Browser;
 let list: string;
 /** Of the web page with the form: not ours. */
 let site: ReturnType<typeof Bun.serve>;
-/** The form on it: that of the README, unless a test puts another one there. */
+/** The form on it: that of the guide, unless a test puts another one there. */
 let form = '';
-let readme_form: string;
+let guide_form: string;
 
 async function makeFormKey(): Promise<string> {
   const { keys, origins, projects } = on.app.services;
@@ -60,10 +58,10 @@ beforeAll(async () => {
     hostname: '127.0.0.1',
     fetch: () => new Response(PAGE(form), { headers: { 'Content-Type': 'text/html; charset=utf-8' } }),
   });
-  readme_form = FORM.replace('http://localhost:8420', on.app.url)
+  guide_form = FORM.replace('http://localhost:8420', on.app.url)
     .replace('LIST_ID', list)
     .replace('FORM_KEY', await makeFormKey());
-  form = readme_form;
+  form = guide_form;
   browser = await launchChromium();
 });
 
@@ -118,7 +116,7 @@ async function linkTo(email: string): Promise<string> {
 }
 
 describe.skipIf(executable === null)('in a browser', () => {
-  test('a visitor signs up with the form of the README, confirms, and leaves again', async () => {
+  test('a visitor signs up with the form of the guide, confirms, and leaves again', async () => {
     const { page, complaints } = await openPage();
     await page.goto(`http://localhost:${site.port}/`);
     await page.fill('[name=email]', 'Visitor@example.com');
@@ -185,7 +183,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     });
     expect(complaints).toEqual([]);
     await page.close();
-    form = readme_form;
+    form = guide_form;
   });
 
   test('the form tells a visitor what is wrong, and a page of another origin gets nowhere', async () => {
@@ -227,7 +225,7 @@ describe.skipIf(executable === null)('in a browser', () => {
   });
 });
 
-test('the README has one form, with the places that are to be filled in', () => {
-  expect(README.match(/^```html$/gm)).toHaveLength(1);
+test('the guide has one form, with the places that are to be filled in', () => {
+  expect(blocksOf(guide('marketing'), 'html')).toHaveLength(1);
   for (const place of ['http://localhost:8420', 'LIST_ID', 'FORM_KEY']) expect(FORM).toContain(place);
 });
