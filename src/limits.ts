@@ -164,6 +164,13 @@ export const MAX_SUBJECT_CHARS = 500;
 export const MAX_DISPLAY_NAME_CHARS = 255;
 export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;
+/** Decision: emails of one batch. */
+export const MAX_BATCH_EMAILS = 100;
+/**
+ * The bodies of a batch once they are rendered, together (it grows with the email limit): 160 KB for each of a hundred, where mail
+ * programs cut what they show at 102, and no more than one transaction writes in a moment.
+ */
+export const MAX_BATCH_CONTENT_BYTES = 16 * 1024 * 1024;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
 /** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
 export const MAX_CRON_CHARS = 500;

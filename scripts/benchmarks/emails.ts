@@ -20,6 +20,7 @@ import {
 } from './harness.ts';
 
 const ACCEPTED = 3_000;
+const BATCH = 100;
 const DRAINED = 5_000;
 const BACKLOG = 50_000;
 const RESETS = 10;
@@ -77,8 +78,13 @@ async function addMailbox(satchel: Satchel, port: number | string): Promise<void
   await satchel.cli('mailbox', 'add', 'shop@bench.example.com', '--smtp', `smtp://127.0.0.1:${port}`);
 }
 
-function send(satchel: Satchel, key: string, body: Record<string, unknown>): Promise<Response> {
-  return request(`${satchel.url}/api/v1/emails/send`, {
+function send(
+  satchel: Satchel,
+  key: string,
+  body: Record<string, unknown>,
+  how: 'send' | 'batch' = 'send',
+): Promise<Response> {
+  return request(`${satchel.url}/api/v1/emails/${how}`, {
     method: 'POST',
     headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
@@ -126,6 +132,13 @@ async function measureAcceptance(): Promise<Row[]> {
     );
   const speed = await compare(raw, bare, { warm_up: true });
   const templates = await compare(templated, raw, { warm_up: true });
+  const batch = Array.from({ length: BATCH }, (_, n) => orderMail(n));
+  const batches = await compare(
+    async () =>
+      BATCH * (await load(ACCEPTED / BATCH, 202, () => send(satchel, key, { emails: batch }, 'batch'))),
+    raw,
+    { warm_up: true },
+  );
   await Promise.all([satchel.stop(), baseline.stop()]);
   silent.stop(true);
   return [
@@ -140,6 +153,12 @@ async function measureAcceptance(): Promise<Row[]> {
       baseline: rate(templates.baseline),
       ratio: templates.ours / templates.baseline,
       at_least: 0.8,
+    }),
+    row('mails in batches of 100 against one by one', {
+      ours: rate(batches.ours),
+      baseline: rate(batches.baseline),
+      ratio: batches.ours / batches.baseline,
+      at_least: 2,
     }),
   ];
 }

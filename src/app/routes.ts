@@ -54,7 +54,7 @@ export function createRoutes(services: Services): Route[] {
     ...providerAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),
-    ...emailRoutes(services.emails),
+    ...emailRoutes(services.emails, services.email_batches),
     ...deliveryRoutes(services),
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),

@@ -15,6 +15,7 @@ import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
+import { EmailBatches } from './emails/batches.ts';
 import { Emails } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
 import { InboxReaders } from './inboxes/readers.ts';
@@ -63,6 +64,7 @@ export function createMail(needs: MailNeeds) {
     templates,
     sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
+  const email_batches = new EmailBatches({ ...on, templates, emails });
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails });
   const schedules = new Schedules({ ...on, templates, emails });
   const inbox_readers = new InboxReaders({ ...on, inboxes, reports: deliveries });
@@ -73,6 +75,7 @@ export function createMail(needs: MailNeeds) {
     templates,
     template_names: templateNaming(on),
     emails,
+    email_batches,
     deliveries,
     schedules,
     schedule_names: scheduleNaming(on),

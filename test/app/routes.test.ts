@@ -136,6 +136,7 @@ const OF_PROJECTS = [
   'POST /projects/:project/email-templates',
   'POST /projects/:project/email-templates/:slug/preview',
   'POST /projects/:project/emails/:id/retry',
+  'POST /projects/:project/emails/batch',
   'POST /projects/:project/emails/send',
   'POST /projects/:project/object-links/revoke',
   'POST /projects/:project/objects',
@@ -144,7 +145,7 @@ const OF_PROJECTS = [
 /** What each route needs, by plane: the list that a reviewer reads. A new route is not walked before it stands here. */
 const GUARDS: Readonly<Record<string, string[]>> = {
   'data: captcha read': ['POST /captcha/verify'],
-  'data: email': ['DELETE /emails/:id/schedule', 'POST /emails/send'],
+  'data: email': ['DELETE /emails/:id/schedule', 'POST /emails/batch', 'POST /emails/send'],
   'data: read': [
     'GET /email-schedules',
     'GET /email-schedules/:id',

@@ -107,6 +107,7 @@ async function tooLong(bodies: Iterable<[string, () => Promise<unknown>]>): Prom
 describe('a JSON body holds nobody up', () => {
   test.each([
     ['data', 'POST', '/emails/send'],
+    ['data', 'POST', '/emails/batch'],
     ['data', 'POST', '/email-lists/:list/contacts'],
     ['data', 'POST', '/email-contacts/events/batch'],
     ['data', 'POST', '/email-sequences'],

@@ -5,8 +5,22 @@ import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { AT_ONCE, insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { type ChosenMailbox, listCandidates, releaseUsage, takeMailbox } from '../mailboxes/service.ts';
-import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
+import {
+  type Candidate,
+  type ChoiceRequest,
+  type ChosenMailbox,
+  chooseMailbox,
+  listCandidates,
+  takeUsage,
+} from '../mailboxes/service.ts';
+import {
+  type AttachmentSource,
+  checkEmail,
+  findAttachments,
+  findSender,
+  purposeOf,
+  readOnce,
+} from './checking.ts';
 import type { NewEmail } from './new-email.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import { type EmailRow, isBulk } from './tables.ts';
@@ -27,7 +41,7 @@ export interface Accepted {
 }
 
 export interface AcceptanceDeps {
-  objects: AttachmentSource;
+  objects: Pick<AttachmentSource, 'findMany'>;
   /** Null for a key that is gone. */
   keys: { emailLimitOf(tx: Tx, id: number): { email_daily_limit: number | null } | null };
   max_body_bytes: number;
@@ -74,39 +88,120 @@ export function sendingJob(
   };
 }
 
+interface AcceptanceOptions {
+  deps: AcceptanceDeps;
+  now_ms: number;
+  /** Has a single attempt, and a job that its sender runs instead of the engine. */
+  is_waited_for: boolean;
+}
+
 /**
  * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
  * its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the quotas of all
  * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
- * One `is_waited_for` has a single attempt, and a job that its sender runs instead of the engine.
  */
-export function acceptEmail(
+export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions): Accepted {
+  const placed = placeEmail(tx, email, new Places(tx), options);
+  countPlaced(tx, [placed], options);
+  return storePlaced(tx, placed, options);
+}
+
+/**
+ * As `acceptEmail`, all of these of one project or none: what they share is read once and counted once. `of` has a refusal
+ * say of which it is; what was changed before one is for the transaction to take back.
+ */
+export function acceptAll(
   tx: Tx,
-  email: NewEmail,
-  options: { deps: AcceptanceDeps; now_ms: number; is_waited_for: boolean },
-): Accepted {
+  emails: readonly NewEmail[],
+  options: AcceptanceOptions,
+  of: <T>(index: number, work: () => T) => T,
+): Accepted[] {
+  const places = new Places(tx);
+  const objects = readOnce(tx, emails, options.deps.objects);
+  const deps = { ...options.deps, objects };
+  const placed = emails.map((email, index) =>
+    of(index, () => placeEmail(tx, email, places, { ...options, deps })),
+  );
+  countPlaced(tx, placed, options);
+  return placed.map((each) => storePlaced(tx, each, options));
+}
+
+/** An email that may go out, with what it goes out from. */
+interface Placed {
+  id: string;
+  email: NewEmail & Pick<EmailRow, 'requested_domain' | 'allowed_mailboxes'>;
+  mailbox: ChosenMailbox;
+  day: string;
+  attachments: EmailRow['attachments'];
+}
+
+/** What mailboxes have room for on each day, read once: who was given a place counts from then on. */
+class Places {
+  readonly #tx: Tx;
+  readonly #of_day = new Map<string, Candidate[]>();
+
+  constructor(tx: Tx) {
+    this.#tx = tx;
+  }
+
+  on(day: string): Candidate[] {
+    const known = this.#of_day.get(day) ?? listCandidates(this.#tx, day);
+    this.#of_day.set(day, known);
+    return known;
+  }
+
+  /** Throws what the choice says where no mailbox can take it. */
+  take(request: ChoiceRequest): ChosenMailbox {
+    const candidates = this.on(request.day);
+    const choice = chooseMailbox(candidates, request);
+    if (!choice.ok) throw choice.error;
+    const chosen = candidates.find(({ mailbox_id }) => mailbox_id === choice.mailbox_id);
+    if (chosen && !request.is_test) chosen.used += 1;
+    return choice;
+  }
+}
+
+/** Checks an email and finds its mailbox and attachments; changes nothing. */
+function placeEmail(tx: Tx, email: NewEmail, places: Places, options: AcceptanceOptions): Placed {
   const { deps, now_ms } = options;
   checkEmail(email, { max_body_bytes: deps.max_body_bytes, now_ms });
-  const { scheduled_at } = email;
-  const day = utcDay(scheduled_at ?? now_ms);
-  const candidates = listCandidates(tx, day);
-  const sender = findSender(candidates, email);
+  const day = utcDay(email.scheduled_at ?? now_ms);
+  const asked = { ...email, ...findSender(places.on(day), email) };
   const attachments = findAttachments(tx, email, deps.objects);
-  const id = newId(now_ms);
-  const asked = { ...email, ...sender, id };
-  const mailbox = takeMailbox(tx, { ...wishesOf(asked), day, now_ms }, candidates);
-  if (!mailbox.ok) throw mailbox.error;
-  try {
-    if (email.api_key_id !== null) countForKey(tx, { api_key_id: email.api_key_id, day }, options);
-  } catch (error) {
-    if (!email.is_test) releaseUsage(tx, mailbox.mailbox_id, day);
-    throw error;
+  const mailbox = places.take({ ...wishesOf(asked), day, now_ms });
+  return { id: newId(now_ms), email: asked, mailbox, day, attachments };
+}
+
+/** Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a key's. */
+function countPlaced(tx: Tx, placed: readonly Placed[], options: AcceptanceOptions): void {
+  const of_keys = new Map<string, { api_key_id: number; day: string; count: number }>();
+  const of_mailboxes = new Map<string, { mailbox_id: number; day: string; count: number }>();
+  for (const { email, mailbox, day } of placed) {
+    const { api_key_id, is_test } = email;
+    const { mailbox_id } = mailbox;
+    if (api_key_id !== null) addOne(of_keys, `${api_key_id} ${day}`, { api_key_id, day, count: 0 });
+    // A test's is captured whatever the mailbox.
+    if (!is_test) addOne(of_mailboxes, `${mailbox_id} ${day}`, { mailbox_id, day, count: 0 });
   }
-  const job = sendingJob(asked, mailbox.mailbox_id);
+  for (const use of of_keys.values()) countForKey(tx, use, options);
+  for (const { mailbox_id, day, count } of of_mailboxes.values()) takeUsage(tx, mailbox_id, day, count);
+}
+
+function addOne<T extends { count: number }>(uses: Map<string, T>, name: string, first: T): void {
+  const use = uses.get(name) ?? first;
+  use.count += 1;
+  uses.set(name, use);
+}
+
+function storePlaced(tx: Tx, placed: Placed, options: AcceptanceOptions): Accepted {
+  const { deps, now_ms } = options;
+  const { id, email, mailbox } = placed;
+  const { scheduled_at } = email;
+  const job = sendingJob({ ...email, id }, mailbox.mailbox_id);
   const job_id = options.is_waited_for
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
-  const row = rowOf({ ...email, ...sender }, { id, job_id, mailbox, day, now_ms, attachments });
+  const row = rowOf(email, { ...placed, job_id, now_ms });
   insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
   email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
   const { from_email, domain } = row;
@@ -208,18 +303,22 @@ function priorityNameOf(
 
 function countForKey(
   tx: Tx,
-  { api_key_id, day }: { api_key_id: number; day: string },
-  { deps: { keys }, now_ms }: { deps: AcceptanceDeps; now_ms: number },
+  { api_key_id, day, count }: { api_key_id: number; day: string; count: number },
+  { deps: { keys }, now_ms }: AcceptanceOptions,
 ): void {
   const known = keys.emailLimitOf(tx, api_key_id);
   // It is gone, such as that of an old schedule.
   if (!known) return;
-  const limit = known.email_daily_limit;
-  if (takeKeyUsage(tx, api_key_id, day) <= (limit ?? Number.POSITIVE_INFINITY)) return;
-  releaseKeyUsage(tx, api_key_id, day);
-  const used = limit === 1 ? 'message' : `${limit} messages`;
+  const limit = known.email_daily_limit ?? Number.POSITIVE_INFINITY;
+  const used = takeKeyUsage(tx, api_key_id, day, count);
+  if (used <= limit) return;
+  releaseKeyUsage(tx, api_key_id, day, count);
   const advice = day === utcDay(now_ms) ? 'Try again after midnight UTC.' : 'Choose another day.';
-  throw new AppError('rate_limited', `This API key has used up its ${used} of ${day} (UTC). ${advice}`, {
+  const left = Math.max(0, limit - used + count);
+  const all = limit === 1 ? 'message' : `${limit} messages`;
+  const state = left === 0 ? `has used up its ${all}` : `has ${left} left of its ${all}`;
+  const asked = left === 0 ? '' : ` and was asked for ${count}`;
+  throw new AppError('rate_limited', `This API key ${state} of ${day} (UTC)${asked}. ${advice}`, {
     retry_after_s: secondsToUtcMidnight(now_ms),
   });
 }

@@ -126,7 +126,7 @@ export interface AttachmentSource {
 export function findAttachments(
   tx: Tx,
   email: Pick<NewEmail, 'project_id' | 'attachments'>,
-  objects: AttachmentSource,
+  objects: Pick<AttachmentSource, 'findMany'>,
 ): AttachmentRecord[] {
   const ids = [...new Set(email.attachments)];
   if (ids.length === 0) return [];
@@ -146,4 +146,20 @@ export function findAttachments(
     mime_type: object.mime_type,
     size_bytes: object.size_bytes,
   }));
+}
+
+/** The attachments of all these emails of one project, looked up at once. */
+export function readOnce(
+  read: Tx,
+  emails: readonly Pick<NewEmail, 'project_id' | 'attachments'>[],
+  objects: Pick<AttachmentSource, 'findMany'>,
+): Pick<AttachmentSource, 'findMany'> {
+  const ids = new Set(emails.flatMap(({ attachments }) => attachments));
+  const project_id = emails[0]?.project_id;
+  const found =
+    ids.size === 0 || project_id === undefined ? [] : objects.findMany(read, project_id, [...ids]);
+  return {
+    findMany: (_read, of_project, asked) =>
+      of_project === project_id ? found.filter(({ public_id }) => asked.includes(public_id)) : [],
+  };
 }

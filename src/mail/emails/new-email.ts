@@ -52,6 +52,30 @@ export interface RenderedContent {
   body_text: string | null;
 }
 
+/** What emails need of mail/templates. Throws AppError `invalid` where the template does not fit. */
+export interface TemplateSource {
+  renderForSend(
+    project_id: number,
+    slug: string,
+    variables: Readonly<Record<string, unknown>>,
+  ): RenderedContent;
+  /** What renders as `renderForSend` does, for many emails of one template. */
+  findForSend(
+    project_id: number,
+    slug: string,
+  ): (variables: Readonly<Record<string, unknown>>) => RenderedContent;
+}
+
+/** What a request to send asks to be sent: rendered from a template, or as it stands there. */
+export function contentOf(
+  body: Partial<SendBody>,
+  render: (slug: string, variables: Readonly<Record<string, unknown>>) => RenderedContent,
+): RenderedContent {
+  if (body.template !== undefined) return render(body.template, body.variables ?? {});
+  const { subject = '', body_html = null, body_text = null } = body;
+  return { subject, body_html, body_text };
+}
+
 /** What a request is, besides its body. */
 export interface SendRequest {
   idempotency: IdempotentRequest;

@@ -3,7 +3,11 @@
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { hashRequest, idempotentRequest, REPLAYED_HEADERS } from '../../platform/http/idempotency.ts';
 import { bothPlanes, projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import type { EmailBatches } from './batches.ts';
 import {
+  batchBody,
+  batchResult,
   CONTENT_FIELDS,
   emailContent,
   emailListQuery,
@@ -16,11 +20,11 @@ import type { Emails } from './service.ts';
 
 const TAG = 'Emails';
 
-export function emailRoutes(emails: Emails): Route[] {
-  return [...sendingRoutes(emails), ...logRoutes(emails)];
+export function emailRoutes(emails: Emails, batches: EmailBatches): Route[] {
+  return [...sendingRoutes(emails, batches), ...logRoutes(emails)];
 }
 
-function sendingRoutes(emails: Emails): Route[] {
+function sendingRoutes(emails: Emails, batches: EmailBatches): Route[] {
   return [
     ...bothPlanes({
       method: 'POST',
@@ -46,6 +50,37 @@ function sendingRoutes(emails: Emails): Route[] {
         const answer = await emails.send(caller, body, {
           idempotency: idempotentRequest(caller, ctx.request.headers, acceptAgain),
           hash: () => hashRequest('POST', '/emails/send', raw),
+          ip: ctx.ip,
+          user_agent: ctx.user_agent,
+        });
+        return new Reply(answer.status, answer.value, answer.is_replayed ? REPLAYED_HEADERS : {});
+      },
+    }),
+    ...bothPlanes({
+      method: 'POST',
+      path: '/emails/batch',
+      needs: ['email'],
+      status: 202,
+      family: 'wrapped',
+      is_idempotent: true,
+      tag: TAG,
+      summary: 'Send many emails',
+      description:
+        'Each as POST /emails/send takes it, but for `queue: false`; all are accepted or none. What is wrong with one is told under ' +
+        'its place: `emails.1.to`. A batch counts as one request, and each of its emails towards the daily limits: where not all ' +
+        'have room, it is 429. One Idempotency-Key is for the whole batch.',
+      body: batchBody,
+      example: {
+        emails: [
+          { to: 'ann@example.org', subject: 'Hello Ann', body_text: 'Your order is on its way.' },
+          { to: 'bob@example.org', subject: 'Hello Bob', body_text: 'Your order is ready.' },
+        ],
+      },
+      response: t.Array(batchResult),
+      async handle({ ctx, caller, body, raw, acceptAgain }) {
+        const answer = await batches.send(caller, body.emails, {
+          idempotency: idempotentRequest(caller, ctx.request.headers, acceptAgain),
+          hash: () => hashRequest('POST', '/emails/batch', raw),
           ip: ctx.ip,
           user_agent: ctx.user_agent,
         });

@@ -1,6 +1,7 @@
 /** Shapes of what clients send to have mail sent, and of what they get. */
 import {
   MAX_ATTACHMENTS,
+  MAX_BATCH_EMAILS,
   MAX_COPIES,
   MAX_DISPLAY_NAME_CHARS,
   MAX_DNS_NAME_CHARS,
@@ -72,6 +73,26 @@ export const sendBody = named(
   }),
 );
 export type SendBody = Static<typeof sendBody>;
+
+/** One email of a batch. */
+export const batchEmail = named(
+  'NewBatchEmail',
+  t.Object({
+    ...sendBody.properties,
+    queue: t.Optional(t.Literal(true, { description: 'All emails of a batch are queued.' })),
+  }),
+);
+
+export const batchBody = t.Object({
+  // Each is validated by itself, so that all are told what is wrong with them; see batches.ts.
+  emails: t.Array(t.Unsafe<unknown>(t.Any(batchEmail)), { minItems: 1, maxItems: MAX_BATCH_EMAILS }),
+});
+
+export const batchResult = named(
+  'BatchResult',
+  t.Object({ id: ulid(), status: oneOf(['queued', 'scheduled']), job_id: ulid() }),
+);
+export type BatchResult = Static<typeof batchResult>;
 
 export const sendResult = named(
   'SendResult',

@@ -19,10 +19,10 @@ import { finishJob } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
-import { type AcceptanceDeps, type Accepted, acceptEmail } from './acceptance.ts';
+import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, wakeQueue } from './bulk.ts';
 import * as bulk from './bulk-store.ts';
-import { checkEmail, findAttachments, findSender } from './checking.ts';
+import { type AttachmentSource, checkEmail, findAttachments, findSender } from './checking.ts';
 import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
 import * as life from './life-store.ts';
@@ -30,6 +30,7 @@ import { filterOf, pageOfLog, presentEmail } from './log.ts';
 import {
   type ConfirmationEmail,
   confirmationEmail,
+  contentOf,
   type Merge,
   type NewEmail,
   type RenderedContent,
@@ -37,6 +38,7 @@ import {
   type ScheduledEmail,
   type SendRequest,
   scheduledEmail,
+  type TemplateSource,
 } from './new-email.ts';
 import type {
   EmailContent,
@@ -103,16 +105,8 @@ export {
 /** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
 const EMAIL_SWEEP_STEP_MS = 5;
 
-/** What emails need of mail/templates. Throws AppError `invalid` where the template does not fit. */
-interface TemplateSource {
-  renderForSend(
-    project_id: number,
-    slug: string,
-    variables: Readonly<Record<string, unknown>>,
-  ): RenderedContent;
-}
-
 interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
+  objects: AttachmentSource;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
   clock: Clock;
@@ -154,6 +148,12 @@ export class Emails {
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
+  }
+
+  /** As `accept`, all of these of one project or none. `of` has a refusal say of which it is; what was changed goes with the transaction. */
+  acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
+    const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
+    return acceptAll(tx, emails, options, of);
   }
 
   /** Accepts a piece of bulk mail within the transaction: `use` accepts one mail after the other, and its result is returned. */
@@ -254,10 +254,8 @@ export class Emails {
   }
 
   #contentOf(caller: ProjectCaller, body: Partial<SendBody>): RenderedContent {
-    if (body.template !== undefined)
-      return this.#deps.templates.renderForSend(caller.project.id, body.template, body.variables ?? {});
-    const { subject = '', body_html = null, body_text = null } = body;
-    return { subject, body_html, body_text };
+    const { templates } = this.#deps;
+    return contentOf(body, (...asked) => templates.renderForSend(caller.project.id, ...asked));
   }
 
   /** What the client of an accepted email is told of it. */

@@ -63,17 +63,17 @@ export function insertEmail(tx: Tx, email: EmailRow, bodies: Bodies | null): voi
 
 /* --- What each key sent ----------------------------------------------------------------------------------------- */
 
-const countForKey = rawSql<{ n: number }, [number, string]>(`
-    INSERT INTO key_usage (api_key_id, day, n) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n`);
+const countForKey = rawSql<{ n: number }, [number, string, number]>(`
+    INSERT INTO key_usage (api_key_id, day, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n RETURNING n`);
 
-/** Counts one more message of a key on a day; returns how many that makes. */
-export function takeKeyUsage(tx: Tx, api_key_id: number, day: string): number {
-  return countForKey.get(tx, api_key_id, day)?.n ?? 0;
+/** Counts so many more messages of a key on a day; returns how many that makes. */
+export function takeKeyUsage(tx: Tx, api_key_id: number, day: string, count: number): number {
+  return countForKey.get(tx, api_key_id, day, count)?.n ?? 0;
 }
 
-export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string): void {
+export function releaseKeyUsage(tx: Tx, api_key_id: number, day: string, count = 1): void {
   tx.update(keyUsage)
-    .set({ n: sql`max(0, ${keyUsage.n} - 1)` })
+    .set({ n: sql`max(0, ${keyUsage.n} - ${count})` })
     .where(and(eq(keyUsage.api_key_id, api_key_id), eq(keyUsage.day, day)))
     .run();
 }

@@ -271,13 +271,23 @@ export class Templates {
     slug: string,
     variables: Readonly<Record<string, unknown>>,
   ): RenderedMail {
+    return this.findForSend(project_id, slug)(variables);
+  }
+
+  /** What makes of values what `renderForSend` does: for many sends, the template is looked up once. */
+  findForSend(
+    project_id: number,
+    slug: string,
+  ): (variables: Readonly<Record<string, unknown>>) => RenderedMail {
     const state = findTemplateState(this.#database.read, project_id, slug);
     const refusal = refusalOf(state);
     if (refusal !== null || !state) throw invalid({ template: [refusal ?? UNKNOWN] });
     const compiled = this.#compiled.get(state.id, state.updated_at) ?? this.#compile(project_id, slug);
-    const mail = renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
-    refuseUnsendable(mail);
-    return mail;
+    return (variables) => {
+      const mail = renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
+      refuseUnsendable(mail);
+      return mail;
+    };
   }
 
   /**

@@ -219,10 +219,10 @@ test('the routes that honour Idempotency-Key say so, and no others', async () =>
       : [];
     if (names.includes('Idempotency-Key')) declared.push(route.path);
     const headers = { 'Idempotency-Key': 'x'.repeat(256) };
-    const refused = await expectDocumented(route, { key, headers, body: mail });
+    const refused = await expectDocumented(route, { key, headers, body: { ...mail, emails: [mail] } });
     if (member(refused.body, 'errors', 'Idempotency-Key') !== undefined) honouring.push(route.path);
   }
-  expect(declared.toSorted()).toEqual(['/emails/send', '/objects']);
+  expect(declared.toSorted()).toEqual(['/emails/batch', '/emails/send', '/objects']);
   expect(honouring.toSorted()).toEqual(declared.toSorted());
 });
 
