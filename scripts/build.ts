@@ -2,8 +2,8 @@
  * `bun run build` compiles Satchel into one executable, dist/satchel. With `--all` it compiles one for each platform
  * that Satchel supports instead: dist/satchel-linux-x64 and so on.
  */
-import { cp, mkdir, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { version } from '../package.json';
 import { buildBundle } from '../src/console/bundle.ts';
 
@@ -37,7 +37,7 @@ function git(...args: string[]): string | null {
 }
 
 /** YYYY.MM.DD.N: the UTC day of HEAD's commit and the number of commits of that day up to HEAD; without git, today and 1. */
-function backendVersion(): string {
+export function backendVersion(): string {
   // A checkout inside somebody else's repository must not take that one's history for its own.
   const is_repository = git('rev-parse', '--show-prefix') === '';
   const days = is_repository ? git('log', '--format=%cd', '--date=format-local:%Y.%m.%d') : null;
@@ -47,44 +47,66 @@ function backendVersion(): string {
 }
 
 /**
- * Compiles the sources in the current directory into dist/<name> of the checkout, or throws. The file appears under
- * its name only when it is complete.
+ * A single character beyond Latin-1 would have a whole file of the bundle kept in two bytes a character. The bundler escapes
+ * those in code; what is left are names in the notices (`//!`) that it must keep.
  */
-async function compile(
-  name: string,
-  backend_version: string,
-  target?: Bun.Build.CompileTarget,
+const PLAIN_NOTICES: Bun.BunPlugin = {
+  name: 'plain notices',
+  setup(build) {
+    build.onLoad({ filter: /\/node_modules\/otpauth\// }, async ({ path }) => ({
+      contents: (await Bun.file(path).text()).replace(/^\/\/!.*$/gm, (notice) =>
+        notice.normalize('NFD').replace(/[^ -~]/g, ''),
+      ),
+      loader: 'js',
+    }));
+  },
+};
+
+/**
+ * Compiles the sources in the current directory into `outfile`, whole or not at all under that name, or throws. A stack trace
+ * of it names functions, and lines of the bundle: scripts/trace.ts says which lines of the sources those are, by the maps that
+ * stay beside an executable `with_maps`, which is larger by them.
+ */
+export async function compile(
+  outfile: string,
+  options: { backend_version: string; target?: Bun.Build.CompileTarget; with_maps?: boolean },
 ): Promise<void> {
+  const { backend_version, target, with_maps = false } = options;
   const console_bundle = JSON.stringify(await buildBundle());
   const workers = await Array.fromAsync(new Bun.Glob('src/**/*.worker.ts').scan());
-  const unfinished = join(DIST, `.${name}.unfinished`);
+  const unfinished = join(dirname(outfile), `.${basename(outfile)}.unfinished`);
   await mkdir(unfinished, { recursive: true });
   try {
     await Bun.build({
       entrypoints: ['src/main.ts', ...workers.sort()].map((path) => resolve(path)),
       // Flat names let `new URL('./x.worker.ts', import.meta.url)` find a worker in the executable as it does in src/.
+      naming: { entry: '[name].[ext]' },
+      // Threads share what they have in common.
+      splitting: true,
       // Parsing the source took more time than all the rest of a start. It allows no top-level await in src/.
       bytecode: true,
       format: 'esm',
-      naming: { entry: '[name].[ext]' },
       target: 'bun',
-      sourcemap: 'linked',
+      // Names stay: a trace is read by them.
+      minify: { whitespace: true, syntax: true },
+      sourcemap: with_maps ? 'external' : 'none',
+      plugins: [PLAIN_NOTICES],
       define: {
         SATCHEL_VERSION: JSON.stringify(version),
         SATCHEL_BACKEND_VERSION: JSON.stringify(backend_version),
         SATCHEL_CONSOLE: JSON.stringify(console_bundle),
       },
       compile: {
-        outfile: join(unfinished, name),
+        outfile: join(unfinished, basename(outfile)),
         // Whoever can write a .env or bunfig.toml into the working directory must not get to run code.
         autoloadDotenv: false,
         autoloadBunfig: false,
         ...(target ? { target } : {}),
       },
     });
-    await rename(join(unfinished, name), join(DIST, name));
+    for (const made of await readdir(unfinished))
+      await rename(join(unfinished, made), join(dirname(outfile), made));
   } finally {
-    // What stays there is a copy of the source map, which the executable holds as well.
     await rm(unfinished, { recursive: true, force: true });
   }
 }
@@ -123,7 +145,7 @@ async function compileFor(platform: string, backend_version: string): Promise<vo
     const result = Bun.spawnSync(install, { cwd: copy, stdout: 'ignore', stderr: 'pipe' });
     if (!result.success)
       throw new Error(`its packages cannot be installed: ${result.stderr.toString().trim()}`);
-    await compile(`satchel-${platform}`, backend_version, target);
+    await compile(join(DIST, `satchel-${platform}`), { backend_version, target });
   } finally {
     process.chdir(ROOT);
     await rm(copy, { recursive: true, force: true });
@@ -159,6 +181,6 @@ if (import.meta.main) {
   if (flags.includes('--all')) {
     process.exit((await compileAll(backend_version)) > 0 ? 1 : 0);
   }
-  await compile('satchel', backend_version);
+  await compile(join(DIST, 'satchel'), { backend_version });
   say(`dist/satchel ${version} (${backend_version})`);
 }
