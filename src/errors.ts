@@ -5,13 +5,18 @@
 
 /** Kind of failure -> HTTP status: the only such table. */
 const STATUS_OF_KIND = {
+  unsupported: 400,
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  precondition_failed: 412,
   too_large: 413,
+  unsupported_type: 415,
   invalid: 422,
+  locked: 423,
   rate_limited: 429,
+  checksum_mismatch: 460, // of the tus protocol
   internal: 500,
   upstream_failed: 502,
   unavailable: 503,

@@ -103,6 +103,13 @@ export const KEY_LAST_USED_GRANULARITY_MS = 60_000;
 export const DEFAULT_MAX_UPLOAD_BYTES = 10_485_760;
 /** Decision: uploads per key and minute. */
 export const DEFAULT_UPLOADS_PER_MINUTE = 120;
+/** Decision: what came of a resumable upload is kept for a day, for at most fifty uploads of a key. */
+export const UNFINISHED_UPLOAD_MS = 86_400_000;
+export const MAX_UNFINISHED_UPLOADS = 50;
+/** A file name of the longest kind takes 1,000 of them, and the headers of a request may have 16 KiB in all. */
+export const MAX_UPLOAD_METADATA_CHARS = 4_096;
+/** A request that nothing has come of for this long gives way to another one of the same upload: its client has gone. */
+export const UPLOAD_GIVES_WAY_MS = 3_000;
 /** Contract: expires_in_days. */
 export const MIN_EXPIRES_IN_DAYS = 1;
 export const MAX_EXPIRES_IN_DAYS = 3_650;

@@ -10,8 +10,10 @@ import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { ObjectBytes, ObjectLinks, ObjectMoves, Objects } from '../files/objects/service.ts';
+import { ObjectBytes, ObjectLinks, ObjectMoves, Objects, type Pins } from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
+import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
+import { uploadCronEntries } from '../files/uploads/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
@@ -60,6 +62,8 @@ import { createRoutes } from './routes.ts';
 /** What holds a processor for seconds, and is done beside the server. */
 export interface Maintenance extends BackupWork {
   examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
+  /** SHA-256 of a file in hex. */
+  hash(file: string): Promise<string>;
   /** Ends what is under way; it rejects with AppError `unavailable`. */
   stop(): void;
 }
@@ -88,7 +92,13 @@ export function createServices(config: Config, deps: AppDeps) {
 }
 
 const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
-const NO_MAINTENANCE: Maintenance = { backUp: notHere, verify: notHere, examine: notHere, stop: () => {} };
+const NO_MAINTENANCE: Maintenance = {
+  backUp: notHere,
+  verify: notHere,
+  examine: notHere,
+  hash: notHere,
+  stop: () => {},
+};
 
 /** What the nouns need besides the data directory. */
 function createPlatform(config: Config, deps: AppDeps) {
@@ -160,13 +170,16 @@ type Tenancy = ReturnType<typeof createPlatform> & ReturnType<typeof createTenan
 
 /** What apps do: they store files and send mail, now and later. */
 function createWork(on: Tenancy) {
-  const { config, projects, cascades } = on;
+  const { config, projects, keys, cascades, maintenance } = on;
   const enqueue = (tx: Tx, job: NewJob): string => engine.enqueue(tx, job);
   const hasten = (tx: Tx, job_id: string, run_at: number): void => {
     hastenJob(tx, job_id, run_at);
     engine.wake();
   };
-  const pins = new AttachmentPins();
+  const attachments = new AttachmentPins();
+  const pins: Pins = {
+    isPinned: (tx, id) => attachments.isPinned(tx, id) || isUnfinishedUpload(tx, id),
+  };
   const bytes = new ObjectBytes({ ...on, pins });
   const objects: Objects = new Objects({
     ...on,
@@ -181,8 +194,16 @@ function createWork(on: Tenancy) {
     public_url: config.public_url,
     projectOf: (id) => projects.findById(id),
   });
+  const uploads = new Uploads({
+    ...on,
+    bytes,
+    objects,
+    projectOf: (id) => projects.findById(id),
+    mayUpload: (key_id) => keys.may(key_id, 'upload'),
+    hashFile: (path) => maintenance.hash(path),
+  });
   const mail = createMail({ ...on, objects, enqueue, hasten });
-  cascades.push(objects.projectCascade(), mail.emails.projectCascade());
+  cascades.push(objects.projectCascade(), uploads.projectCascade(), mail.emails.projectCascade());
   const marketing = createMarketing({ ...on, ...mail, objects, enqueue, hasten });
   cascades.push(...marketingCascades(marketing));
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
@@ -198,6 +219,7 @@ function createWork(on: Tenancy) {
     ...marketing,
     objects,
     bytes,
+    uploads,
     object_links,
     object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
@@ -214,6 +236,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...mailCronEntries(services),
     ...jobCronEntries(jobs),
     ...objectCronEntries(services),
+    ...uploadCronEntries(services.uploads),
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
@@ -239,7 +262,7 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const { engine, mailer, objects, inbox_readers, clicks } = services;
+  const { engine, mailer, objects, uploads, inbox_readers, clicks } = services;
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http: HttpServer = createHttpServer(routes, {
@@ -261,7 +284,8 @@ export function createApp(config: Config, deps: AppDeps): App {
   // It goes on to answer whoever reads; attempts under way come to their end.
   services.ownership.onFenced(() => {
     services.bytes.stop();
-    for (const stopped of [engine.stop(0), scheduler.stop(0), inbox_readers.stop()]) void stopped;
+    for (const stopped of [engine.stop(0), scheduler.stop(0), inbox_readers.stop(), uploads.stop()])
+      void stopped;
   });
   return {
     services,
@@ -295,6 +319,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       services.report_reader.stop();
+      await uploads.stop();
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);

@@ -13,6 +13,7 @@ export type MaintenanceRequest = { config: Config; now_ms: number } & (
   | { op: 'examine'; known: readonly Finding[] }
   | { op: 'back up'; file: string }
   | { op: 'verify'; file: string }
+  | { op: 'hash'; file: string }
 );
 
 export type MaintenanceReply = { ok: true; value: unknown } | { ok: false; kind: ErrorKind; message: string };
@@ -47,6 +48,7 @@ export function createMaintenance(config: Config): Maintenance {
     examine: (now_ms, known) => ask<Finding[]>({ op: 'examine', now_ms, known }),
     backUp: (file, now_ms) => ask<BackupResult>({ op: 'back up', file, now_ms }),
     verify: (file, now_ms) => ask<VerifyResult>({ op: 'verify', file, now_ms }),
+    hash: (file) => ask<string>({ op: 'hash', file, now_ms: 0 }),
     stop() {
       for (const reject of running) reject(new AppError('unavailable', 'The server is stopping.'));
     },

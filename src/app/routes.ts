@@ -10,6 +10,7 @@ import { tokenRoutes } from '../access/tokens/routes.ts';
 import { captchaRoutes } from '../captcha/routes.ts';
 import { consolePageRoutes } from '../console/routes.ts';
 import { objectRoutes } from '../files/objects/routes.ts';
+import { uploadRoutes } from '../files/uploads/routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
@@ -54,6 +55,7 @@ export function createRoutes(services: Services): Route[] {
     ...providerAccountRoutes(services),
     ...captchaRoutes(services.captcha, services.limiter),
     ...objectRoutes(services),
+    ...uploadRoutes(services),
     ...emailRoutes(services.emails, services.email_batches),
     ...deliveryRoutes(services),
     ...templateRoutes(services.templates),

@@ -168,7 +168,14 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /email-schedules/:id/run',
   ],
   'data: email_marketing': MARKETING,
-  'data: upload': ['POST /objects'],
+  'data: upload': [
+    'DELETE /uploads/:upload',
+    'HEAD /uploads/:upload',
+    'PATCH /uploads/:upload',
+    'POST /objects',
+    'POST /uploads',
+    'POST /uploads/:upload',
+  ],
   'data: write delete': ['DELETE /objects/:public_id'],
   'data: write email_template': [
     'DELETE /emails/templates/:slug',
@@ -415,6 +422,7 @@ describe('without a credential', () => {
       'GET /join/:token',
       'GET /o/:token',
       'GET /unsubscribe/:token',
+      'OPTIONS /api/v1/uploads',
       'POST /confirm/:token',
       'POST /console/preview-frame',
       'POST /console/session',
@@ -482,8 +490,9 @@ describe('the data plane', () => {
       ...{ token: all_token, body: { type: 'domain', value: 'https://app.example.com' } },
     });
     const before = snapshot();
-    // A link is its own credential: no key is looked at.
-    for (const route of of('data').filter(({ path }) => !path.startsWith('/object-links/'))) {
+    // A link is its own credential, and what is offered is no secret: no key is looked at.
+    const keyless = ({ method, path }: Route) => method === 'OPTIONS' || path.startsWith('/object-links/');
+    for (const route of of('data').filter((each) => !keyless(each))) {
       for (const headers of [{ Origin: 'https://evil.example' }, { 'X-App-Id': 'com.evil' }, {}]) {
         const answer = await app.call(route.method, pathOf(route, existing), { key: restricted, headers });
         expect([route.method, route.path, headers, answer.status]).toEqual([
@@ -506,7 +515,7 @@ describe('the data plane', () => {
     for (const route of of('data')) {
       // Signing up needs a restricted key; its own tests have one.
       if (!route.path.includes(':') || route.path.endsWith('/subscribe')) continue;
-      const options = { key: foreign_key, ...(route.method === 'GET' ? {} : { body: {} }) };
+      const options = { key: foreign_key, ...(['GET', 'HEAD'].includes(route.method) ? {} : { body: {} }) };
       const foreign = await app.call(route.method, pathOf(route, existing), options);
       const absent = await app.call(route.method, pathOf(route, { slug: 'absent' }), options);
       expect([route.method, route.path, foreign.status]).toEqual([route.method, route.path, 404]);

@@ -39,6 +39,8 @@ export async function makeOneOfEach(
   const form = new FormData();
   form.set('file', new Blob(['secret']), 'a.txt');
   const object = await post('/objects', form);
+  const tus = { 'Tus-Resumable': '1.0.0', 'Upload-Length': '1' };
+  const upload = await app.call('POST', '/api/v1/uploads', { key, headers: tus });
   await post('/emails/templates', {
     ...{ name: 'Hello', category: 'transactional', subject: 's', body_text: 'b' },
   });
@@ -77,6 +79,7 @@ export async function makeOneOfEach(
 
   const named = {
     public_id: object.public_id,
+    upload: upload.headers.get('location')?.split('/').at(-1),
     apiKey,
     list,
     import: pasted.id,

@@ -112,6 +112,13 @@ export class Keys {
     };
   }
 
+  /** Whether a key may do something, for what goes on after its request. */
+  may(id: number, permission: Permission): boolean {
+    const key = store.findKey(this.#database.read, id);
+    const is_accepted = key?.is_active && this.#projects.stateOf(key.project_id)?.status === 'active';
+    return is_accepted === true && permissionsOf(key).has(permission);
+  }
+
   #noteUse(id: number): void {
     const now = this.#clock.now();
     const last = this.#noted_at.get(id);

@@ -16,7 +16,6 @@ import {
   hashRequest,
   type Idempotency,
   type IdempotentRequest,
-  type KeepAnswer,
   type KeptAnswer,
 } from '../../platform/http/idempotency.ts';
 import { findInPieces, type Page, type PageQuery, pageOf, paginate } from '../../platform/http/pagination.ts';
@@ -51,6 +50,7 @@ import type { NewObject, ObjectRow, Visibility } from './tables.ts';
 export { ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
 export { ObjectMoves } from './moving.ts';
+export { readUploadFields } from './schemas.ts';
 export type { ObjectRow } from './tables.ts';
 
 /** What a client sent: bytes that have no row yet. */
@@ -59,10 +59,15 @@ interface UploadedFile {
   filename: string;
   /** The part's own Content-Type, which may be nonsense. */
   mime_type: string | null;
-  upload: BlobUpload;
+  upload: Pick<BlobUpload, 'id' | 'size_bytes' | 'head' | 'sha256' | 'commit' | 'abort'>;
   /** Where the upload goes. */
   store: StoreName;
+  /** Whether the bytes outlast a failure, for another try. */
+  stays?: boolean;
 }
+
+/** What is done in the transaction that makes an object. */
+type Within = (tx: Tx, stored: StoredObject) => void;
 
 interface ObjectsDeps {
   database: Database;
@@ -114,7 +119,8 @@ export class Objects {
         const { kept, keep } = claim(request.key === null ? '' : hashOf(upload, file, fields));
         if (kept) return { ...kept, is_replayed: true };
         const sent = { ...file, fields, upload, store: store.name };
-        const value = await this.create(caller.project, sent, keep, caller.note);
+        const keepStored: Within = (tx, value) => keep(tx, { status: 201, value });
+        const value = await this.create(caller.project, sent, keepStored, caller.note);
         return { status: 201, value, is_replayed: false };
       } finally {
         await upload.abort(); // What was committed stays.
@@ -130,6 +136,7 @@ export class Objects {
     project: { id: number; public_id: string },
     file: Omit<UploadedFile, 'upload' | 'store'> & { bytes: AsyncIterable<Uint8Array>; max_bytes: number },
     note: Note,
+    within: Within = () => {},
   ): Promise<StoredObject> {
     const { clock, bytes } = this.#deps;
     readUploadFields(file.fields, clock.now());
@@ -142,21 +149,20 @@ export class Objects {
       }
       const { fields, mime_type } = file;
       const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload, store: store.name };
-      return await this.create(project, sent, () => {}, note);
+      return await this.create(project, sent, within, note);
     } finally {
       await upload.abort(); // What was committed stays.
     }
   }
 
   /**
-   * Makes an object of an uploaded file: bytes first, then the row, so that no row is ever without its bytes. `keep`
-   * records the answer for an Idempotency-Key in the same transaction. Throws AppError `invalid` for bad fields or a
-   * type that is not allowed; then nothing stays behind.
+   * Makes an object of an uploaded file: bytes first, then the row, so that no row is ever without its bytes. `within` runs in
+   * the same transaction. Throws AppError `invalid` for bad fields or a type that is not allowed; then nothing stays behind.
    */
   async create(
     project: { id: number; public_id: string },
     file: UploadedFile,
-    keep: KeepAnswer,
+    within: Within,
     note: Note,
   ): Promise<StoredObject> {
     const { clock, database, bytes } = this.#deps;
@@ -182,11 +188,11 @@ export class Objects {
         await database.write((tx) => {
           if (!this.#isStillThere(tx, row)) throw sweptAway();
           insertObject(tx, row);
-          keep(tx, { status: 201, value: stored });
+          within(tx, stored);
           note(tx, noteOf('object.uploaded', row));
         });
       } catch (error) {
-        await bytes.takeBack(row);
+        if (!file.stays) await bytes.takeBack(row);
         throw error;
       }
       return stored;
@@ -456,7 +462,7 @@ export class Objects {
 
 /** The hash by which two uploads are the same, in whatever order their fields came. */
 function hashOf(
-  upload: BlobUpload,
+  upload: Pick<BlobUpload, 'sha256'>,
   { filename, mime_type }: Pick<UploadedFile, 'filename' | 'mime_type'>,
   fields: UploadedFile['fields'],
 ): string {

@@ -145,10 +145,11 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
 }
 
 /**
- * Tables that are left out: other backups, whose files are not where this one is restored, and what lets people in without a
- * password, as somebody who signed out or used a link since would be let in again.
+ * Tables that are left out: other backups, whose files are not where this one is restored, what lets people in without a
+ * password, as somebody who signed out or used a link since would be let in again, and unfinished uploads, whose bytes do not
+ * come along.
  */
-const PASSING = ['person_sessions', 'person_links'];
+const PASSING = ['person_sessions', 'person_links', 'uploads'];
 /** The job that makes a backup. */
 export const BACKUP_MAKE = 'backup.make';
 

@@ -58,6 +58,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     file: 'firebase.service_account',
     slug: 'order-shipped',
     public_id: ULID,
+    upload: ULID,
     id: ULID,
     job_id: ULID,
     job: ULID,

@@ -1,5 +1,15 @@
 /** An upload on its way to the local disk: written as it comes under the name that it keeps, and made durable at its end. */
-import { closeSync, fdatasync, fsync, open, openSync, rmSync, write } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fsync,
+  ftruncateSync,
+  open,
+  openSync,
+  rmSync,
+  write,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { AppError, errorCodeOf } from '../../errors.ts';
 import { DISK_RETRY_AFTER_S } from '../../limits.ts';
@@ -11,7 +21,7 @@ export const BLOB_WRITE_BYTES = 256 * 1024;
 /** A large upload is flushed each time this much is written, so that its end is quick. */
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
 
-const openFile: (path: string, flags: string, mode: number) => Promise<number> = promisify(open);
+const openFile: (path: string, flags: number, mode: number) => Promise<number> = promisify(open);
 const flush: (fd: number) => Promise<void> = promisify(fsync);
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
 
@@ -20,9 +30,14 @@ interface UploadPlace {
   folder: string;
   /** In that folder. */
   path: string;
+  /** Up to where the file is there and stays; null where there must be none. */
+  from: number | null;
   /** Has the folder exist on return; the promise resolves once its own name is durable. */
   makeFolder(): Promise<void>;
 }
+
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+const ANY_FILE = constants.O_WRONLY | constants.O_CREAT;
 
 /** Throws AppError `unavailable` when the disk is full or failing. */
 export class FileSink implements UploadSink {
@@ -31,9 +46,11 @@ export class FileSink implements UploadSink {
   #fd: number | null = null;
   #folder_made: Promise<void> = Promise.resolve();
   #unsynced_bytes = 0;
+  #position: number;
 
   constructor(place: UploadPlace) {
     this.#place = place;
+    this.#position = place.from ?? 0;
   }
 
   async append(piece: Uint8Array): Promise<void> {
@@ -65,14 +82,20 @@ export class FileSink implements UploadSink {
   discard(): void {
     // What stands there without having been opened here is another's.
     if (this.#fd === null) return;
+    const { path, from } = this.#place;
+    if (from !== null) ftruncateSync(this.#fd, from);
     this.#close();
-    rmSync(this.#place.path, { force: true });
+    if (from === null) rmSync(path, { force: true });
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
     const fd = await this.#open();
     const size = bytes.byteLength;
-    for (let done = 0; done < size; ) done += await writeSome(fd, bytes, done, size - done);
+    for (let done = 0; done < size; ) {
+      const written = await writeSome(fd, bytes.subarray(done), this.#position);
+      this.#position += written;
+      done += written;
+    }
     this.#unsynced_bytes += size;
     if (this.#unsynced_bytes < BLOB_SYNC_EVERY_BYTES) return;
     // The disk works while the client still sends, so that little is left to flush at the end.
@@ -86,7 +109,10 @@ export class FileSink implements UploadSink {
     if (this.#fd === null) {
       this.#folder_made = this.#place.makeFolder();
       this.#folder_made.catch(() => {}); // finish awaits it.
-      this.#fd = await openFile(this.#place.path, 'wx', 0o600);
+      const { path, from } = this.#place;
+      this.#fd = await openFile(path, from === null ? NEW_FILE : ANY_FILE, 0o600);
+      // What a crash left behind it was never acknowledged.
+      if (from !== null) ftruncateSync(this.#fd, from);
     }
     return this.#fd;
   }
@@ -98,9 +124,11 @@ export class FileSink implements UploadSink {
 }
 
 /** A write may take only a part, as on a disk that is nearly full. */
-function writeSome(fd: number, bytes: Uint8Array, at: number, length: number): Promise<number> {
+function writeSome(fd: number, bytes: Uint8Array, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(fd, bytes, at, length, null, (error, written) => (error ? reject(error) : resolve(written)));
+    write(fd, bytes, 0, bytes.byteLength, position, (error, written) =>
+      error ? reject(error) : resolve(written),
+    );
   });
 }
 

@@ -4,14 +4,8 @@
  */
 import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
-import {
-  MAX_FORM_FIELD_BYTES,
-  MAX_FORM_PARTS,
-  UPLOAD_DEADLINE_MS,
-  UPLOAD_IDLE_TIMEOUT_MS,
-} from '../../limits.ts';
+import { MAX_FORM_FIELD_BYTES, MAX_FORM_PARTS } from '../../limits.ts';
 import { formatBytes } from '../cli/tables.ts';
-import { monotonicMs } from '../host/clock.ts';
 import {
   boundaryOf,
   cleanFilename,
@@ -19,6 +13,7 @@ import {
   type PartHeaders,
   readPartHeaders,
 } from './multipart-headers.ts';
+import { readPatiently } from './patient-reading.ts';
 import type { BlobUpload } from './upload.ts';
 
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
@@ -79,58 +74,12 @@ export async function readMultipart(
   if (request.body === null) throw malformed('it is empty');
   const form = new FormReader(boundary, options);
   let size_bytes = 0;
-  for await (const chunk of readPatiently(request.body, options)) {
+  for await (const chunk of readPatiently(request.body, { ...options, refuse: malformed })) {
     size_bytes += chunk.byteLength;
     if (size_bytes > max_body_bytes) throw tooLarge(options.max_file_bytes);
     await form.take(chunk);
   }
   return form.finish();
-}
-
-/**
- * The body in pieces, with a deadline for the whole and one for silence. Only waiting for the client counts: while our own
- * disk is slow, nobody is late. Throws AppError `invalid` when the body does not come in time, or not to its end.
- */
-async function* readPatiently(
-  body: ReadableStream<Uint8Array>,
-  options: MultipartOptions,
-): AsyncGenerator<Uint8Array> {
-  const { deadline_ms = UPLOAD_DEADLINE_MS, idle_timeout_ms = UPLOAD_IDLE_TIMEOUT_MS } = options;
-  const reader = body.getReader();
-  const stop = (): void => void reader.cancel().catch(() => {});
-  const ends_ms = monotonicMs() + deadline_ms;
-  let waits_since_ms: number | null = null;
-  let too_late: AppError | null = null;
-  // Looked at four times in each span; a timer for each piece would cost more.
-  const timer = setInterval(() => {
-    const now_ms = monotonicMs();
-    if (waits_since_ms === null) return;
-    if (now_ms >= ends_ms) too_late = tooSlow('it was not complete within', deadline_ms);
-    else if (now_ms - waits_since_ms >= idle_timeout_ms) {
-      too_late = tooSlow('nothing was received for', idle_timeout_ms);
-    }
-    if (too_late) stop();
-  }, Math.min(idle_timeout_ms, deadline_ms) / 4);
-  try {
-    for (;;) {
-      waits_since_ms = monotonicMs();
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        throw malformed('it was cut off before its end', error);
-      });
-      waits_since_ms = null;
-      // A reader that was cancelled looks just like one that came to the end.
-      if (too_late) throw too_late;
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    clearInterval(timer);
-    stop();
-  }
-}
-
-function tooSlow(what: string, limit_ms: number): AppError {
-  return malformed(`${what} ${Math.ceil(limit_ms / 1000)} s, which is the time-out`);
 }
 
 function fileError(message: string): AppError {

@@ -90,9 +90,23 @@ export class BlobStore implements ByteStore {
 
   /** Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. */
   openUpload(id: string): BlobUpload {
-    const folder = join(this.#root, folderOf(id));
-    const place = { folder, path: this.path(id), makeFolder: () => this.#makeFolder(folderOf(id)) };
-    return new BlobUpload(id, new FileSink(place));
+    return new BlobUpload(id, this.#sinkFor(id, null));
+  }
+
+  /**
+   * As `openUpload`, for bytes that come in several goes: these follow the first `from` bytes of the file, which are durable
+   * already, and are hashed on with `hasher`. What is aborted is cut off again.
+   */
+  continueUpload(
+    id: string,
+    { from, hasher }: { from: number; hasher: Bun.CryptoHasher | null },
+  ): BlobUpload {
+    return new BlobUpload(id, this.#sinkFor(id, from), hasher);
+  }
+
+  #sinkFor(id: string, from: number | null): FileSink {
+    const makeFolder = () => this.#makeFolder(folderOf(id));
+    return new FileSink({ folder: join(this.#root, folderOf(id)), path: this.path(id), from, makeFolder });
   }
 
   path(id: string): string {
@@ -134,6 +148,11 @@ export class BlobStore implements ByteStore {
     const changed_ms = statSync(this.path(id), { throwIfNoEntry: false })?.mtimeMs;
     const settled_ms = Math.max(this.#opened_ms, this.#clock.now() - BLOB_SETTLE_MS);
     return changed_ms !== undefined && changed_ms < settled_ms;
+  }
+
+  /** How long the file of an id is; null where it has none. */
+  sizeOf(id: string): number | null {
+    return statSync(this.path(id), { throwIfNoEntry: false })?.size ?? null;
   }
 
   /** Whether an id has a file. */

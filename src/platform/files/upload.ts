@@ -23,7 +23,7 @@ export interface UploadSink {
 export class BlobUpload {
   readonly id: string;
   readonly #sink: UploadSink;
-  readonly #hasher = new Bun.CryptoHasher('sha256');
+  readonly #hasher: Bun.CryptoHasher | null;
   #sha256: string | null = null;
   #head: Buffer = NO_BYTES;
   #size_bytes = 0;
@@ -35,9 +35,15 @@ export class BlobUpload {
   #writing: Promise<void> = Promise.resolve();
   #state: 'open' | 'ending' = 'open';
 
-  constructor(id: string, sink: UploadSink) {
+  /** `hasher` goes on where another upload of the same bytes ended; with null they are not hashed. */
+  constructor(
+    id: string,
+    sink: UploadSink,
+    hasher: Bun.CryptoHasher | null = new Bun.CryptoHasher('sha256'),
+  ) {
     this.id = id;
     this.#sink = sink;
+    this.#hasher = hasher;
   }
 
   /** Bytes taken so far. */
@@ -52,6 +58,7 @@ export class BlobUpload {
 
   /** SHA-256 in lower-case hex; nothing can be written after it. */
   sha256(): string {
+    if (!this.#hasher) throw new Error('the upload is not hashed');
     this.#sha256 ??= this.#hasher.digest('hex');
     return this.#sha256;
   }
@@ -63,7 +70,7 @@ export class BlobUpload {
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
     this.#size_bytes += chunk.byteLength;
-    this.#hasher.update(chunk);
+    this.#hasher?.update(chunk);
     const wanted = SNIFF_BYTES - this.#head.byteLength;
     if (wanted > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, wanted)]);
     for (let at = 0; at < chunk.byteLength; ) {

@@ -23,13 +23,18 @@ export function successBody(family: Family, value: unknown, url: URL): unknown {
 
 /** Management codes of failures that name none of their own. */
 const MANAGEMENT_CODES = {
+  unsupported: 'UNSUPPORTED',
   unauthenticated: 'INVALID_ACCESS_TOKEN',
   forbidden: 'FORBIDDEN',
   not_found: 'NOT_FOUND',
   conflict: 'CONFLICT',
+  precondition_failed: 'PRECONDITION_FAILED',
   too_large: 'TOO_LARGE',
+  unsupported_type: 'UNSUPPORTED_TYPE',
   invalid: 'VALIDATION_FAILED',
+  locked: 'LOCKED',
   rate_limited: 'RATE_LIMITED',
+  checksum_mismatch: 'CHECKSUM_MISMATCH',
   internal: 'INTERNAL',
   upstream_failed: 'UPSTREAM_FAILED',
   unavailable: 'UNAVAILABLE',

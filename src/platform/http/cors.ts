@@ -4,10 +4,12 @@ import { CORS_MAX_AGE_S } from '../../limits.ts';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const REQUEST_HEADERS =
   'Content-Type, X-API-Key, X-App-Id, X-Android-Package, X-Android-Cert, X-Request-Id, Idempotency-Key, Range, If-Match, ' +
-  'If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range';
+  'If-None-Match, If-Modified-Since, If-Unmodified-Since, If-Range, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, ' +
+  'Upload-Checksum, X-HTTP-Method-Override';
 const RESPONSE_HEADERS =
   'X-Request-Id, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, ETag, Content-Disposition, Content-Range, ' +
-  'Accept-Ranges, Idempotent-Replayed, Warning';
+  'Accept-Ranges, Idempotent-Replayed, Warning, Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, ' +
+  'Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Satchel-Object';
 
 /** Whether a request is a preflight. */
 export function isPreflight(request: Request): boolean {

@@ -91,6 +91,12 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
       ...(route.plane === 'console' && route.method !== 'GET' ? [parameterRef('Console')] : []),
       ...(docs.is_idempotent ? [parameterRef('IdempotencyKey')] : []),
       ...(docs.takes_if_match ? [parameterRef('IfMatch')] : []),
+      ...(docs.request_headers ?? []).map(({ is_required, ...header }) => ({
+        in: 'header',
+        required: is_required,
+        ...header,
+        schema: { type: 'string' },
+      })),
     ],
     ...(docs.body ? { requestBody: requestBodyOf(docs.body, route, book) } : {}),
     responses: responsesOf(route, book),
@@ -166,7 +172,9 @@ function responsesOf(route: Route, book: SchemaBook): Json {
   const success = BODILESS.includes(String(route.status)) ? { headers } : { headers, content };
   const responses: Json = { [String(route.status)]: { description: 'Success', ...success } };
   for (const status of Object.keys(FAILURES[plane])) {
-    responses[status] = { $ref: `#/components/responses/${plane}${status}` };
+    responses[status] = docs.always
+      ? failureResponse(plane, status, book, alwaysHeaders(docs))
+      : { $ref: `#/components/responses/${plane}${status}` };
   }
   for (const [status, description] of Object.entries(docs.also ?? {})) {
     const told = Number(status) < 300 ? content : failureContent(plane, status, book);
@@ -245,18 +253,21 @@ function failureContent(plane: Plane, status: string, book: SchemaBook): Json {
 function failureResponses(book: SchemaBook): Json {
   const responses: Json = {};
   for (const plane of ['data', 'management', 'console'] as const) {
-    for (const [status, { description }] of Object.entries(FAILURES[plane])) {
-      const waits = status === '429' || status === '503' ? ['Retry-After'] : [];
-      const rates = status === '401' || status === '500' ? [] : RATE_HEADERS;
-      const warned = status === '401' ? [] : ['Warning'];
-      responses[`${plane}${status}`] = {
-        description,
-        headers: headerRefs(['X-Request-Id', ...rates, ...waits, ...warned]),
-        content: failureContent(plane, status, book),
-      };
-    }
+    for (const status of Object.keys(FAILURES[plane]))
+      responses[`${plane}${status}`] = failureResponse(plane, status, book);
   }
   return responses;
+}
+
+function failureResponse(plane: Plane, status: string, book: SchemaBook, own_headers: Json = {}): Json {
+  const waits = status === '429' || status === '503' ? ['Retry-After'] : [];
+  const rates = status === '401' || status === '500' ? [] : RATE_HEADERS;
+  const warned = status === '401' ? [] : ['Warning'];
+  return {
+    description: FAILURES[plane][status]?.description,
+    headers: { ...headerRefs(['X-Request-Id', ...rates, ...waits, ...warned]), ...own_headers },
+    content: failureContent(plane, status, book),
+  };
 }
 
 /* --- Headers -------------------------------------------------------------------------------------------------- */
@@ -326,5 +337,13 @@ function successHeaders({ docs, needs, plane }: Route): Json {
     name,
     { description, schema: { type: 'string' } },
   ]);
-  return { ...headerRefs(names), ...Object.fromEntries(own) };
+  return { ...headerRefs(names), ...alwaysHeaders(docs), ...Object.fromEntries(own) };
+}
+
+function alwaysHeaders({ always = {} }: RouteDocs): Json {
+  const told = Object.entries(always).map(([name, value]) => [
+    name,
+    { description: `Always \`${value}\`.`, schema: { type: 'string' } },
+  ]);
+  return Object.fromEntries(told);
 }

@@ -44,6 +44,7 @@ export async function answer(
   }
   if (may_compress) setVary(response);
   finishHeaders(response.headers, route.plane, ctx, trace);
+  for (const [name, value] of Object.entries(route.docs.always ?? {})) response.headers.set(name, value);
   logRequest(deps.logger, ctx, response.status, trace, started_ms);
   return response;
 }
@@ -84,13 +85,18 @@ function toResponse(
 
 /** The heading of a page that tells of a failure. */
 const TITLES: Readonly<Record<ErrorKind, string>> = {
+  unsupported: 'Not understood',
   unauthenticated: 'Not allowed',
   forbidden: 'Not allowed',
   not_found: 'Not found',
   conflict: 'Not possible',
+  precondition_failed: 'Not possible',
   too_large: 'Not understood',
+  unsupported_type: 'Not understood',
   invalid: 'Not understood',
+  locked: 'Not possible at the moment',
   rate_limited: 'Too many requests',
+  checksum_mismatch: 'Not understood',
   internal: 'Something went wrong',
   upstream_failed: 'Not possible at the moment',
   unavailable: 'Not possible at the moment',

@@ -34,7 +34,7 @@ import type { RateLimiter, RateState } from './rate-limit.ts';
 import { parse, type Static, type TSchema } from './schema.ts';
 
 export type Plane = 'data' | 'management' | 'console' | 'status' | 'page';
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where each plane lives below the public URL. */
 export const PLANE_PREFIX: Record<Plane, string> = {
@@ -87,6 +87,10 @@ export interface RouteDocs {
   example?: unknown;
   /** Headers of the success besides those of every answer, with what they mean. */
   headers?: Readonly<Record<string, string>>;
+  /** Headers of every answer, refusals too, with their values. */
+  always?: Readonly<Record<string, string>>;
+  /** Headers that it reads besides those that any route of its plane does. */
+  request_headers?: readonly RequestHeader[];
   /** Statuses besides its own and those that any route of its plane may answer, with what they mean. */
   also?: Readonly<Record<number, string>>;
   /** Whether it honours the header Idempotency-Key. */
@@ -95,6 +99,14 @@ export interface RouteDocs {
   takes_if_match?: boolean;
   /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
   unversioned?: readonly string[];
+}
+
+/** A header of a request, for the documentation. */
+export interface RequestHeader {
+  name: string;
+  description: string;
+  is_required: boolean;
+  example: string;
 }
 
 /** What the pipeline needs of the nouns; app/ hands it in. */
@@ -182,6 +194,9 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
     | 'description'
     | 'also'
     | 'headers'
+    | 'always'
+    | 'request_headers'
+    | 'consumes'
     | 'is_idempotent'
     | 'beside'
     | 'unversioned'
@@ -398,8 +413,10 @@ export function projectUrl(public_url: string, caller: ProjectCaller): string {
 }
 
 interface OpenRouteSpec<F extends TSchema>
-  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'response' | 'also' | 'headers'> {
+  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'response' | 'also' | 'headers' | 'always'> {
   plane: Plane;
+  /** Of a success; 200 unless given. */
+  status?: number;
   family?: Family;
   method: Method;
   path: string;

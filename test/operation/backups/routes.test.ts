@@ -52,7 +52,13 @@ function held(): { maintenance: Maintenance; fail(error: Error): void } {
   const wait = () => promise;
   return {
     fail: reject,
-    maintenance: { backUp: wait, verify: wait, examine: wait, stop: () => reject(new Error('stopped')) },
+    maintenance: {
+      backUp: wait,
+      verify: wait,
+      hash: wait,
+      examine: wait,
+      stop: () => reject(new Error('stopped')),
+    },
   };
 }
 

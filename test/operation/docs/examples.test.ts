@@ -80,6 +80,18 @@ function pathOf(route: Route, operation: unknown): string {
   return `${PLANE_PREFIX[route.plane]}${filled}${asked.length > 0 ? `?${query}` : ''}`;
 }
 
+/** The headers that have an example. */
+function headersOf(operation: unknown): Record<string, string> {
+  const parameters = member(operation, 'parameters');
+  const list: unknown[] = Array.isArray(parameters) ? parameters : [];
+  const told = list.filter(
+    (each) => member(each, 'in') === 'header' && member(each, 'example') !== undefined,
+  );
+  return Object.fromEntries(
+    told.map((each) => [String(member(each, 'name')), String(member(each, 'example'))]),
+  );
+}
+
 async function tryExample(route: Route): Promise<Answer> {
   const documented = `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}');
   const operation = member(paths, documented, route.method.toLowerCase());
@@ -88,9 +100,15 @@ async function tryExample(route: Route): Promise<Answer> {
   const example = is_form ? formOf(route) : member(json, 'example');
   if (json !== undefined) expect([documented, example]).toEqual([documented, expect.any(Object)]);
   const credential = route.plane === 'data' ? { key } : route.plane === 'management' ? { token } : {};
+  const parts = member(operation, 'requestBody', 'content', 'application/offset+octet-stream');
   return app.call(route.method, pathOf(route, operation), {
     ...credential,
     ...(example ? { body: withList(example) } : {}),
+    ...(parts ? { body: 'hi' } : {}),
+    headers: {
+      ...headersOf(operation),
+      ...(parts ? { 'Content-Type': 'application/offset+octet-stream' } : {}),
+    },
   });
 }
 
@@ -160,7 +178,8 @@ const NOT_DONE: Record<string, number> = {
 test('every documented example works when it is tried, in the order of making, changing and deleting', async () => {
   // The console's own are for browsers: the tests of people go through them.
   const routes = app.app.routes.filter(({ plane }) => plane !== 'page' && plane !== 'console');
-  const rank = ({ method }: Route): number => ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'].indexOf(method);
+  const rank = ({ method }: Route): number =>
+    ['OPTIONS', 'POST', 'PUT', 'PATCH', 'HEAD', 'GET', 'DELETE'].indexOf(method);
   // Deleting the project ends everything.
   const depth = ({ path }: Route): number => (path === '/projects/:project' ? 0 : path.split('/').length);
   // What is in something goes before it.
@@ -190,7 +209,8 @@ test('every documented example works when it is tried, in the order of making, c
     }
     const { body } = answer;
     const data = isPlainObject(body.data) ? body.data : body;
-    const id = data.slug ?? data.public_id ?? data.id ?? data.name;
+    const at = answer.headers.get('location')?.split('/').at(-1);
+    const id = data.slug ?? data.public_id ?? data.id ?? data.name ?? at;
     await app.services.engine.whenIdle();
     if (route.method === 'POST' && answer.status < 300 && id !== undefined) {
       made[route.path.replace('/emails/send', '/emails')] ??= String(id);

@@ -50,7 +50,7 @@ beforeAll(async () => {
   app = await startTestApp({
     env: { SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/siteverify' },
     // Dozens of examinations and backups would tell nothing more of their shapes.
-    maintenance: { examine: async () => [], backUp: refuse, verify: refuse, stop: () => {} },
+    maintenance: { examine: async () => [], backUp: refuse, verify: refuse, hash: refuse, stop: () => {} },
   });
   const project = await makeProject(app, 'shop');
   key = await project.key({ can_read: true, can_write: true, can_send_emails: true });
@@ -212,7 +212,9 @@ test('the routes that honour Idempotency-Key say so, and no others', async () =>
   const mail = { to: 'ann@example.org', subject: 's', body_text: 'b' };
   const declared: string[] = [];
   const honouring: string[] = [];
-  for (const route of app.app.routes.filter(({ plane, method }) => plane === 'data' && method !== 'GET')) {
+  for (const route of app.app.routes.filter(
+    ({ plane, method }) => plane === 'data' && method !== 'GET' && method !== 'HEAD',
+  )) {
     const parameters = member(operationOf(route), 'parameters');
     const names = Array.isArray(parameters)
       ? parameters.map((each: unknown) => member(followed(each), 'name'))
@@ -253,7 +255,9 @@ test('whatever a route answers to callers and bodies of every kind is documented
   ];
   for (const route of app.app.routes) {
     if (route.plane === 'page') continue;
-    const bodies = route.method === 'GET' ? [undefined] : [undefined, {}, 'no JSON', { name: 'n', ref: 'r' }];
+    const bodies = ['GET', 'HEAD'].includes(route.method)
+      ? [undefined]
+      : [undefined, {}, 'no JSON', { name: 'n', ref: 'r' }];
     for (const caller of callers)
       for (const body of bodies)
         for (const on of ['shop', '1', '01ARZ3NDEKTSV4RRFFQ69G5FAV']) {

@@ -54,7 +54,7 @@ test('who asks while an examination runs gets what that one finds; later ones as
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {
-      ...{ backUp: never, verify: never, stop: () => {} },
+      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
       examine() {
         runs += 1;
         return runs === 1 ? promise : Promise.reject(new Error('the thread died'));
@@ -84,7 +84,7 @@ test('of a while ago will do for who says so, and what reads all that is stored 
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {
-      ...{ backUp: never, verify: never, stop: () => {} },
+      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
       async examine(_, known) {
         asked.push(known);
         return [sound, lost];

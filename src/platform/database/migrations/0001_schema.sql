@@ -397,6 +397,25 @@ CREATE TABLE object_link_keys (
   created_at INTEGER NOT NULL
 ) STRICT;
 
+-- --- files: uploads ------------------------------------------------------------------------------------------------
+
+-- Resumable uploads. The bytes that came stand where those of the object will, under its id: up to the offset they are durable.
+CREATE TABLE uploads (
+  id TEXT PRIMARY KEY,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
+  metadata TEXT NOT NULL, -- as it was sent
+  size_bytes INTEGER NOT NULL,
+  offset_bytes INTEGER NOT NULL CHECK (offset_bytes <= size_bytes),
+  object_id TEXT, -- what it has become; null while it is unfinished
+  expires_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX uploads_by_project ON uploads (project_id);
+CREATE INDEX uploads_by_key ON uploads (key_id, object_id);
+CREATE INDEX uploads_unfinished ON uploads (id) WHERE object_id IS NULL;
+CREATE INDEX uploads_expiring ON uploads (expires_at);
+
 -- --- mail: sending domains -----------------------------------------------------------------------------------------
 
 CREATE TABLE sending_domains (

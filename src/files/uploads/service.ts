@@ -1,0 +1,335 @@
+/**
+ * Resumable uploads. What came stands where the bytes of the object will, and the row says up to where it is durable: bytes are
+ * flushed before the row tells of them, and whatever stands behind that offset was never acknowledged. So a crash or a power
+ * cut at any moment leaves an upload that goes on from its row.
+ */
+import { createReadStream, statfsSync } from 'node:fs';
+import { AppError, conflict, messageOf, notFound } from '../../errors.ts';
+import {
+  DISK_RETRY_AFTER_S,
+  MAX_UNFINISHED_UPLOADS,
+  MIN_FREE_DISK_BYTES,
+  SWEEP_BATCH,
+  UNFINISHED_UPLOAD_MS,
+  UPLOAD_GIVES_WAY_MS,
+} from '../../limits.ts';
+import { noNote } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { cleanFilename } from '../../platform/files/multipart-headers.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import { SNIFF_BYTES } from '../../platform/files/upload.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import type { ProjectRef } from '../../platform/http/routes.ts';
+import { type ObjectBytes, type Objects, readUploadFields } from '../objects/service.ts';
+import { Intake, type Part, tooLong } from './intake.ts';
+import { readMetadata } from './protocol.ts';
+import {
+  countUnfinished,
+  deleteUploads,
+  findUpload,
+  insertUpload,
+  listExpired,
+  listOfProject,
+  listUnfinished,
+  listWhole,
+  setObject,
+  sumMissing,
+} from './store.ts';
+import type { UploadRow } from './tables.ts';
+import { cutShort, Writing } from './writing.ts';
+
+export { isUnfinishedUpload } from './store.ts';
+export type { UploadRow } from './tables.ts';
+
+interface UploadsDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  blobs: BlobStore;
+  bytes: Pick<ObjectBytes, 'current'>;
+  objects: Objects;
+  projectOf(id: number): ProjectRef | null;
+  /** Whether a key may still upload. */
+  mayUpload(key_id: number): boolean;
+  /** SHA-256 of a file in hex, made where nobody waits for it. */
+  hashFile(path: string): Promise<string>;
+  config: { data_dir: string; max_upload_bytes: number };
+}
+
+/** Whose upload it is. */
+interface Owner {
+  project_id: number;
+  key_id: number;
+}
+
+export class Uploads {
+  readonly #deps: UploadsDeps;
+  readonly #writings = new Map<string, Writing>();
+  readonly #finishing = new Map<string, Promise<string>>();
+  readonly #intake: Intake;
+  /** Files are hashed one after the other. */
+  #hashing: Promise<unknown> = Promise.resolve();
+  #is_stopping = false;
+
+  constructor(deps: UploadsDeps) {
+    this.#deps = deps;
+    this.#intake = new Intake(deps);
+  }
+
+  /**
+   * Begins an upload; one of no bytes is finished at once. Throws AppError `too_large`, `invalid` for bad fields, `rate_limited`
+   * where the key has too many unfinished ones, and `unavailable` where all that was promised would not fit on the disk.
+   */
+  async create(
+    owner: Owner,
+    { size_bytes, metadata }: { size_bytes: number; metadata: string },
+  ): Promise<UploadRow> {
+    const { clock, database, config } = this.#deps;
+    if (size_bytes > config.max_upload_bytes) {
+      const max = `${config.max_upload_bytes} bytes, SATCHEL_MAX_UPLOAD_BYTES`;
+      throw new AppError('too_large', `Upload-Length must be at most ${max}.`);
+    }
+    const now = clock.now();
+    readUploadFields(readMetadata(metadata), now);
+    const upload = {
+      id: newId(now),
+      ...owner,
+      metadata,
+      size_bytes,
+      offset_bytes: 0,
+      object_id: null,
+      expires_at: now + UNFINISHED_UPLOAD_MS,
+      created_at: now,
+    };
+    this.#requireRoom(size_bytes + sumMissing(database.read, now));
+    await database.write((tx) => {
+      if (countUnfinished(tx, owner.key_id, now) >= MAX_UNFINISHED_UPLOADS) throw tooMany();
+      insertUpload(tx, upload);
+    });
+    return size_bytes === 0 ? this.#finished(upload) : upload;
+  }
+
+  /** An upload of the key. Throws 404, also for one that expired, or whose bytes are gone. */
+  require(key_id: number, id: string): UploadRow {
+    const { clock, database } = this.#deps;
+    const upload = findUpload(database.read, id);
+    const is_there = upload?.key_id === key_id && upload.expires_at > clock.now() && !this.#isLost(upload);
+    if (!is_there) throw notFound('Upload');
+    return upload;
+  }
+
+  /** After a restore the row may be there without its bytes. */
+  #isLost({ id, offset_bytes, object_id }: UploadRow): boolean {
+    return object_id === null && (this.#deps.blobs.sizeOf(id) ?? 0) < offset_bytes;
+  }
+
+  /**
+   * Where an upload stands; one that is whole is finished first. Throws AppError `locked` where that must wait, and `invalid` where
+   * the object is refused.
+   */
+  async look(upload: UploadRow): Promise<UploadRow> {
+    await this.#makeWay(upload.id);
+    const current = this.#current(upload);
+    if (!this.#isWhole(current) || this.#writings.has(upload.id)) return current;
+    try {
+      return await this.#finished(current);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'unavailable') throw error;
+      // Clients take any other refusal for the loss of the upload, and send all of it once more.
+      const { message, retry_after_s = 1 } = error;
+      throw new AppError('locked', message, { retry_after_s, cause: error });
+    }
+  }
+
+  /**
+   * Takes a part. All that the returned row tells of is durable, and the last part makes the object. What came of a part that
+   * breaks off stays, unless it has a checksum. Throws AppError `conflict` for another offset than the upload's or beside
+   * another request that writes, `too_large`, `checksum_mismatch`, `unavailable`, and as `Objects.create` does: what is refused
+   * there is gone.
+   */
+  async append(upload: UploadRow, part: Part): Promise<UploadRow> {
+    const { id } = upload;
+    if (this.#is_stopping) throw cutShort('the server is stopping');
+    await this.#makeWay(id);
+    const current = this.#current(upload);
+    if (this.#writings.has(id))
+      throw conflict('Another request is writing to this upload. Ask for its offset, and try again.');
+    if (part.offset_bytes !== current.offset_bytes)
+      throw conflict(
+        'Upload-Offset is not where the upload stands. Ask for its offset, and go on from there.',
+      );
+    const missing_bytes = current.size_bytes - current.offset_bytes;
+    if ((part.size_bytes ?? 0) > missing_bytes) throw tooLong();
+    this.#requireRoom(missing_bytes);
+    const writing = new Writing();
+    this.#writings.set(id, writing);
+    try {
+      await this.#intake.take(current, part, writing);
+    } finally {
+      this.#writings.delete(id);
+      writing.end();
+    }
+    const taken = this.#current(upload);
+    return this.#isWhole(taken) ? this.#finished(taken) : taken;
+  }
+
+  /** Ends an upload and removes what came of it. The object of a finished one stays. */
+  async remove({ id }: UploadRow): Promise<void> {
+    await this.#writings.get(id)?.stop('the upload was ended');
+    await this.#finishing.get(id)?.catch(() => {});
+    await this.#drop([id]);
+  }
+
+  /** Finishes whatever is whole: what a crash or a store that was away has left. */
+  async finishWhole(): Promise<void> {
+    const { database, logger, mayUpload } = this.#deps;
+    for (const upload of listWhole(database.read)) {
+      if (this.#is_stopping || this.#isLost(upload) || !mayUpload(upload.key_id)) continue;
+      await this.#finished(upload).catch((error: unknown) => {
+        logger.warn('upload not finished', { upload: upload.id, reason: messageOf(error) });
+      });
+    }
+  }
+
+  /** Forgets uploads that have expired, and those whose bytes are gone. */
+  async sweep(): Promise<void> {
+    const { clock, database } = this.#deps;
+    const isIdle = ({ id }: UploadRow): boolean => !this.#writings.has(id) && !this.#finishing.has(id);
+    await this.#drop(
+      listUnfinished(database.read)
+        .filter((upload) => isIdle(upload) && this.#isLost(upload))
+        .map(({ id }) => id),
+    );
+    for (;;) {
+      const expired = listExpired(database.read, clock.now(), SWEEP_BATCH).filter(isIdle);
+      await this.#drop(expired.map(({ id }) => id));
+      if (expired.length < SWEEP_BATCH) return;
+    }
+  }
+
+  /** Ends what is under way, keeping what came: clients go on after the restart. */
+  async stop(): Promise<void> {
+    this.#is_stopping = true;
+    await Promise.all([...this.#writings.values()].map((writing) => writing.stop('the server is stopping')));
+  }
+
+  /** How uploads take part in the deletion of their project. */
+  projectCascade() {
+    return {
+      count: () => ({}),
+      remove: (tx: Tx, project: { id: number }): string[] =>
+        listOfProject(tx, project.id).flatMap(({ id, object_id }) => (object_id === null ? [id] : [])),
+      afterCommit: async (_project: { id: number }, ids: unknown): Promise<void> => {
+        if (Array.isArray(ids)) await this.#removeBytes(ids.filter((id) => typeof id === 'string'));
+      },
+    };
+  }
+
+  #isWhole({ offset_bytes, size_bytes, object_id }: UploadRow): boolean {
+    return offset_bytes === size_bytes && object_id === null;
+  }
+
+  /** The row as it is now. */
+  #current({ key_id, id }: UploadRow): UploadRow {
+    return this.require(key_id, id);
+  }
+
+  /** Ends a request whose client has gone without a word: whoever asks now goes on in its place. */
+  async #makeWay(id: string): Promise<void> {
+    const writing = this.#writings.get(id);
+    if (writing && writing.silence_ms >= UPLOAD_GIVES_WAY_MS) await writing.stop('another one took over');
+  }
+
+  #requireRoom(bytes: number): void {
+    const { bavail, bsize } = statfsSync(this.#deps.config.data_dir);
+    if (bavail * bsize >= bytes + MIN_FREE_DISK_BYTES) return;
+    throw new AppError('unavailable', 'There is no room on the disk for this upload. Try again later.', {
+      retry_after_s: DISK_RETRY_AFTER_S,
+    });
+  }
+
+  /* --- What becomes of it ----------------------------------------------------------------------------------------- */
+
+  /** The row of a whole upload once its object is there; whoever asks meanwhile waits for the same. */
+  async #finished(upload: UploadRow): Promise<UploadRow> {
+    const { id } = upload;
+    let work = this.#finishing.get(id);
+    if (!work) {
+      work = this.#finish(upload).finally(() => this.#finishing.delete(id));
+      this.#finishing.set(id, work);
+    }
+    return { ...upload, object_id: await work };
+  }
+
+  async #finish({ id, project_id }: UploadRow): Promise<string> {
+    const { clock, database, objects, bytes, blobs, projectOf } = this.#deps;
+    // Another request may have finished it since its row was read.
+    const upload = findUpload(database.read, id);
+    const project = projectOf(project_id);
+    if (!upload || !project) throw notFound('Upload');
+    if (upload.object_id !== null) return upload.object_id;
+    const fields = readMetadata(upload.metadata);
+    const file = {
+      fields,
+      filename: cleanFilename(fields.filename ?? ''),
+      mime_type: fields.filetype ?? null,
+    };
+    const within = (tx: Tx, { public_id }: { public_id: string }): void =>
+      setObject(tx, id, { object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS });
+    if (upload.size_bytes === 0) await blobs.continueUpload(id, { from: 0, hasher: null }).commit();
+    const path = blobs.path(id);
+    try {
+      if (bytes.current.name === 'local') {
+        await objects.create(project, { ...file, ...(await this.#asStored(upload)) }, within, noNote);
+        this.#intake.forget(id);
+        return id;
+      }
+      // Under an id of its own: what a store still does for a try that failed must not meet the next one.
+      const sent = { ...file, bytes: createReadStream(path), max_bytes: upload.size_bytes };
+      const { public_id } = await objects.take(project, sent, noNote, within);
+      await this.#removeBytes([id]);
+      return public_id;
+    } catch (error) {
+      // Refused for good: another try would end the same.
+      if (error instanceof AppError && error.kind === 'invalid') await this.#drop([id]);
+      throw error;
+    }
+  }
+
+  /** A whole upload as an object is made of it: its bytes are where they stay, and durable. */
+  async #asStored(upload: UploadRow) {
+    const { id, size_bytes } = upload;
+    const path = this.#deps.blobs.path(id);
+    const sha256 = this.#intake.hashAt(upload)?.copy().digest('hex') ?? (await this.#hash(path));
+    const head = await Bun.file(path).slice(0, SNIFF_BYTES).bytes();
+    const settled = { commit: async () => {}, abort: async () => {} };
+    const store = 'local' as const;
+    return { upload: { id, size_bytes, head, sha256: () => sha256, ...settled }, store, stays: true };
+  }
+
+  #hash(path: string): Promise<string> {
+    const hashed = this.#hashing.then(() => this.#deps.hashFile(path));
+    this.#hashing = hashed.catch(() => {});
+    return hashed;
+  }
+
+  async #drop(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const gone = await this.#deps.database.write((tx) => deleteUploads(tx, ids));
+    await this.#removeBytes(gone.flatMap(({ id, object_id }) => (object_id === null ? [id] : [])));
+  }
+
+  async #removeBytes(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      this.#intake.forget(id);
+      await this.#deps.blobs.remove(id);
+    }
+  }
+}
+
+function tooMany(): AppError {
+  const message = `This API key has ${MAX_UNFINISHED_UPLOADS} unfinished uploads, which is the limit. Finish one, end one, or wait until one expires.`;
+  return new AppError('rate_limited', message, { retry_after_s: 60 });
+}
