@@ -1,0 +1,215 @@
+/** What the client's methods are called and take: one for each operation of the data plane, in the groups of the documentation. */
+import {
+  type ApiDocument,
+  nameIn,
+  type Operation,
+  queryOf,
+  type Schema,
+  successOf,
+  takesHeader,
+} from './document.ts';
+
+/** What a client with a key may call. */
+const PLANE = '/api/v1';
+/** Uploads that may be resumed are a protocol of their own (tus), which has clients. */
+const LEFT_OUT = /^\/api\/v1\/uploads(\/|$)/;
+
+/** Where the name that the path makes reads badly. */
+const NAMES: Readonly<Record<string, string>> = {
+  'POST /objects': 'upload',
+  'GET /objects/{public_id}': 'download',
+  'GET /object-links/{link}': 'downloadByLink',
+  'POST /objects/{public_id}/links': 'createLink',
+  'DELETE /emails/{id}/schedule': 'cancel',
+  'POST /email-sequences/{sequence}/steps/{key}/test': 'testStep',
+  'POST /email-contacts/events': 'record',
+  'POST /email-contacts/events/batch': 'recordBatch',
+};
+
+const VERBS: Readonly<Record<string, string>> = {
+  get: 'get',
+  post: 'create',
+  patch: 'update',
+  put: 'replace',
+  delete: 'delete',
+};
+
+/** What JavaScript keeps for itself, among what a path may name. */
+const KEYWORDS = [
+  'import',
+  'export',
+  'default',
+  'delete',
+  'new',
+  'class',
+  'function',
+  'switch',
+  'case',
+  'package',
+];
+
+/** How an answer is handed on; see Calls in core.ts. */
+export type Reading = 'json' | 'data' | 'text' | 'response' | 'list' | 'upload';
+
+export interface Method {
+  name: string;
+  operation: Operation;
+  /** `GET`. */
+  verb: string;
+  path: string;
+  /** Names in the path, with what the arguments for them are called. */
+  path_names: { name: string; argument: string }[];
+  reading: Reading;
+  query: Schema | undefined;
+  /** Of an upload, the fields beside the file. */
+  body: Schema | undefined;
+  /** Of an upload, what the field of the file is called. */
+  file_field: string | undefined;
+  /** What the method answers, out of its envelope; undefined where it answers nothing. */
+  answer: Schema | undefined;
+  is_once: boolean;
+}
+
+export interface Group {
+  /** `emailTemplates`. */
+  name: string;
+  description: string;
+  methods: Method[];
+}
+
+/** The groups that have methods, in the order of the document. */
+export function groupsOf({ paths, tags }: ApiDocument): Group[] {
+  const known = new Map(
+    tags.map(({ name, description }) => [name, { name: camel(name), description, methods: [] as Method[] }]),
+  );
+  for (const [path, operations] of Object.entries(paths)) {
+    if (!path.startsWith(`${PLANE}/`) || LEFT_OUT.test(path)) continue;
+    for (const [verb, operation] of Object.entries(operations)) {
+      if (VERBS[verb] === undefined) continue;
+      const [tag = ''] = operation.tags;
+      const group = known.get(tag) ?? { name: camel(tag), description: '', methods: [] };
+      known.set(tag, group);
+      const method = methodOf(path, verb, operation);
+      // The documentation's own name is nobody else's.
+      const is_taken = group.methods.some(({ name }) => name === method.name);
+      group.methods.push(is_taken ? { ...method, name: operation.operationId } : method);
+    }
+  }
+  return [...known.values()].filter(({ methods }) => methods.length > 0);
+}
+
+function methodOf(path: string, verb: string, operation: Operation): Method {
+  const success = successOf(operation);
+  const { schema: answer, type = '' } = success ?? {};
+  const body = bodyOf(operation);
+  const reading = body.file_field === undefined ? readingOf(type, answer) : 'upload';
+  return {
+    name:
+      NAMES[`${verb.toUpperCase()} ${path.slice(PLANE.length)}`] ??
+      nameOf(path, { verb, reading, tag: operation.tags[0] ?? '' }),
+    operation,
+    verb: verb.toUpperCase(),
+    path,
+    path_names: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      name,
+      argument: argumentOf(name),
+    })),
+    reading,
+    query: queryOf(operation),
+    ...body,
+    answer: reading === 'data' ? answer?.properties?.data : answer,
+    is_once: takesHeader(operation, 'IdempotencyKey'),
+  };
+}
+
+/** `POST /emails/templates/{slug}/preview` of Email templates is `preview`, `GET /emails/templates` is `list`. */
+function nameOf(
+  path: string,
+  { verb, reading, tag }: { verb: string; reading: Reading; tag: string },
+): string {
+  const last = path.split('/').at(-1) ?? '';
+  const does = VERBS[verb] ?? verb;
+  if (last.endsWith('.csv')) return 'exportCsv';
+  if (last.startsWith('{')) return does;
+  const is_own = lastWord(last) === lastWord(tag);
+  if (verb === 'get' && (reading === 'list' || /s$/.test(last)) && is_own && lastWord(last) !== 'settings')
+    return 'list';
+  if (is_own) return does;
+  if (reading === 'list') return `list${pascal(last)}`;
+  return verb === 'post' || verb === 'get' ? camel(last) : `${does}${pascal(last)}`;
+}
+
+function readingOf(type: string, answer: Schema | undefined): Reading {
+  if (type === '' || answer === undefined) return 'json';
+  if (type.startsWith('text/')) return 'text';
+  if (type !== 'application/json') return 'response';
+  const members = Object.keys(answer.properties ?? {}).filter((name) => name !== 'success');
+  if (members.includes('data') && members.includes('meta')) return 'list';
+  return members.join() === 'data' ? 'data' : 'json';
+}
+
+function bodyOf({ requestBody }: Operation): Pick<Method, 'body' | 'file_field'> {
+  const form = requestBody?.content['multipart/form-data']?.schema;
+  if (!form) return { body: requestBody?.content['application/json']?.schema, file_field: undefined };
+  const { file, ...fields } = filesApart(form);
+  return { body: { ...form, ...fields }, file_field: file };
+}
+
+/** A form has one file. */
+function filesApart({ properties = {}, required = [] }: Schema): {
+  file: string;
+  properties: Record<string, Schema>;
+  required: string[];
+} {
+  const all = Object.entries(properties);
+  const [file = ''] = all.find(([, { format }]) => format === 'binary') ?? [];
+  return {
+    file,
+    properties: Object.fromEntries(all.filter(([name]) => name !== file)),
+    required: required.filter((name) => name !== file),
+  };
+}
+
+function words(text: string): string[] {
+  return text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+}
+
+function lastWord(text: string): string {
+  return words(text).at(-1)?.toLowerCase() ?? '';
+}
+
+export function pascal(text: string): string {
+  return words(text)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+function camel(text: string): string {
+  const joined = pascal(text);
+  return joined.charAt(0).toLowerCase() + joined.slice(1);
+}
+
+function argumentOf(name: string): string {
+  const argument = camel(name);
+  return KEYWORDS.includes(argument) ? `${argument}Id` : argument;
+}
+
+/** Names of the schemas that these methods take or answer, with all that those stand on, in the order of the document. */
+export function schemasOf(groups: readonly Group[], { components }: ApiDocument): string[] {
+  const used = new Set<string>();
+  const visit = (schema: Schema | undefined): void => {
+    if (schema === undefined) return;
+    const name = schema.$ref === undefined ? undefined : nameIn(schema.$ref);
+    if (name !== undefined) {
+      if (used.has(name)) return;
+      used.add(name);
+      visit(components.schemas[name]);
+    }
+    const { anyOf = [], allOf = [], properties = {}, items, additionalProperties } = schema;
+    for (const each of [...anyOf, ...allOf, ...Object.values(properties), items]) visit(each);
+    if (typeof additionalProperties === 'object') visit(additionalProperties);
+  };
+  for (const { query, body, answer } of groups.flatMap(({ methods }) => methods))
+    for (const each of [query, body, answer]) visit(each);
+  return Object.keys(components.schemas).filter((name) => used.has(name));
+}
