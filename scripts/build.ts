@@ -6,6 +6,7 @@ import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { version } from '../package.json';
 import { buildBundle } from '../src/console/bundle.ts';
+import { readCore } from '../src/operation/client/service.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const DIST = join(ROOT, 'dist');
@@ -95,6 +96,7 @@ export async function compile(
         SATCHEL_VERSION: JSON.stringify(version),
         SATCHEL_BACKEND_VERSION: JSON.stringify(backend_version),
         SATCHEL_CONSOLE: JSON.stringify(console_bundle),
+        SATCHEL_CLIENT_CORE: JSON.stringify(readCore()),
       },
       compile: {
         outfile: join(unfinished, basename(outfile)),

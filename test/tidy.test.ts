@@ -21,6 +21,8 @@ const DISTRICTS: Readonly<Record<string, readonly string[]>> = {
   console: [],
 };
 const PAGE = 'src/console/page/';
+/** What every client of the API stands on; it is printed into those that are generated, and imports nothing else. */
+const CLIENT_CORE = /^src\/operation\/client\/core(-[a-z]+)?\.ts$/;
 /** A kit that pages are made of: a part of it may wait for its page. */
 const COMPONENTS = `${PAGE}components/`;
 /** Written by scripts/console-types.ts. */
@@ -143,7 +145,17 @@ function forbid(
 
 /* --- Rules of imports ----------------------------------------------------------------------------------------- */
 
-type Room = 'main' | 'app' | 'edge' | 'service' | 'store' | 'tables' | 'platform' | 'base' | 'page';
+type Room =
+  | 'main'
+  | 'app'
+  | 'edge'
+  | 'service'
+  | 'store'
+  | 'tables'
+  | 'platform'
+  | 'base'
+  | 'page'
+  | 'client';
 
 /** Who may import whom; in the same room only files of the same folder, or one service another. */
 const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
@@ -156,7 +168,8 @@ const MAY_IMPORT: Readonly<Record<Room, readonly Room[]>> = {
   platform: ['platform', 'base'],
   base: ['base'],
   // What runs in a browser shares no code with the server, and meets it by the API alone.
-  page: ['page'],
+  page: ['page', 'client'],
+  client: ['client'],
 };
 
 const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
@@ -170,6 +183,7 @@ const ROOM_OF_WORD: Readonly<Record<string, Room>> = {
 /** `access/keys/key-store.ts` is a store too; a file named after no room is a part of its service. */
 function roomOf(path: string): Room {
   if (path.startsWith(PAGE)) return 'page';
+  if (CLIENT_CORE.test(path)) return 'client';
   const [, district, file] = path.split('/');
   if (path === 'src/main.ts') return 'main';
   // The file by which a district composes itself, such as src/marketing/marketing.ts, is wiring.
@@ -449,6 +463,9 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/app/app.ts': "import { i } from '../files/objects/routes.ts';\nimport { j } from '../main.ts';",
       'src/console/routes.ts': "import { k } from './page/main.tsx';",
       'src/console/page/pages/keys/list.tsx': "import { l } from '../../../../limits.ts';",
+      'src/console/page/api.ts': "import { m } from '../../operation/client/core.ts';",
+      'src/operation/client/core-uploads.ts':
+        "import { n } from './core.ts';\nimport { o } from './service.ts';",
     },
     expected: [
       'src/platform/auth.ts:3 ',
@@ -460,6 +477,7 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
       'src/app/app.ts:2 ',
       'src/console/routes.ts:1 ',
       'src/console/page/pages/keys/list.tsx:1 ',
+      'src/operation/client/core-uploads.ts:2 ',
     ],
   },
   'imports make no circles': {

@@ -22,6 +22,7 @@ import { registerSequenceCommands } from '../marketing/sequences/cli.ts';
 import { registerMarketingCommands } from '../marketing/settings/cli.ts';
 import { registerSuppressionCommands } from '../marketing/suppressions/cli.ts';
 import { registerBackupCommands } from '../operation/backups/cli.ts';
+import { registerClientCommands } from '../operation/client/cli.ts';
 import { registerDoctorCommand } from '../operation/doctor/cli.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { registerJobCommands } from '../operation/jobs/cli.ts';
@@ -33,6 +34,7 @@ import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cl
 import { registerVaultCommands } from '../secrets/vault/cli.ts';
 import type { Services } from './app.ts';
 import { completedValues } from './completed-values.ts';
+import { describeApi } from './describe-api.ts';
 
 export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
@@ -62,5 +64,6 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerMasterKeyCommand(cli, doctor.clock);
   registerDoctorCommand(cli, doctor);
   registerMigrateCommand(cli, doctor.clock);
+  registerClientCommands(cli, describeApi);
   registerCompletionCommand(cli, completedValues(cli));
 }

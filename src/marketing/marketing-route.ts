@@ -8,7 +8,12 @@ import {
   type RequestContext,
   type Route,
 } from '../platform/http/routes.ts';
-import type { TSchema } from '../platform/http/schema.ts';
+import { type TSchema, t } from '../platform/http/schema.ts';
+
+/** What stands beside the record of what may be there already. */
+export const toldDuplicate = {
+  duplicate: t.Optional(t.Literal(true, { description: 'There where it was known already.' })),
+};
 
 /**
  * An endpoint of email marketing on both planes. It refuses restricted keys, which anybody can read in a page or an app.

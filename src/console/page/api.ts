@@ -1,5 +1,11 @@
-/** Requests to Satchel: typed by the OpenAPI document, with failures as one kind of error, and the state of the connection. */
+/**
+ * Requests to Satchel, by what the client of apps stands on too: typed by the OpenAPI document, with failures as one kind of error,
+ * and the state of the connection.
+ */
 import { signal } from '@preact/signals';
+import * as client from '../../operation/client/core.ts';
+import { isObject, isUnanswered, parse, SatchelError } from '../../operation/client/core-failures.ts';
+import type { UploadOptions } from '../../operation/client/core-uploads.ts';
 import type { Api } from './api.generated.ts';
 import { noteServerDate } from './time.ts';
 
@@ -24,55 +30,19 @@ export type Input<E extends Endpoint> = Needed<'path', Api[E]['path']> &
   Needed<'body', BodyOf<E>> &
   Version<E> & { query?: Api[E]['query'] };
 
-/** An answer that is nothing but `data` is that; one with more (a page's `meta`) stays whole. */
+/** As much of an input as there may be. */
+type Sent = Partial<Record<'path' | 'query', object>> & { body?: unknown; if_match?: string | null };
+
+/** An answer that is nothing but `data` is that; one with more (a page's `meta`) stays whole. `callTelling` tells of a duplicate. */
 export type Answer<E extends Endpoint> = Api[E]['answer'] extends { data: infer D }
-  ? keyof Api[E]['answer'] extends 'data'
+  ? keyof Api[E]['answer'] extends 'data' | 'duplicate'
     ? D
     : Api[E]['answer']
   : Api[E]['answer'];
 
-/** What went wrong, in the API's own words. */
-export class ApiError extends Error {
-  /** 0 where the server did not answer. */
-  readonly status: number;
-  readonly code: string;
-  /** By field, as the API names it. */
-  readonly errors: Readonly<Record<string, readonly string[]>>;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly request_id: string | null;
-
-  constructor(status: number, body: unknown, request_id: string | null) {
-    const { message, code, errors, ...details } = readFailure(body);
-    super(typeof message === 'string' ? message : `The server answered ${status} without saying why.`);
-    this.status = status;
-    this.code = typeof code === 'string' ? code : '';
-    this.errors = readErrors(errors);
-    this.details = details;
-    this.request_id = request_id;
-  }
-}
-
-/** Both envelopes: `{error: {code, message, details}}` and `{message, errors}`. */
-function readFailure(body: unknown): Record<string, unknown> {
-  if (!isObject(body)) return {};
-  if (!isObject(body.error)) return body;
-  const { details, ...error } = body.error;
-  return { ...(isObject(details) ? details : {}), ...error };
-}
-
-function readErrors(errors: unknown): Record<string, string[]> {
-  if (!isObject(errors)) return {};
-  return Object.fromEntries(
-    Object.entries(errors).map(([field, told]) => [
-      field,
-      Array.isArray(told) ? told.map(String) : [String(told)],
-    ]),
-  );
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** What went wrong, in the API's own words; `status` is 0 where the server did not answer. */
+export { isObject, SatchelError as ApiError } from '../../operation/client/core-failures.ts';
+export type { Progress } from '../../operation/client/core-uploads.ts';
 
 /** Increases each time everything shown must be loaded again: the server is back, or what was read has changed. */
 export const reloads = signal(0);
@@ -114,37 +84,33 @@ export async function isMissing(): Promise<boolean> {
   return false;
 }
 
-/** Where a proxy stands before a Satchel that does not answer, it says so itself. */
-function isOfProxy({ status, headers }: Response): boolean {
-  return status >= 502 && status <= 504 && !headers.has('x-request-id');
-}
+/** Whoever sits before it sees at once what went wrong, and tries again where that makes sense. */
+const satchel = client.connect({
+  url: location.origin,
+  headers: { Accept: 'application/json', 'X-Satchel-Console': '1' },
+  tries: 1,
+  async fetch(address, init) {
+    const response = await fetch(address, init);
+    noteServerDate(response.headers.get('date'));
+    return response;
+  },
+});
 
-/** A request to a path of the console's own, or of an endpoint. Throws ApiError. */
+/** A request to an endpoint. Throws ApiError. */
 async function send(
-  method: string,
-  path: string,
-  { body, if_match }: { body?: unknown; if_match?: string | null },
+  endpoint: Endpoint,
+  { path = {}, query = {}, body, if_match = null }: Sent,
 ): Promise<Response> {
-  const is_form = body instanceof FormData;
+  const { method, template } = placeOf(endpoint);
   const version = if_match ? newestOf(if_match) : null;
-  const response = await fetch(path, {
-    method,
-    credentials: 'same-origin',
-    headers: {
-      Accept: 'application/json',
-      'X-Satchel-Console': '1',
-      ...(body === undefined || is_form ? {} : { 'Content-Type': 'application/json' }),
-      ...(version ? { 'If-Match': version } : {}),
-    },
-    ...(body === undefined ? {} : { body: is_form ? body : JSON.stringify(body) }),
-  }).catch(() => null);
-  if (response === null || isOfProxy(response)) {
-    void loseConnection();
-    throw new ApiError(0, { message: method === 'GET' ? UNANSWERED_READ : UNANSWERED_CHANGE }, null);
-  }
-  noteServerDate(response.headers.get('date'));
-  if (!response.ok)
-    throw new ApiError(response.status, parse(await response.text()), response.headers.get('x-request-id'));
+  const headers: Record<string, string> = version ? { 'If-Match': version } : {};
+  const response = await satchel
+    .response(method, template, { path, query, body, headers })
+    .catch((error: unknown) => {
+      if (!(error instanceof SatchelError) || !isUnanswered(error)) throw error;
+      void loseConnection();
+      throw new SatchelError(0, { message: method === 'GET' ? UNANSWERED_READ : UNANSWERED_CHANGE });
+    });
   if (version) noteChange(version, response.headers.get('etag'));
   return response;
 }
@@ -169,30 +135,35 @@ function noteChange(from: string, made: string | null): void {
   successors.delete(made);
 }
 
-function parse(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The method of an endpoint, and its path with the prefix of its plane. */
+function placeOf(endpoint: Endpoint): { method: string; template: string } {
+  const [method = '', path = ''] = endpoint.split(' ');
+  return { method, template: path.startsWith('/console/') ? path : `/api/public/v1${path}` };
 }
 
 /** The address of an endpoint with its path's names and query filled in. */
-export function addressOf(endpoint: string, input: { path?: object; query?: object } = {}): string {
-  const names = new Map<string, unknown>(Object.entries(input.path ?? {}));
-  const path = endpoint
-    .replace(/^[A-Z]+ /, '')
-    .replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names.get(name) ?? '')));
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(input.query ?? {})) {
-    // The members of a record stand one by one, as the API reads them.
-    if (isObject(value))
-      for (const [key, of] of Object.entries(value)) query.set(`${name}.${key}`, String(of));
-    else if (value !== undefined && value !== '') query.set(name, String(value));
-  }
-  const prefix = path.startsWith('/console/') ? '' : '/api/public/v1';
-  return `${prefix}${path}${query.size > 0 ? `?${query}` : ''}`;
+export function addressOf(endpoint: Endpoint, input: { path?: object; query?: object } = {}): string {
+  return client.addressOf(placeOf(endpoint).template, input);
 }
+
+/** Stores a file of a project. Throws ApiError; what does not arrive, and what the signal breaks off, is one of no status. */
+export async function uploadFile(
+  project: string,
+  file: File,
+  options: UploadOptions & Partial<Record<'visibility' | 'expires_in_days', string>>,
+): Promise<void> {
+  const { method, template } = placeOf('POST /projects/{project}/objects');
+  try {
+    await satchel.upload(method, template, { path: { project }, field: 'file' }, file, options);
+  } catch (error) {
+    const { status } = error instanceof SatchelError ? error : { status: 0 };
+    if (status === 0) throw new SatchelError(0, { message: BROKEN_OFF });
+    if (status === 401 && (await onRefusal.signedOut())) return uploadFile(project, file, options);
+    throw error;
+  }
+}
+
+const BROKEN_OFF = 'The connection broke off. Nothing of the file is stored.';
 
 /**
  * Calls an endpoint of the management plane, or of the console itself. Throws ApiError; a session that has ended asks to sign in, and goes on.
@@ -217,13 +188,12 @@ export async function callTelling<E extends Endpoint>(
 
 /** As `call`, of what answers a file. */
 export async function callRaw<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Response> {
-  const { path, query, ...rest } = input as { path?: object; query?: object; body?: unknown };
-  const [method = 'GET'] = endpoint.split(' ');
   try {
-    return await send(method, addressOf(endpoint, { ...(path && { path }), ...(query && { query }) }), rest);
+    // Which of them an endpoint has, its type says.
+    return await send(endpoint, input as Sent);
   } catch (error) {
     // Of the session itself, a refusal says no more than itself: somebody signs in, or is asked who they are.
-    if (!(error instanceof ApiError) || endpoint.endsWith(' /console/session')) throw error;
+    if (!(error instanceof SatchelError) || endpoint.endsWith(' /console/session')) throw error;
     if (error.status === 403) onRefusal.forbidden();
     if (error.status === 401 && (await onRefusal.signedOut())) return callRaw(endpoint, input);
     throw error;

@@ -51,8 +51,7 @@ export function useLoad<E extends Endpoint>(
         mine === latest.current && setState({ data, etag, error: null, is_loading: false, of: wanted }),
       (thrown: unknown) => {
         if (mine !== latest.current) return;
-        const error =
-          thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null);
+        const error = thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) });
         // Without a connection the banner says so, and this is loaded again by itself.
         if (error.status === 0) setState((last) => ({ ...last, is_loading: true }));
         else setState((last) => ({ ...last, error, is_loading: false }));

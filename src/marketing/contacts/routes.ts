@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/routes.ts';
 import { emailAddress, type Static, t, text } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
-import { marketingRoute } from '../marketing-route.ts';
+import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import type { Privacy } from './privacy.ts';
 import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
@@ -113,6 +113,7 @@ function changingRoutes(deps: ListDeps): Route[] {
       body: creation,
       example: { email: 'ann@example.com', first_name: 'Ann', consent_basis: 'consent', tags: ['customer'] },
       response: record,
+      beside: toldDuplicate,
       load,
       errorsIn: ({ body }) => errorsInContact(body),
       handle: async ({ caller, resource, body }) => {

@@ -2,7 +2,7 @@
 import { MAX_CONTACT_QUERY_CHARS, MAX_EVENT_BATCH } from '../../limits.ts';
 import { Reply, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, parse, t, text, ulid } from '../../platform/http/schema.ts';
-import { marketingRoute } from '../marketing-route.ts';
+import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import type { ContactEvents } from './events.ts';
 
 const TAG = 'Product events';
@@ -50,6 +50,7 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
       body: event,
       example: { email: 'ann@example.com', list: '01JYZ3NDEKTSV4RRFFQ69G5FAV', event: 'ordered' },
       response: record,
+      beside: toldDuplicate,
       handle: async ({ caller, body }) => {
         const { record: made, is_duplicate } = await contact_events.record(caller.project.id, body);
         return is_duplicate ? new Reply(200, made, {}, { duplicate: true }) : made;

@@ -5,7 +5,7 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import { projectRoute, Reply, type Route } from '../../platform/http/routes.ts';
 import { dateTime, emailAddress, named, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import type { Contacts } from '../contacts/service.ts';
-import { marketingRoute } from '../marketing-route.ts';
+import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import { SUPPRESSION_KINDS, type Suppressions } from './service.ts';
 
 const TAG = 'Suppressions';
@@ -56,6 +56,7 @@ export function suppressionRoutes(services: { suppressions: Suppressions; contac
       body: t.Object({ email: emailAddress() }),
       example: { email: 'left@example.com' },
       response: record,
+      beside: toldDuplicate,
       handle: async ({ caller, body }) => {
         const { record: added, is_new } = await contacts.suppress(caller.project, body.email, caller.note);
         return new Reply(is_new ? 201 : 200, added, {}, is_new ? {} : { duplicate: true });

@@ -59,6 +59,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether Satchel itself did not answer. Where a proxy stands before it, that says so. */
+export function isUnanswered({ status, code, requestId }: SatchelError): boolean {
+  return status === 0 ? code === 'unanswered' : requestId === null && status >= 502 && status <= 504;
+}
+
 const ELSEWHERE = 'The server says that this is at another address. Is url the address of a Satchel?';
 
 /** Of an answer that is none. */

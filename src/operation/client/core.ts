@@ -3,7 +3,7 @@
  * the client that `satchel client typescript` writes, and the console's page sends its requests through it, so the three import
  * nothing else. They run in browsers, Node 20, Deno and Bun, and hold to the types that these have in common.
  */
-import { failureOf, isObject, parse, SatchelError } from './core-failures.ts';
+import { failureOf, isObject, isUnanswered, parse, SatchelError } from './core-failures.ts';
 import {
   deliveryOf,
   fileOf,
@@ -229,17 +229,11 @@ function waitBefore(
   error: SatchelError,
   { tried, is_safe }: { tried: number; is_safe: boolean },
 ): number | null {
-  const { status, requestId, retryAfter } = error;
-  // Where a proxy stands before a Satchel that is away, it says so itself.
-  const is_of_proxy = requestId === null && (status === 502 || status === 504);
+  const { status, retryAfter } = error;
   // Who is over a limit was refused before anything was done; of the rest nobody knows.
-  if (status !== 429 && !(is_safe && (status === 503 || isUnanswered(error) || is_of_proxy))) return null;
+  if (status !== 429 && !(is_safe && (status === 503 || isUnanswered(error)))) return null;
   if (retryAfter !== null) return retryAfter > MAX_WAIT_S ? null : retryAfter * 1000 + Math.random() * 250;
   return BACKOFF_MS * 2 ** (tried - 1) * (0.5 + Math.random() / 2);
-}
-
-function isUnanswered({ code, status }: SatchelError): boolean {
-  return status === 0 && code === 'unanswered';
 }
 
 function rest(wait_ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -20,6 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'GET /objects/{public_id}': 'download',
   'GET /object-links/{link}': 'downloadByLink',
   'POST /objects/{public_id}/links': 'createLink',
+  'POST /emails/batch': 'sendBatch',
   'DELETE /emails/{id}/schedule': 'cancel',
   'POST /email-sequences/{sequence}/steps/{key}/test': 'testStep',
   'POST /email-contacts/events': 'record',

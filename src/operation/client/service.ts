@@ -128,7 +128,7 @@ function printMethod(method: Method, group: string, nameOf: NameOf): string {
   const options = is_once ? 'OnceOptions' : 'CallOptions';
   const takes = path_names.map(({ argument }) => `${argument}: string`);
   if (is_upload) takes.push('file: UploadSource');
-  if (body && !is_upload) takes.push(argument('body', called(body, 'Body'), body));
+  if (body && !is_upload) takes.push(argument('body', called(body, 'Body'), verb === 'POST' ? body : {}));
   if (query) takes.push(argument('query', called(query, 'Query'), query));
   takes.push(
     is_upload && body
@@ -163,7 +163,7 @@ function pathMember({ name, argument: value }: { name: string; argument: string 
   return name === value ? name : `${name}: ${value}`;
 }
 
-/** What has nothing that must be there may be left out. */
+/** What has nothing that must be there may be left out, unless it is all that there is to say. */
 function argument(name: string, type: string, { $ref, required = [], properties }: Schema): string {
   const is_needed = $ref !== undefined || properties === undefined || required.length > 0;
   return `${name}: ${type}${is_needed ? '' : ' = {}'}`;

@@ -74,7 +74,7 @@ export function comment(paragraphs: readonly (string | undefined)[], indent = ''
     .split('\n')
     .flatMap((line) => wrap(line, width));
   const [only = ''] = lines;
-  if (lines.length === 1 && only.length < width - 4) return `${indent}/** ${only} */\n`;
+  if (lines.length === 1 && only.length <= width - 4) return `${indent}/** ${only} */\n`;
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join('\n')}\n${indent} */\n`;
 }
 

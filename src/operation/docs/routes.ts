@@ -10,6 +10,7 @@ import { createFileServer } from '../../platform/http/encoding.ts';
 import { buildOpenApiDocument } from '../../platform/http/openapi.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
 import { VERSION } from '../../version.ts';
+import { printClient } from '../client/service.ts';
 import { ABOUT } from './about.ts';
 import guide_css from './guide.css' with { type: 'text' };
 import { guidePage, noGuidePage, searchPage } from './guide-pages.ts';
@@ -35,7 +36,7 @@ const PAGE = `<!doctype html>
 <style>.to-guides{max-width:1460px;margin:0 auto;padding:1rem 20px 0;font:1rem system-ui,sans-serif}.to-guides a{margin-right:1rem}</style>
 </head>
 <body>
-<nav class="to-guides"><a href="/docs/guide/start">Guides</a> <a href="/docs/search">Search guides and endpoints</a></nav>
+<nav class="to-guides"><a href="/docs/guide/start">Guides</a> <a href="/docs/search">Search guides and endpoints</a> <a href="/docs/satchel.ts">Client for TypeScript</a></nav>
 <div id="docs"></div>
 <noscript>These pages need JavaScript. The OpenAPI document is at <a href="/docs/openapi.json">/docs/openapi.json</a>.</noscript>
 <script src="/docs/swagger-ui.js"></script>
@@ -91,6 +92,7 @@ SwaggerUIBundle({
 export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
   let document: Record<string, unknown> | undefined;
   let document_text: string | undefined;
+  let client: string | undefined;
   let search: ReturnType<typeof createDocsSearch> | undefined;
   const readDocument = () => {
     document ??= buildOpenApiDocument(routes(), {
@@ -99,6 +101,10 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       server_url: config.public_url,
     });
     return document;
+  };
+  const readText = () => {
+    document_text ??= JSON.stringify(readDocument());
+    return document_text;
   };
   const answerFile = createFileServer();
   const page = (path: string, summary: string, respond: (request: Request) => unknown): Route =>
@@ -120,9 +126,11 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
     file('/docs/start.js', 'Starts Swagger UI', SCRIPT, () => START),
     file('/docs/swagger-ui.js', 'Swagger UI', SCRIPT, () => Bun.file(swagger_js)),
     file('/docs/swagger-ui.css', 'Swagger UI', 'text/css; charset=utf-8', () => Bun.file(swagger_css)),
-    file('/docs/openapi.json', 'The OpenAPI document', 'application/json', () => {
-      document_text ??= JSON.stringify(readDocument());
-      return document_text;
+    file('/docs/openapi.json', 'The OpenAPI document', 'application/json', readText),
+    file('/openapi.json', 'The OpenAPI document, where tools look for it', 'application/json', readText),
+    file('/docs/satchel.ts', 'The client for TypeScript', 'text/plain; charset=utf-8', () => {
+      client ??= printClient(JSON.parse(readText()));
+      return client;
     }),
     file('/docs/guide.css', 'The look of the guides', 'text/css; charset=utf-8', () => guide_css),
     page('/docs/guide', 'To the guides', () => to('/docs/guide/start')),

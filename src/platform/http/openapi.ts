@@ -206,7 +206,7 @@ function enveloped(
     return t.Object(family === 'management' ? list : { success: t.Literal(true), ...list });
   }
   if (family === 'management') return t.Object({ data: response, ...beside });
-  if (family === 'wrapped') return t.Object({ success: t.Literal(true), data: response });
+  if (family === 'wrapped') return t.Object({ success: t.Literal(true), data: response, ...beside });
   return response;
 }
 

@@ -12,7 +12,7 @@ export function ErrorBox({ error, retry }: { error: ApiError; retry?: () => void
       {told.map(([field, messages]) => (
         <p key={field}>{field === '_' ? messages.join(' ') : `${field}: ${messages.join(' ')}`}</p>
       ))}
-      {error.request_id && <p class="fine">Request {error.request_id}</p>}
+      {error.requestId && <p class="fine">Request {error.requestId}</p>}
       {retry && (
         <p>
           <button type="button" class="button small" onClick={retry}>

@@ -136,7 +136,7 @@ export function Form(props: {
     if (is_busy || !form.current) return;
     // A field that is not there yet would be sent as if it had been emptied.
     if (form.current.querySelector('[aria-busy="true"]')) {
-      setError(new ApiError(0, { message: NOT_THERE_YET }, null));
+      setError(new ApiError(0, { message: NOT_THERE_YET }));
       return;
     }
     setBusy(true);
@@ -151,8 +151,7 @@ export function Form(props: {
         is_touched.current = false;
         reloadAll();
       }
-      const refusal =
-        thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) }, null);
+      const refusal = thrown instanceof ApiError ? thrown : new ApiError(0, { message: String(thrown) });
       setError(inLabels(refusal, form.current));
     } finally {
       setBusy(false);
@@ -220,5 +219,5 @@ function Refused({ error, form }: { error: ApiError; form: HTMLFormElement | nul
     messages.map((message) => asSentence(message, field === '_' ? '' : inWords(field))),
   );
   const message = told.join(' ') || error.message;
-  return <ErrorBox error={new ApiError(error.status, { message }, error.request_id)} />;
+  return <ErrorBox error={new ApiError(error.status, { message }, error)} />;
 }

@@ -53,5 +53,5 @@ export function inLabels(error: ApiError, form: HTMLFormElement | null): ApiErro
     message: tell(error.message),
     errors: Object.fromEntries(errors),
   };
-  return new ApiError(error.status, body, error.request_id);
+  return new ApiError(error.status, body, error);
 }

@@ -59,7 +59,7 @@ export async function writeBroadcast(
 ): Promise<Written> {
   // Before a template is made for it.
   if (draft.list === '')
-    throw new ApiError(422, { message: 'No list.', errors: { list: ['Choose a list.'] } }, null);
+    throw new ApiError(422, { message: 'No list.', errors: { list: ['Choose a list.'] } });
   const template = draft.template === OWN ? await writeOwnMail(project, entered) : draft.template;
   // Made once, whatever is refused of the broadcast itself.
   if (template !== null) onChange({ template });

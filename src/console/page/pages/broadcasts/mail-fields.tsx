@@ -115,7 +115,7 @@ export async function writeOwnMail(project: string, entered: Entered): Promise<s
   if (written.length === 0 && entered.text('subject') === '') return null;
   if (written.length === 0) {
     const errors = { [names[0] ?? '']: ['Write what the mail says.'] };
-    throw new ApiError(422, { message: 'The mail says nothing yet.', errors }, null);
+    throw new ApiError(422, { message: 'The mail says nothing yet.', errors });
   }
   const { slug } = await call('POST /projects/{project}/email-templates', {
     path: { project },

@@ -89,7 +89,7 @@ function momentOf(entered: string): string {
   const at = new Date(entered).getTime();
   if (at > serverNow()) return new Date(at).toISOString();
   const send_at = ['Choose a date and a time to come.'];
-  throw new ApiError(422, { message: 'There is no such time.', errors: { send_at } }, null);
+  throw new ApiError(422, { message: 'There is no such time.', errors: { send_at } });
 }
 
 /** As a field for date and time has it. */

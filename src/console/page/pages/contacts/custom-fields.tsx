@@ -136,6 +136,6 @@ export function enteredCustom(entered: Entered): Record<string, string | number 
     );
   }
   if (wrong.length > 0)
-    throw new ApiError(422, { message: 'Some custom fields do not fit.', errors: { custom: wrong } }, null);
+    throw new ApiError(422, { message: 'Some custom fields do not fit.', errors: { custom: wrong } });
   return Object.fromEntries(custom);
 }

@@ -1,6 +1,6 @@
 /** Choosing files, who may open them and for how long; then how far each has come. What is refused can be tried again. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../api.ts';
+import { ApiError, type Progress, uploadFile } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -8,7 +8,6 @@ import { Bytes, counted } from '../../components/quantity.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
-import { uploadFile } from './upload.ts';
 
 interface Upload {
   file: File;
@@ -35,16 +34,20 @@ export function UploadDialog(props: {
   const change = (file: File, changes: Partial<Upload>): void =>
     setUploads((all) => all.map((each) => (each.file === file ? { ...each, ...changes } : each)));
   const store = async (entered: Entered): Promise<void> => {
+    const days = entered.text('expires_in_days');
     const wishes = {
       visibility: entered.text('visibility'),
-      expires_in_days: entered.text('expires_in_days'),
+      // Without, for ever.
+      ...(days === '' ? {} : { expires_in_days: days }),
     };
     let refused = 0;
     for (const { file } of uploads) {
       if (signal.aborted) return;
       change(file, { part: 0, refusal: null });
       try {
-        await uploadFile(project, file, wishes, { onProgress: (part) => change(file, { part }), signal });
+        const onProgress = ({ loaded, total }: Progress): void =>
+          change(file, { part: total ? loaded / total : 0 });
+        await uploadFile(project, file, { ...wishes, onProgress, signal });
         setUploads((all) => all.filter((each) => each.file !== file));
         onStored();
       } catch (error) {

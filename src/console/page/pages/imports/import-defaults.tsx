@@ -49,5 +49,5 @@ export function enteredDefaults(
 
 /** What is wrong with what was entered, told as the API tells it. */
 export function refused(field: string, message: string): ApiError {
-  return new ApiError(422, { message, errors: { [field]: [message] } }, null);
+  return new ApiError(422, { message, errors: { [field]: [message] } });
 }

@@ -117,7 +117,7 @@ async function checkedOrigins(entered: Entered): Promise<string[]> {
   );
   if (errors.length > 0) {
     const body = { message: 'Not every origin is one.', errors: Object.fromEntries(errors) };
-    throw new ApiError(422, body, null);
+    throw new ApiError(422, body);
   }
   return [...new Set(verdicts.map(({ canonical_value, value }) => canonical_value ?? value))];
 }
