@@ -41,6 +41,7 @@ const TOLD_BY_TOUR = [
   '\nHello from Satchel\n',
   'ann@example.org',
   'was captured',
+  'eve@example.org got A file for you',
   '\nsk_test_4242\n',
   'Accepted.',
   '"slug":"shop"',

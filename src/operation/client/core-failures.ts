@@ -40,9 +40,10 @@ export class SatchelError extends Error {
 /** Both envelopes: `{message, code, errors}`, and `{error: {code, message, details}}` of the management plane. */
 function readFailure(body: unknown): Record<string, unknown> {
   if (!isObject(body)) return {};
-  if (!isObject(body.error)) return body;
-  const { details, ...error } = body.error;
-  return { ...(isObject(details) ? details : {}), ...error };
+  const { error } = body;
+  if (!isObject(error)) return body;
+  const { details, ...told } = error;
+  return { ...(isObject(details) ? details : {}), ...told };
 }
 
 function readErrors(errors: unknown): Record<string, string[]> {

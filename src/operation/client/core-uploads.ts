@@ -60,7 +60,12 @@ export function deliveryOf(
       onProgress({ loaded: Math.round(content.size * part), total: content.size });
     return { bodyOf, send: (address, init) => sendByXhr(address, init, tell) };
   }
-  return { is_replayable, bodyOf: () => streamedBodyOf(file, onProgress) };
+  let broken_by: unknown;
+  const bodyOf = (): ReturnType<typeof streamedBodyOf> =>
+    streamedBodyOf(file, onProgress, (error) => {
+      broken_by = error;
+    });
+  return { is_replayable, bodyOf, brokenBy: () => broken_by };
 }
 
 function formOf({ fields, field, filename }: FileForm, content: Blob): FormData {
@@ -74,6 +79,7 @@ function formOf({ fields, field, filename }: FileForm, content: Blob): FormData 
 function streamedBodyOf(
   { fields, field, filename, type, content }: FileForm,
   onProgress: UploadOptions['onProgress'],
+  onBroken: (error: unknown) => void,
 ): { body: ReadableStream<Uint8Array>; duplex: 'half'; headers: Record<string, string> } {
   const boundary = `satchel-${randomName()}`;
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -90,15 +96,16 @@ function streamedBodyOf(
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(head),
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) {
-        controller.enqueue(tail);
-        controller.close();
-        return;
+      try {
+        const { done, value } = await reader.read();
+        controller.enqueue(done ? tail : value);
+        if (done) return controller.close();
+        loaded += value.byteLength;
+        onProgress?.({ loaded, total });
+      } catch (error) {
+        onBroken(error);
+        throw error;
       }
-      loaded += value.byteLength;
-      controller.enqueue(value);
-      onProgress?.({ loaded, total });
     },
     cancel: (reason) => reader.cancel(reason),
   });

@@ -101,6 +101,8 @@ export interface Delivery<T> {
   is_replayable?: boolean;
   bodyOf?(): Pick<Sent, 'body' | 'duplex'> & { headers?: Record<string, string> };
   send?: Sender;
+  /** What went wrong as the body was read, in its source rather than on its way. */
+  brokenBy?(): unknown;
 }
 
 /** How the methods call. */
@@ -135,6 +137,8 @@ export function connect(connection: Connection) {
       try {
         return await answerTo(address, init, { ...delivery, send: delivery.send ?? send });
       } catch (error) {
+        const broken_by = delivery.brokenBy?.();
+        if (broken_by !== undefined) throw broken_by;
         if (!(error instanceof SatchelError) || !is_replayable || tried >= tries) throw error;
         const wait_ms = waitBefore(error, { tried, is_safe });
         if (wait_ms === null) throw error;
