@@ -115,7 +115,7 @@ const OTHERS = `
   marketing show, list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
-  backup, restore, verify, replica config, replica status, migrate, doctor, serve, completion, version`
+  backup, restore, verify, replica config, replica status, client typescript, migrate, doctor, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());
 

@@ -171,7 +171,6 @@ describe('the file', () => {
           noUnusedLocals: true,
           noUnusedParameters: true,
           noImplicitOverride: true,
-          noPropertyAccessFromIndexSignature: true,
         },
         ...{
           noFallthroughCasesInSwitch: true,
