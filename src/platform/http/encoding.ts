@@ -56,9 +56,11 @@ export function jsonResponse(
 
 /** A page or a table that a route made, compressed where that is worth it and the client takes it; a stored file as it is. */
 export async function compressText(request: Request, response: Response): Promise<Response> {
-  const { status, headers, body } = response;
-  if (body === null || headers.has('content-encoding') || !isText(status, headers)) return response;
-  if (!takesGzip(request)) return response;
+  const { status, headers } = response;
+  if (!isText(status, headers) || headers.has('content-encoding') || !takesGzip(request)) return response;
+  // Asking for the body of a stored file would make a stream of it here, in place of the system's own way from disk to network.
+  const { body } = response;
+  if (body === null) return response;
   if (headers.get('content-type')?.startsWith('text/csv')) {
     headers.set('Content-Encoding', 'gzip');
     // As long as the list that it is made from: never held whole. Nobody reads the one of a HEAD.
