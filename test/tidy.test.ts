@@ -34,6 +34,7 @@ const LOOKS_ACROSS = [
   'src/operation/doctor/secret-checks.ts',
   'src/operation/doctor/store.ts',
   'src/operation/jobs/store.ts',
+  'src/operation/metrics/store.ts',
   'src/operation/overview/store.ts',
   'src/operation/replica/store.ts',
   'src/operation/search/store.ts',

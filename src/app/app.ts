@@ -28,6 +28,7 @@ import { createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
 import { jobCronEntries } from '../operation/jobs/tasks.ts';
+import { Metrics } from '../operation/metrics/service.ts';
 import { Overviews } from '../operation/overview/service.ts';
 import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
@@ -36,11 +37,13 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
 import type { Clock } from '../platform/host/clock.ts';
+import { EventLoopWatch } from '../platform/host/event-loop.ts';
 import type { Finding } from '../platform/host/health-check.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import { createClientIpReader } from '../platform/http/client-ip.ts';
 import { Idempotency } from '../platform/http/idempotency.ts';
 import { DurableRates, RateLimiter } from '../platform/http/rate-limit.ts';
+import { RequestMeasures } from '../platform/http/request-measures.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { createHttpServer, type HttpServer } from '../platform/http/server.ts';
 import { createJobEngine, type JobEngine } from '../platform/jobs/engine.ts';
@@ -113,6 +116,8 @@ function createPlatform(config: Config, deps: AppDeps) {
     resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     limiter: new RateLimiter(clock),
+    requests: new RequestMeasures(),
+    event_loop: new EventLoopWatch(),
     rates: new DurableRates({ database, clock }),
     idempotency: new Idempotency(database, clock),
     mailer: createMailer({
@@ -214,6 +219,7 @@ function createWork(on: Tenancy) {
   });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
+  const metrics = new Metrics({ ...on, ...mail, backups });
   return {
     ...mail,
     ...marketing,
@@ -226,6 +232,7 @@ function createWork(on: Tenancy) {
     jobs,
     engine,
     status,
+    metrics,
   };
 }
 
@@ -262,7 +269,7 @@ export interface App {
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
-  const { engine, mailer, objects, uploads, inbox_readers, clicks } = services;
+  const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http: HttpServer = createHttpServer(routes, {
@@ -270,6 +277,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     clock,
     logger,
     limiter: services.limiter,
+    requests: services.requests,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
     authenticateSession: (secret) => services.entry.sessions.authenticate(secret),
@@ -303,6 +311,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.start();
       scheduler.start();
       clicks.start();
+      event_loop.start();
       inbox_readers.start();
       swept = objects
         .sweepOrphans()
@@ -313,6 +322,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     whenSwept: () => swept,
     async stop() {
       wake_file?.close();
+      event_loop.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       services.maintenance.stop();

@@ -31,6 +31,7 @@ import { backupRoutes } from '../operation/backups/routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';
 import { doctorRoutes } from '../operation/doctor/routes.ts';
 import { jobRoutes } from '../operation/jobs/routes.ts';
+import { metricsRoutes } from '../operation/metrics/routes.ts';
 import { overviewRoutes } from '../operation/overview/routes.ts';
 import { searchRoutes } from '../operation/search/routes.ts';
 import { statusRoutes } from '../operation/status/routes.ts';
@@ -76,6 +77,7 @@ export function createRoutes(services: Services): Route[] {
     ...backupRoutes(services.backups),
     ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),
+    ...metricsRoutes(services.metrics),
     ...docsRoutes(() => routes, services.config),
     ...consolePageRoutes(services),
   ]);

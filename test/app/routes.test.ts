@@ -146,6 +146,7 @@ const OF_PROJECTS = [
 const GUARDS: Readonly<Record<string, string[]>> = {
   'data: captcha read': ['POST /captcha/verify'],
   'data: email': ['DELETE /emails/:id/schedule', 'POST /emails/batch', 'POST /emails/send'],
+  'machine: can_administer': ['GET /metrics'],
   'data: read': [
     'GET /email-schedules',
     'GET /email-schedules/:id',
@@ -411,6 +412,7 @@ describe('without a credential', () => {
       'GET /console/assets/:name',
       'GET /console/welcome/:token/person',
       'GET /docs',
+      'GET /docs/grafana.json',
       'GET /docs/guide',
       'GET /docs/guide.css',
       'GET /docs/guide/:name',
@@ -440,7 +442,7 @@ describe('without a credential', () => {
       if (route.needs === null) continue;
       const answer = await app.call(route.method, pathOf(route, existing));
       expect([route.method, route.path, answer.status]).toEqual([route.method, route.path, 401]);
-      if (route.plane !== 'management')
+      if (route.family !== 'management')
         expect(answer.body).toMatchObject({ success: false, message: expect.any(String) });
     }
     expect(snapshot()).toEqual(before);

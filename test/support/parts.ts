@@ -12,7 +12,7 @@ const FROM_REGISTRIES = join(
 
 /** The path of a program, or null where this machine has none. */
 export function part(
-  name: 'caddy' | 'chromium' | 'dovecot' | 'litestream' | 'nginx' | 'versitygw',
+  name: 'caddy' | 'chromium' | 'dovecot' | 'litestream' | 'nginx' | 'prometheus' | 'promtool' | 'versitygw',
 ): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:${FROM_REGISTRIES}` });
 }

@@ -5,6 +5,7 @@ import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
+import { Tally } from '../../platform/host/measures.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { laneOf } from '../../platform/jobs/store.ts';
@@ -106,6 +107,8 @@ export class Attempts {
   readonly #deps: AttemptsDeps;
   readonly #listeners: Listeners;
   readonly #begun = new RecentlyBegun();
+  /** What came of the attempts of this server, since its start. */
+  readonly outcomes = new Tally<AttemptOutcome>(['sent', 'captured']);
 
   constructor(deps: AttemptsDeps, listeners: Listeners) {
     this.#deps = deps;
@@ -282,6 +285,7 @@ export class Attempts {
     const apply = (tx: Tx): void => {
       const now_ms = this.#deps.clock.now();
       recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
+      this.outcomes.add('unreachable');
       this.#tellMailbox(tx, attempt, outcome, now_ms);
       countAttemptOut(tx, email.id);
     };
@@ -341,11 +345,9 @@ export class Attempts {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
     const now_ms = this.#deps.clock.now();
-    const has_row = recordEnd(tx, attempt, {
-      outcome: captured ? 'captured' : outcome.outcome,
-      verdict,
-      now_ms,
-    });
+    const ended = captured ? 'captured' : outcome.outcome;
+    const has_row = recordEnd(tx, attempt, { outcome: ended, verdict, now_ms });
+    this.outcomes.add(ended);
     this.#tellMailbox(tx, attempt, outcome, now_ms);
     if (captured && !(mailbox instanceof AppError)) {
       const { raw, envelope } = captured;

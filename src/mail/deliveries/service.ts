@@ -7,6 +7,7 @@ import { EMAIL_BODY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import { Tally } from '../../platform/host/measures.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { AT_ONCE, findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
@@ -32,6 +33,7 @@ import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
 import {
+  type EmailEvent,
   type EmailListener,
   type Guard,
   type Heeded,
@@ -113,6 +115,8 @@ export class Deliveries {
   readonly bulk: BulkSending;
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
+  /** What became of mails while this server ran. */
+  readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'bounced', 'complained']);
   readonly #deps: DeliveriesDeps;
   readonly #listeners = new Listeners();
   readonly #patience: Patience;
@@ -126,6 +130,7 @@ export class Deliveries {
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
     this.bulk = new BulkSending(deps, this.attempts, this.#listeners);
     this.sending_now = new SendingNow(deps, this.attempts);
+    this.listen((_tx, { kind }) => this.outcomes.add(kind));
   }
 
   /** Adds a listener, which is told what happens to emails in the transaction that records it. */

@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
+import { Histogram, Tally } from '../../platform/host/measures.ts';
 
 /** Opens the database without migrating it, and without touching its file's mode. Every `write` is refused. */
 export function openReadOnly(path: string): Database {
@@ -12,6 +13,7 @@ export function openReadOnly(path: string): Database {
     write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
     guarded: (_check, work) => work(),
     settled: () => null,
+    measures: { counts: new Tally(['commits', 'changes']), syncs: new Histogram([]) },
     hasWritten: () => false,
     close() {
       sqlite.close();

@@ -8,6 +8,7 @@ import { AppError } from '../../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
+import { DISK_BOUNDS_S, Histogram, Tally } from '../host/measures.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
@@ -44,10 +45,17 @@ export interface Database {
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   /** Null when all that `read` shows is on disk, else a promise that resolves once it is. */
   settled(): Promise<void> | null;
+  readonly measures: DatabaseMeasures;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;
+}
+
+/** What was committed since the database was opened, and how long the disk took over each commit. */
+export interface DatabaseMeasures {
+  readonly counts: Tally<'commits' | 'changes'>;
+  readonly syncs: Histogram;
 }
 
 interface Guard {
@@ -157,6 +165,7 @@ class GroupCommitDatabase implements Database {
   #is_closed = false;
   #has_written = false;
   readonly #flusher: WalFlusher | null;
+  readonly measures: DatabaseMeasures;
   /** The last commit is on its way to disk, and the next one waits for it. */
   #syncing: Promise<void> | null = null;
 
@@ -164,6 +173,10 @@ class GroupCommitDatabase implements Database {
     this.#writer = writer;
     this.#reader = reader;
     this.#flusher = flusher;
+    this.measures = {
+      counts: new Tally(['commits', 'changes']),
+      syncs: flusher?.syncs ?? new Histogram(DISK_BOUNDS_S),
+    };
     this.#tx = drizzle({ client: writer });
     this.#steps = {
       begin: writer.query('BEGIN IMMEDIATE'),
@@ -292,7 +305,12 @@ class GroupCommitDatabase implements Database {
         if (error === null) done.push(change);
         else refused.push({ change, error: error.reason });
       }
+      const commits_ms = monotonicMs();
       this.#steps.commit.run();
+      // Without the thread it is the commit that waits for the disk.
+      if (!this.#flusher) this.measures.syncs.observeSince(commits_ms);
+      this.measures.counts.add('commits');
+      this.measures.counts.add('changes', done.length);
       this.#has_written = true;
       // What a change read outside its transaction is from before the commit.
       this.#endSnapshot();

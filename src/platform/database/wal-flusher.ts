@@ -4,9 +4,11 @@
  * database, too.
  */
 
+import { DISK_BOUNDS_S, Histogram } from '../host/measures.ts';
+
 export type WalFlusherRequest = { op: 'open'; path: string } | { op: 'flush' } | { op: 'close' };
-/** The thread's answers to a flush and a close, and its failure. */
-export type WalFlusherReply = { failure: string | null };
+/** The thread's answers to a flush, with how long the disk took, and to a close, and its failure. */
+export type WalFlusherReply = { failure: string | null; synced_s?: number };
 
 /** The part of a worker that is used here; tests delay its answers. */
 export type FlushWorker = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
@@ -24,6 +26,8 @@ export function isSafeBesideCommits(sqlite_version: string): boolean {
 }
 
 export class WalFlusher {
+  /** How long the disk took over each flush. */
+  readonly syncs = new Histogram(DISK_BOUNDS_S);
   readonly #worker: FlushWorker;
   #onDone: (() => void) | null = null;
 
@@ -33,7 +37,8 @@ export class WalFlusher {
    */
   constructor(path: string, onLost: (error: Error) => void, worker = startWorker()) {
     this.#worker = worker;
-    worker.onmessage = ({ data: { failure } }: MessageEvent<WalFlusherReply>) => {
+    worker.onmessage = ({ data: { failure, synced_s } }: MessageEvent<WalFlusherReply>) => {
+      if (synced_s !== undefined) this.syncs.observe(synced_s);
       if (failure === null) this.#onDone?.();
       else onLost(new Error(failure));
     };

@@ -6,6 +6,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { monotonicMs } from '../host/clock.ts';
 import type { WalFlusherReply, WalFlusherRequest } from './wal-flusher.ts';
 
 /** Pages in the log from which on it is moved into the database: SQLite's own default. */
@@ -24,8 +25,11 @@ self.onmessage = ({ data: request }: MessageEvent<WalFlusherRequest>) => {
       open(request.path);
       return;
     }
-    if (request.op === 'close') close();
-    else flush();
+    if (request.op === 'flush') {
+      answer({ failure: null, synced_s: flush() });
+      return;
+    }
+    close();
     answer({ failure: null });
   } catch (error) {
     answer({ failure: messageOf(error) });
@@ -50,12 +54,16 @@ function close(): void {
   closeSync(wal_fd);
 }
 
-function flush(): void {
+/** Returns how many seconds the disk took over the log. */
+function flush(): number {
+  const started_ms = monotonicMs();
   fdatasyncSync(wal_fd);
-  if (checkpoint('NOOP').in_log < worth_frames) return;
+  const synced_s = (monotonicMs() - started_ms) / 1_000;
+  if (checkpoint('NOOP').in_log < worth_frames) return synced_s;
   const { in_log, moved } = checkpoint('PASSIVE');
   // A reader of another process can keep the log from being moved whole: it is tried again once it has grown.
   worth_frames = moved === in_log ? WAL_CHECKPOINT_FRAMES : in_log + WAL_CHECKPOINT_FRAMES;
+  return synced_s;
 }
 
 /** How many frames the log holds, and how many of them are in the database by now. NOOP moves none. */

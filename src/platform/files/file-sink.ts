@@ -13,7 +13,9 @@ import {
 import { promisify } from 'node:util';
 import { AppError, errorCodeOf } from '../../errors.ts';
 import { DISK_RETRY_AFTER_S } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
+import type { Histogram } from '../host/measures.ts';
 import type { UploadSink } from './upload.ts';
 
 /** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
@@ -34,6 +36,8 @@ interface UploadPlace {
   from: number | null;
   /** Has the folder exist on return; the promise resolves once its own name is durable. */
   makeFolder(): Promise<void>;
+  /** How long the disk takes is noted here. */
+  syncs: Histogram;
 }
 
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
@@ -67,11 +71,13 @@ export class FileSink implements UploadSink {
       const fd = await this.#open();
       // Side by side: the file system carries bytes and name in one go then. Both are waited for also where one fails, as
       // nothing may be flushing a descriptor that is closed, whose number may by then be another file's.
+      const started_ms = monotonicMs();
       const flushes = await Promise.allSettled([
         flush(fd),
         flushFolder(this.#place.folder),
         this.#folder_made,
       ]);
+      this.#place.syncs.observeSince(started_ms);
       for (const each of flushes) if (each.status === 'rejected') throw each.reason;
       this.#close();
     } catch (error) {

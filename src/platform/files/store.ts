@@ -12,6 +12,7 @@ import { UPLOAD_DEADLINE_MS } from '../../limits.ts';
 import { type Clock, monotonicMs, systemClock } from '../host/clock.ts';
 import { makeFolder } from '../host/folders.ts';
 import { isUlid } from '../host/ids.ts';
+import { DISK_BOUNDS_S, Histogram } from '../host/measures.ts';
 import type { ByteStore, Span } from './byte-store.ts';
 import { FileSink, flushFolder } from './file-sink.ts';
 import { BlobUpload } from './upload.ts';
@@ -53,6 +54,8 @@ function folderOf(id: string): string {
 
 export class BlobStore implements ByteStore {
   readonly name = 'local';
+  /** How long the disk took over each upload. */
+  readonly syncs = new Histogram(DISK_BOUNDS_S);
   readonly #dir: string;
   readonly #root: string;
   readonly #clock: Clock;
@@ -106,7 +109,8 @@ export class BlobStore implements ByteStore {
 
   #sinkFor(id: string, from: number | null): FileSink {
     const makeFolder = () => this.#makeFolder(folderOf(id));
-    return new FileSink({ folder: join(this.#root, folderOf(id)), path: this.path(id), from, makeFolder });
+    const { syncs } = this;
+    return new FileSink({ folder: join(this.#root, folderOf(id)), path: this.path(id), from, makeFolder, syncs });
   }
 
   path(id: string): string {

@@ -73,6 +73,16 @@ export function mayBePrivate(config: Config): boolean {
   return isHttps(config) || isLoopback(hostOf(new URL(config.public_url)));
 }
 
+/**
+ * Whether a program on this very machine asks for itself: no proxy passed it on, and no page of a site whose name was made to
+ * lead here (DNS rebinding), which would name that site as the host.
+ */
+export function isAskedLocally({ ip, request: { headers } }: RequestContext): boolean {
+  const is_passed_on = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers.has(name));
+  const host = (headers.get('host') ?? '').replace(/:\d*$/, '').replace(/^\[|\]$/g, '');
+  return ip !== null && isLoopback(ip) && !is_passed_on && isLoopback(host);
+}
+
 /** A proxy on this machine that is not trusted has our address, but its headers say that it asks for somebody elsewhere. */
 function isOnThisMachine({ ip, request }: RequestContext): boolean {
   const asked_for = request.headers.get('x-forwarded-for')?.split(',') ?? [];

@@ -106,6 +106,7 @@ export const FAILURES: Readonly<Record<Plane, Readonly<Record<string, Documented
     ...COMMON,
   },
   status: {},
+  machine: {},
   page: {},
 };
 

@@ -27,6 +27,7 @@ const SECURITY: Record<Plane, readonly Json[]> = {
   management: [{ access_token: [] }, { session: [] }],
   console: [{ session: [] }],
   status: [],
+  machine: [{}, { access_token: [] }, { session: [] }],
   page: [],
 };
 
@@ -171,10 +172,11 @@ function responsesOf(route: Route, book: SchemaBook): Json {
   const content = successContent(route, book);
   const success = BODILESS.includes(String(route.status)) ? { headers } : { headers, content };
   const responses: Json = { [String(route.status)]: { description: 'Success', ...success } };
-  for (const status of Object.keys(FAILURES[plane])) {
+  const failing = plane === 'machine' ? 'management' : plane;
+  for (const status of Object.keys(FAILURES[failing])) {
     responses[status] = docs.always
-      ? failureResponse(plane, status, book, alwaysHeaders(docs))
-      : { $ref: `#/components/responses/${plane}${status}` };
+      ? failureResponse(failing, status, book, alwaysHeaders(docs))
+      : { $ref: `#/components/responses/${failing}${status}` };
   }
   for (const [status, description] of Object.entries(docs.also ?? {})) {
     const told = Number(status) < 300 ? content : failureContent(plane, status, book);

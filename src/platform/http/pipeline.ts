@@ -45,6 +45,7 @@ export async function answer(
   if (may_compress) setVary(response);
   finishHeaders(response.headers, route.plane, ctx, trace);
   for (const [name, value] of Object.entries(route.docs.always ?? {})) response.headers.set(name, value);
+  deps.requests.note(route, response.status, started_ms);
   logRequest(deps.logger, ctx, response.status, trace, started_ms);
   return response;
 }
@@ -59,6 +60,7 @@ export function answerUnrouted(
   const trace: Trace = { rate: null, caller: null, ignored: [] };
   const response = failureResponse(refusal.family, refusal.thrown, ctx, deps.logger);
   finishHeaders(response.headers, refusal.plane, ctx, trace);
+  deps.requests.note(null, response.status, started_ms);
   logRequest(deps.logger, ctx, response.status, trace, started_ms);
   return response;
 }

@@ -20,7 +20,7 @@ import {
 } from './admission.ts';
 import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
-import { requireConsoleRequest, requirePrivateLine } from './browser.ts';
+import { isAskedLocally, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import type {
   Actor,
   Capability,
@@ -31,9 +31,10 @@ import type {
   SessionCaller,
 } from './callers.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
-import { parse, type Static, type TSchema } from './schema.ts';
+import type { RequestMeasures } from './request-measures.ts';
+import { parse, type Static, type TSchema, t } from './schema.ts';
 
-export type Plane = 'data' | 'management' | 'console' | 'status' | 'page';
+export type Plane = 'data' | 'management' | 'console' | 'status' | 'machine' | 'page';
 export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where each plane lives below the public URL. */
@@ -42,6 +43,7 @@ export const PLANE_PREFIX: Record<Plane, string> = {
   management: '/api/public/v1',
   console: '/console',
   status: '/api',
+  machine: '',
   page: '',
 };
 
@@ -126,6 +128,7 @@ export interface HttpDeps {
   /** Runs `work`, with `check` in the transaction of its first change; see Database. */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
+  requests: Pick<RequestMeasures, 'note'>;
   /** See Database. */
   settled(): Promise<void> | null;
   /** Throws where this server changes nothing any more. */
@@ -271,6 +274,7 @@ const FAMILY_OF = {
   management: 'management',
   console: 'core',
   status: 'status',
+  machine: 'management',
   page: 'page',
 } as const;
 
@@ -309,6 +313,25 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
     needs,
     run: async (exchange) => runHandler(spec, acceptManager(exchange, needs)),
     read: ({ ctx }, caller) => readRecord(spec, { ctx, caller }),
+  };
+}
+
+/** An endpoint that programs on this very machine ask without a credential; from elsewhere it is one of the management plane. */
+export function machineRoute(
+  spec: Pick<ManagementRouteSpec<TSchema, TSchema, unknown>, 'path' | 'summary' | 'tag' | 'description'> & {
+    needs: readonly Capability[];
+    /** Media type of what it answers. */
+    produces: string;
+    handle(): Promise<Response>;
+  },
+): Route {
+  const { needs, handle } = spec;
+  const asked = { ...spec, method: 'GET' as const };
+  return {
+    ...declared('machine', { ...asked, response: t.String() }),
+    needs,
+    run: async (exchange) =>
+      isAskedLocally(exchange.ctx) ? handle() : runHandler(asked, acceptManager(exchange, needs)),
   };
 }
 

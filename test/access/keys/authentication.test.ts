@@ -5,6 +5,7 @@ import type { ProjectRow } from '../../../src/access/projects/service.ts';
 import { AppError, notFound } from '../../../src/errors.ts';
 import type { KeyCaller, KeyCredentials } from '../../../src/platform/http/callers.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
+import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
 import { dataRoute } from '../../../src/platform/http/routes.ts';
 import { t } from '../../../src/platform/http/schema.ts';
 import { createHttpServer, type HttpServer } from '../../../src/platform/http/server.ts';
@@ -240,6 +241,7 @@ describe('through HTTP', () => {
       clock: app.clock,
       logger: app.services.logger,
       limiter,
+      requests: new RequestMeasures(),
       authenticateKey: (credentials) => keys.authenticate(credentials),
       authenticateToken: (authorization, ip) => tokens.authenticate(authorization, ip),
       authenticateSession: () => null,

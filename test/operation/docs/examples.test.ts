@@ -99,7 +99,7 @@ async function tryExample(route: Route): Promise<Answer> {
   const is_form = member(operation, 'requestBody', 'content', 'multipart/form-data') !== undefined;
   const example = is_form ? formOf(route) : member(json, 'example');
   if (json !== undefined) expect([documented, example]).toEqual([documented, expect.any(Object)]);
-  const credential = route.plane === 'data' ? { key } : route.plane === 'management' ? { token } : {};
+  const credential = route.plane === 'data' ? { key } : route.needs === null ? {} : { token };
   const parts = member(operation, 'requestBody', 'content', 'application/offset+octet-stream');
   return app.call(route.method, pathOf(route, operation), {
     ...credential,

@@ -95,7 +95,10 @@ test('every route of the planes is documented, with its credential and the shape
         ...(route.needs === null ? [] : ['401', '422']),
       ]),
     });
-    const schemes = { data: 'api_key', management: 'access_token', console: 'session', status: '', page: '' };
+    const schemes = {
+      ...{ data: 'api_key', management: 'access_token', console: 'session' },
+      ...{ machine: 'access_token', status: '', page: '' },
+    };
     const is_sign_in = route.plane === 'console' && route.needs === null;
     const scheme = is_sign_in ? '' : schemes[route.plane];
     const security = JSON.stringify(member(operation, 'security'));

@@ -6,6 +6,7 @@ import { MAX_FORM_BODY_BYTES } from '../../../src/limits.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { Html, html, pageResponse } from '../../../src/platform/http/pages.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
+import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
 import { openRoute } from '../../../src/platform/http/routes.ts';
 import { oneOf, t, text } from '../../../src/platform/http/schema.ts';
 import { createHttpServer, type HttpServer } from '../../../src/platform/http/server.ts';
@@ -54,7 +55,7 @@ const nobody = (): never => {
 beforeAll(() => {
   server = createHttpServer(routes, {
     config: { ...loadConfig({}), port: 0 },
-    ...{ clock, logger: log.logger, limiter: new RateLimiter(clock) },
+    ...{ clock, logger: log.logger, limiter: new RateLimiter(clock), requests: new RequestMeasures() },
     ...{
       authenticateKey: nobody,
       authenticateToken: nobody,

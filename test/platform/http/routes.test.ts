@@ -12,6 +12,7 @@ import {
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { pageQuery, paginate } from '../../../src/platform/http/pagination.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
+import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
 import {
   bothPlanes,
   dataRoute,
@@ -55,6 +56,7 @@ const deps: HttpDeps = {
   clock,
   logger: log.logger,
   limiter: new RateLimiter(clock),
+  requests: new RequestMeasures(),
   authenticateKey(credentials) {
     if (credentials.api_key === null) throw keyRefused('missing');
     if (!credentials.api_key.startsWith('good')) throw keyRefused('invalid');

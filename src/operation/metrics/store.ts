@@ -1,0 +1,156 @@
+/** SQL of the metrics: counters that triggers keep, the indexes of what waits, and tables of a few rows. */
+import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
+
+const countedRows = rawSql<{ n: number }, [string]>(
+  'SELECT coalesce(sum(n), 0) AS n FROM row_counts WHERE list = ?',
+);
+
+/** How many rows a list has, of all projects. */
+export function countRows(read: Tx, list: string): number {
+  return countedRows.get(read, list)?.n ?? 0;
+}
+
+const facets = rawSql<{ facet: string; n: number }, [string]>(
+  'SELECT facet, sum(n) AS n FROM row_counts WHERE list = ? GROUP BY facet',
+);
+
+/** The same by facet. */
+export function countFacets(read: Tx, list: string): { facet: string; n: number }[] {
+  return facets.all(read, list);
+}
+
+const contacts = rawSql<{ n: number }, []>(
+  "SELECT coalesce(sum(n), 0) AS n FROM contact_lists JOIN contact_counts ON list_id = contact_lists.id AND tag = ''",
+);
+
+export function countContacts(read: Tx): number {
+  return contacts.get(read)?.n ?? 0;
+}
+
+/* --- What waits --------------------------------------------------------------------------------------------------- */
+
+/** Bulk mail of a project that waits for a mailbox. */
+interface BulkGroup {
+  mailbox_id: number;
+  project_id: number;
+}
+
+// A seek for each group, however much waits in it: three statements, as the planner would step over all of a group for one.
+const nextProject = rawSql<BulkGroup, [number, number]>(
+  `SELECT mailbox_id, project_id FROM emails INDEXED BY emails_bulk
+   WHERE due_at IS NOT NULL AND mailbox_id = ? AND project_id > ? ORDER BY project_id LIMIT 1`,
+);
+const nextMailbox = rawSql<BulkGroup, [number]>(
+  `SELECT mailbox_id, project_id FROM emails INDEXED BY emails_bulk
+   WHERE due_at IS NOT NULL AND mailbox_id > ? ORDER BY mailbox_id, project_id LIMIT 1`,
+);
+
+export function listBulkGroups(read: Tx): BulkGroup[] {
+  const groups: BulkGroup[] = [];
+  for (let group = nextMailbox.get(read, -1); group; ) {
+    groups.push(group);
+    group =
+      nextProject.get(read, group.mailbox_id, group.project_id) ?? nextMailbox.get(read, group.mailbox_id);
+  }
+  return groups;
+}
+
+/** Where a count of a group goes on: behind the row that was counted last. */
+interface Place {
+  at: number;
+  id: string;
+}
+const START: Place = { at: -1, id: '' };
+
+/** How a group of what waits is counted in pieces, and how long its oldest has been due. `at` is when each of it is due. */
+function groupSql<Params extends (string | number | null)[]>(of: { rows: string; at: string }) {
+  const behind = `FROM ${of.rows} AND (${of.at}, id) > (?, ?)`;
+  return {
+    skip: rawSql<Place, [...Params, number, string, number]>(
+      `SELECT ${of.at} AS at, id ${behind} ORDER BY ${of.at}, id LIMIT 1 OFFSET ?`,
+    ),
+    rest: rawSql<{ n: number }, [...Params, number, string]>(`SELECT count(*) AS n ${behind}`),
+    // What is due at once has waited since it was queued.
+    first: rawSql<{ since: number }, Params>(
+      `SELECT queued_at AS since FROM ${of.rows} AND ${of.at} = 0 ORDER BY id LIMIT 1`,
+    ),
+    due: rawSql<{ since: number }, Params>(
+      `SELECT ${of.at} AS since FROM ${of.rows} AND ${of.at} > 0 ORDER BY ${of.at} LIMIT 1`,
+    ),
+  };
+}
+
+const jobs = groupSql<[number, string, number | null]>({
+  rows: "jobs WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id IS +?",
+  at: 'run_at',
+});
+const bulk = groupSql<[number, number]>({
+  rows: 'emails INDEXED BY emails_bulk WHERE due_at IS NOT NULL AND mailbox_id = +? AND project_id = +?',
+  at: 'due_at',
+});
+
+/** A group of what waits. */
+export interface Waiting {
+  /** How many so many rows behind a place are, and where to go on; null at the end. */
+  count(read: Tx, from: Place | null, limit: number): { n: number; next: Place | null };
+  /** Since when its oldest has been due; in the future where nothing is due, null where nothing is left. */
+  since(read: Tx): number | null;
+}
+
+function waitingIn<Params extends (string | number | null)[]>(
+  sql: ReturnType<typeof groupSql<Params>>,
+  params: Params,
+): Waiting {
+  return {
+    count(read, from, limit) {
+      const { at, id } = from ?? START;
+      const next = sql.skip.get(read, ...params, at, id, limit - 1);
+      return next ? { n: limit, next } : { n: sql.rest.get(read, ...params, at, id)?.n ?? 0, next: null };
+    },
+    since(read) {
+      const found = [sql.first.get(read, ...params), sql.due.get(read, ...params)];
+      const moments = found.flatMap((row) => (row ? [row.since] : []));
+      return moments.length === 0 ? null : Math.min(...moments);
+    },
+  };
+}
+
+export function waitingJobs(group: { priority: number; lane: string; project_id: number | null }): Waiting {
+  return waitingIn(jobs, [group.priority, group.lane, group.project_id]);
+}
+
+export function waitingBulk({ mailbox_id, project_id }: BulkGroup): Waiting {
+  return waitingIn(bulk, [mailbox_id, project_id]);
+}
+
+/* --- Mailboxes and inboxes ---------------------------------------------------------------------------------------- */
+
+interface MailboxCounts {
+  active: number;
+  paused: number;
+  resting: number;
+  slowed: number;
+  /** Mails a minute of the one that is slowed most. */
+  slowest: number | null;
+}
+
+const mailboxes = rawSql<MailboxCounts, [number]>(
+  `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'paused') AS paused,
+     count(*) FILTER (WHERE resting_until > ?) AS resting, count(allowed) AS slowed, min(allowed) AS slowest
+   FROM mailboxes LEFT JOIN mailbox_paces ON mailbox_id = mailboxes.id`,
+);
+
+export function countMailboxes(read: Tx, now_ms: number): MailboxCounts {
+  const none = { active: 0, paused: 0, resting: 0, slowed: 0, slowest: null };
+  return mailboxes.get(read, now_ms) ?? none;
+}
+
+const inboxes = rawSql<{ failing: number; read_at: number | null }, []>(
+  'SELECT count(last_error) AS failing, min(last_look_at) AS read_at FROM inboxes',
+);
+
+/** How many inboxes can't be read, and when the one that was not read for longest was. */
+export function readInboxes(read: Tx): { failing: number; read_at: number | null } {
+  return inboxes.get(read) ?? { failing: 0, read_at: null };
+}
