@@ -110,7 +110,13 @@ export class BlobStore implements ByteStore {
   #sinkFor(id: string, from: number | null): FileSink {
     const makeFolder = () => this.#makeFolder(folderOf(id));
     const { syncs } = this;
-    return new FileSink({ folder: join(this.#root, folderOf(id)), path: this.path(id), from, makeFolder, syncs });
+    return new FileSink({
+      folder: join(this.#root, folderOf(id)),
+      path: this.path(id),
+      from,
+      makeFolder,
+      syncs,
+    });
   }
 
   path(id: string): string {
