@@ -3,8 +3,6 @@
 set -euo pipefail
 CALLED_FROM=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
-# shellcheck source=scripts/ensure-bun.sh
-source scripts/ensure-bun.sh
 
 # The server is asked directly, whatever proxy the rest of the world is asked through.
 export NO_PROXY="${NO_PROXY:+$NO_PROXY,}127.0.0.1"
@@ -14,6 +12,8 @@ HEALTH_TIMEOUT_S=30
 SERVICE_USER=satchel
 UNITS=(satchel.service satchel-backup.service satchel-backup.timer)
 BACKUP=none
+# The program that is installed, as `provide` has made it.
+PROGRAM=dist/satchel
 STAGE=${DESTDIR:+$(cd "$CALLED_FROM" && mkdir -p "$DESTDIR" && cd "$DESTDIR" && pwd)}
 
 usage() {
@@ -23,12 +23,15 @@ Satchel: files, email, secrets and API keys for a small team's apps.
   ./install.sh               install as a system service, or upgrade it (as root)
   ./install.sh --prefix DIR  install into DIR, without root and systemd
   ./install.sh --try         try it: a server on 127.0.0.1:8420 that keeps everything in this checkout
+  ./install.sh --from FILE [--prefix DIR]
+                             as the first two, but with the program of a release's archive, which must be as the SHA256SUMS
+                             beside it says: needs no Bun, no npm and no network
   ./install.sh --uninstall [--prefix DIR] [--purge [--yes]]
                              remove what was installed; data, settings and backups stay unless --purge is given, which
                              asks first (--yes answers)
   ./install.sh --help
 
-Bun, which compiles Satchel, is put into .tools/ of this checkout where the machine has none.
+Without --from, Bun, which compiles Satchel, is put into .tools/ of this checkout where the machine has none.
 
 As a system service:
   /usr/local/bin/satchel                 the program
@@ -64,7 +67,15 @@ for_real() {
 
 # --- What both kinds of installation do ---
 
+# Sees to it that $PROGRAM is there, and the files of scripts/ that belong to it.
+provide() {
+  if [[ -n $FROM ]]; then unpack "$FROM"; else compile; fi
+}
+
 compile() {
+  [[ -e scripts/ensure-bun.sh ]] || die "This is not a checkout but what was in an archive: install that with --from FILE."
+  # shellcheck source=scripts/ensure-bun.sh
+  source scripts/ensure-bun.sh
   ensure_bun
   build_satchel
   # Root has compiled in somebody's checkout: what is new there belongs to that somebody.
@@ -74,6 +85,39 @@ compile() {
       [[ ! -e $made ]] || chown -R "$(owner_of package.json)" "$made"
     done
   fi
+}
+
+# Unpacks archive $1 of a release into a folder that goes when this script ends, and works there from now on.
+unpack() {
+  local archive sums name expected actual folder
+  archive=$(cd "$CALLED_FROM" && cd "$(dirname "$1")" 2>/dev/null && pwd)/$(basename "$1")
+  sums=$(dirname "$archive")/SHA256SUMS
+  name=$(basename "$archive")
+  [[ -f $archive ]] || die "There is no file $1."
+  [[ -f $sums ]] || die "There is no SHA256SUMS beside $1: download both into one folder."
+  # A line is a hash and a name, with a star between them where the file was read as binary.
+  expected=$(sed -n 's/^\([0-9a-fA-F]\{64\}\) [ *]\(.*\)$/\1 \2/p' "$sums" | while read -r hash of; do
+    if [[ $of == "$name" ]]; then printf '%s\n' "$hash"; fi
+  done | head -n 1)
+  [[ -n $expected ]] || die "SHA256SUMS does not name $name. Both must be of one release, and the name as it was."
+  actual=$(sha256_of "$archive")
+  [[ $actual == "$expected" ]] || die "$1 is damaged: its SHA-256 is not the one in SHA256SUMS. Download it again."
+  folder=$(mktemp -d)
+  # shellcheck disable=SC2064
+  trap "rm -rf $(printf '%q' "$folder")" EXIT
+  tar -xzf "$archive" -C "$folder" --no-same-owner
+  cd "$folder"/satchel-*/
+  PROGRAM=./satchel
+  local reason
+  reason=$("$PROGRAM" version 2>&1 >/dev/null) ||
+    die "The program of $name does not run on this machine ($(uname -sm)): ${reason:-no reason was given}
+There is an archive for each platform; those for musl (Alpine) need libstdc++."
+}
+
+sha256_of() {
+  local answer
+  if [[ -n $(type -P sha256sum) ]]; then answer=$(sha256sum <"$1"); else answer=$(shasum -a 256 <"$1"); fi
+  printf '%s\n' "${answer%% *}"
 }
 
 owner_of() {
@@ -97,9 +141,9 @@ version_of() {
   sed -n 's/.*"version": *"\([^"]*\)".*"backend_version": *"\([^"]*\)".*/\1 (\2)/p' <<<"$answer" | grep . || echo unknown
 }
 
-# Is program $1 the very one that was compiled?
+# Is program $1 the very one that is to be installed?
 is_same_build() {
-  cmp -s dist/satchel "$1"
+  cmp -s "$PROGRAM" "$1"
 }
 
 # Replaces program $1 in one step, so that a server which runs it is not disturbed.
@@ -110,7 +154,7 @@ install_program() {
     return 0
   fi
   mkdir -p "$(dirname "$target")"
-  install -m 0755 dist/satchel "$target.new"
+  install -m 0755 "$PROGRAM" "$target.new"
   mv -f "$target.new" "$target"
 }
 
@@ -127,7 +171,7 @@ back_up() {
   local data=$1 backups=$2 program=$3
   shift 3
   [[ -x $program ]] && ! is_same_build "$program" || return 0
-  say "Upgrading Satchel $(version_of "$program") to $(version_of dist/satchel)"
+  say "Upgrading Satchel $(version_of "$program") to $(version_of "$PROGRAM")"
   [[ -e $data/satchel.db ]] || return 0
   BACKUP=$backups/before-upgrade-$(date -u +%Y%m%dT%H%M%SZ).tar
   say "Backing up $data to $BACKUP"
@@ -154,7 +198,7 @@ install_service() {
     [[ $(uname -s) == Linux ]] || die "A system service needs Linux. Elsewhere use --prefix DIR, or --try."
     [[ $(id -u) == 0 ]] || die "A system service needs root: sudo ./install.sh. Without root use --prefix DIR, or --try."
   fi
-  compile
+  provide
   if for_real; then make_user; fi
 
   mkdir -p "$data" "$backups"
@@ -222,7 +266,7 @@ start_service() {
     *:*) host="[$host]" ;;
   esac
   local address="http://$host:${port:-8420}"
-  wait_for_health "$address" || {
+  wait_for_health "$host" "${port:-8420}" || {
     systemctl --no-pager --lines=20 status satchel.service >&2 || true
     die "Satchel does not answer at $address. Its log says why: journalctl -u satchel
 Backup from before this installation: $BACKUP"
@@ -231,13 +275,20 @@ Backup from before this installation: $BACKUP"
 }
 
 wait_for_health() {
-  local ask='process.exit((await fetch(process.argv[1])).ok ? 0 : 1)'
   local deadline=$((SECONDS + HEALTH_TIMEOUT_S))
-  until "$BUN" -e "$ask" "$1/api/health" 2>/dev/null; do
+  until answers_health "$1" "$2" 2>/dev/null; do
     if ((SECONDS >= deadline)); then return 1; fi
     sleep 0.5
   done
 }
+
+# Bash's own connections, as neither Bun nor curl need be here.
+answers_health() (
+  exec 3<>"/dev/tcp/${1//[\[\]]/}/$2" || exit 1
+  printf 'GET /api/health HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" >&3
+  read -r -t 5 status <&3
+  [[ $status == 'HTTP/'*' 200 '* ]]
+)
 
 how_to_begin() {
   say ''
@@ -251,7 +302,7 @@ how_to_begin() {
 install_prefix() {
   local prefix
   prefix=$(cd "$CALLED_FROM" && mkdir -p "$1" && cd "$1" && pwd)
-  compile
+  provide
   mkdir -p "$prefix/data" "$prefix/backups"
   chmod 0700 "$prefix/data" "$prefix/backups"
   back_up "$prefix/data" "$prefix/backups" "$prefix/bin/satchel"
@@ -347,6 +398,7 @@ wrong_usage() {
 }
 
 ACTION=install
+FROM=
 PREFIX=
 PURGE=no
 YES=no
@@ -356,6 +408,12 @@ while (($# > 0)); do
     --prefix)
       [[ -n ${2:-} ]] || wrong_usage
       PREFIX=$2
+      shift
+      ;;
+    --from=?*) FROM=${1#--from=} ;;
+    --from)
+      [[ -n ${2:-} ]] || wrong_usage
+      FROM=$2
       shift
       ;;
     --try | --uninstall)
@@ -372,7 +430,8 @@ while (($# > 0)); do
   esac
   shift
 done
-if [[ $ACTION != uninstall && $PURGE == yes || $PURGE == no && $YES == yes || $ACTION == try && -n $PREFIX ]]; then
+if [[ $ACTION != uninstall && $PURGE == yes || $PURGE == no && $YES == yes ||
+  $ACTION == try && -n $PREFIX || $ACTION != install && -n $FROM ]]; then
   wrong_usage
 fi
 

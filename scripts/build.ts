@@ -1,8 +1,5 @@
-/**
- * `bun run build` compiles Satchel into one executable, dist/satchel. With `--all` it compiles one for each platform
- * that Satchel supports instead: dist/satchel-linux-x64 and so on.
- */
-import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+/** `bun run build` compiles Satchel into one executable, dist/satchel, for the machine that it runs on; scripts/release for others. */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { version } from '../package.json';
 import { buildBundle } from '../src/console/bundle.ts';
@@ -11,25 +8,12 @@ import { readCore } from '../src/operation/client/service.ts';
 const ROOT = join(import.meta.dir, '..');
 const DIST = join(ROOT, 'dist');
 
-/** Platforms of `--all`: Bun's name for each, and what `bun install` calls it when it picks native modules. */
-const PLATFORMS: Readonly<Record<string, { target: Bun.Build.CompileTarget; native: readonly string[] }>> = {
-  'linux-x64': { target: 'bun-linux-x64', native: ['--os=linux', '--cpu=x64', '--libc=glibc'] },
-  'linux-arm64': { target: 'bun-linux-arm64', native: ['--os=linux', '--cpu=arm64', '--libc=glibc'] },
-  'linux-x64-musl': { target: 'bun-linux-x64-musl', native: ['--os=linux', '--cpu=x64', '--libc=musl'] },
-  'linux-arm64-musl': {
-    target: 'bun-linux-arm64-musl',
-    native: ['--os=linux', '--cpu=arm64', '--libc=musl'],
-  },
-  'darwin-arm64': { target: 'bun-darwin-arm64', native: ['--os=darwin', '--cpu=arm64'] },
-  'darwin-x64': { target: 'bun-darwin-x64', native: ['--os=darwin', '--cpu=x64'] },
-};
-
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 /** Output of a git command in the checkout, or null where there is no git or no commit. */
-function git(...args: string[]): string | null {
+export function git(...args: string[]): string | null {
   if (Bun.which('git') === null) return null;
   // An installation by root builds in somebody else's checkout, which git refuses to read unless told.
   const command = ['git', '-c', `safe.directory=${ROOT}`, '-C', ROOT, ...args];
@@ -114,7 +98,7 @@ export async function compile(
 }
 
 /** Exits where the console calls an endpoint in another way than the service has it. */
-function checkConsole(): void {
+export function checkConsole(): void {
   for (const command of [
     ['scripts/console-types.ts'],
     ['x', '--bun', 'tsc', '--noEmit', '--project', 'src/console/page'],
@@ -126,63 +110,14 @@ function checkConsole(): void {
   }
 }
 
-/** Compiles for one platform, in a copy of the sources that has this platform's native modules. Throws. */
-async function compileFor(platform: string, backend_version: string): Promise<void> {
-  const { target, native } = PLATFORMS[platform] ?? {};
-  if (target === undefined || native === undefined)
-    throw new Error(`${platform} is not a platform of Satchel`);
-  const copy = join(DIST, `.${platform}`);
-  try {
-    for (const part of ['package.json', 'bun.lock', 'src'])
-      await cp(join(ROOT, part), join(copy, part), { recursive: true });
-    process.chdir(copy);
-    const install = [
-      process.execPath,
-      'install',
-      '--production',
-      '--frozen-lockfile',
-      '--ignore-scripts',
-      ...native,
-    ];
-    const result = Bun.spawnSync(install, { cwd: copy, stdout: 'ignore', stderr: 'pipe' });
-    if (!result.success)
-      throw new Error(`its packages cannot be installed: ${result.stderr.toString().trim()}`);
-    await compile(join(DIST, `satchel-${platform}`), { backend_version, target });
-  } finally {
-    process.chdir(ROOT);
-    await rm(copy, { recursive: true, force: true });
-  }
-}
-
-/** Compiles for every platform, going on after a failure. Returns how many failed. */
-async function compileAll(backend_version: string): Promise<number> {
-  let failures = 0;
-  for (const platform of Object.keys(PLATFORMS)) {
-    try {
-      await compileFor(platform, backend_version);
-      say(`dist/satchel-${platform}`);
-    } catch (error) {
-      failures += 1;
-      say(`dist/satchel-${platform} failed: ${error instanceof Error ? error.message : String(error)}`);
-      if (error instanceof AggregateError) for (const part of error.errors) say(`  ${String(part)}`);
-    }
-  }
-  if (failures > 0) say(`${failures} of ${Object.keys(PLATFORMS).length} platforms could not be built.`);
-  return failures;
-}
-
 if (import.meta.main) {
-  const flags = process.argv.slice(2);
-  if (flags.some((flag) => flag !== '--all')) {
-    say('usage: bun run build [--all]');
+  if (process.argv.length > 2) {
+    say('usage: bun run build');
     process.exit(2);
   }
   process.chdir(ROOT);
   const backend_version = backendVersion();
   checkConsole();
-  if (flags.includes('--all')) {
-    process.exit((await compileAll(backend_version)) > 0 ? 1 : 0);
-  }
   await compile(join(DIST, 'satchel'), { backend_version });
   say(`dist/satchel ${version} (${backend_version})`);
 }

@@ -97,7 +97,7 @@ build_satchel() {
   local binary="$CHECKOUT/dist/satchel"
   if [[ -x $binary ]]; then
     local newer
-    newer=$(cd "$CHECKOUT" && find src package.json bun.lock scripts/build.ts -newer "$binary" -print)
+    newer=$(cd "$CHECKOUT" && find src handbook package.json bun.lock scripts/build.ts -newer "$binary" -print)
     [[ -n $newer ]] || return 0
   fi
   install_packages

@@ -44,7 +44,7 @@ function scratchCheckout(name: string): Checkout {
   mkdirSync(join(folder, 'data'), { recursive: true });
   mkdirSync(join(folder, 'dist'));
   mkdirSync(home);
-  for (const part of ['install.sh', 'package.json', 'bun.lock', 'scripts', 'src']) {
+  for (const part of ['handbook', 'install.sh', 'package.json', 'bun.lock', 'scripts', 'src']) {
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   }
   copyFileSync(join(ROOT, 'dist/satchel'), join(folder, 'dist/satchel'));
@@ -130,7 +130,7 @@ describe('install.sh', () => {
       expect(await checkout.run(['./install.sh', ...wrong])).toMatchObject({ exit: 2, stdout: '' });
     }
     expect(readdirSync(checkout.folder).sort()).toEqual(
-      ['bun.lock', 'data', 'dist', 'install.sh', 'package.json', 'scripts', 'src'].sort(),
+      ['bun.lock', 'data', 'dist', 'handbook', 'install.sh', 'package.json', 'scripts', 'src'].sort(),
     );
   });
 
