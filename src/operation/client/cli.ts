@@ -10,7 +10,7 @@ export function registerClientCommands<S>(cli: Cli<S>, describeApi: () => Promis
       'typescript',
       'print the client for TypeScript: one file without dependencies, for this very version',
     )
-    .remark(`It runs in browsers, Node 20, Deno and Bun, and compiles under strict settings. A server has the one of its version
+    .remark(`It runs in browsers, Node (20 and later) and Bun, and compiles under strict settings. A server has the one of its version
 at /docs/satchel.ts. It needs no data directory.`)
     .example('satchel client typescript > satchel.ts')
     .action(

@@ -1,4 +1,4 @@
-/** How a client sends a file, and tells how far it is: by XMLHttpRequest in a browser, by a streamed body in Node, Deno and Bun. See core.ts. */
+/** How a client sends a file, and tells how far it is: by XMLHttpRequest in a browser, by a streamed body in Node and Bun. See core.ts. */
 import type { Delivery, OnceOptions, Sent } from './core.ts';
 
 /** What can be uploaded: a File, any Blob such as Bun.file(path), bytes, or a stream. A stream is sent once and never again. */
@@ -148,7 +148,7 @@ export function hasXhr(): boolean {
   return typeof XMLHttpRequest !== 'undefined';
 }
 
-/** Whether a body may be a stream over any connection: in Node, Deno and Bun. */
+/** Whether a body may be a stream over any connection: in Node and Bun, but in no page, though Electron's have parts of Node. */
 function canStream(): boolean {
   return !hasXhr() && typeof process !== 'undefined' && typeof process.versions?.node === 'string';
 }

@@ -1,7 +1,7 @@
 /**
  * What every client of Satchel stands on: requests and their retries. With core-failures.ts and core-uploads.ts it is printed into
  * the client that `satchel client typescript` writes, and the console's page sends its requests through it, so the three import
- * nothing else. They run in browsers, Node 20, Deno and Bun, and hold to the types that these have in common.
+ * nothing else. They run in browsers, Node 20 and Bun, and hold to the types that these have in common.
  */
 import { failureOf, isObject, isUnanswered, parse, SatchelError } from './core-failures.ts';
 import {

@@ -346,6 +346,8 @@ describe('an app with it', () => {
       await page.goto(site.url.href);
       const told = await page.evaluate(
         async ([url, with_key, bytes]) => {
+          // As in Electron, whose pages have parts of Node.
+          Object.assign(globalThis, { process: { versions: { node: '24' } } });
           const path = '/app.js';
           const { run } = await import(path);
           return run(url, with_key, bytes);

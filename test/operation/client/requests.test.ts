@@ -177,8 +177,8 @@ describe('a signal', () => {
     ]);
     const name = async (asked: Promise<unknown>): Promise<unknown> =>
       asked.catch((error: unknown) => (error instanceof Error ? error.name : null));
-    expect(await name(call.json('GET', '/x', { signal: ending.signal }))).toBe('AbortError');
-    expect(await name(call.json('GET', '/x', { signal: ending.signal }))).toBe('AbortError');
+    expect(await name(call.json('POST', '/x', { signal: ending.signal }))).toBe('AbortError');
+    expect(await name(call.json('POST', '/x', { signal: ending.signal }))).toBe('AbortError');
     expect(seen).toHaveLength(1);
   });
 });

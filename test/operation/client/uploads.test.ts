@@ -48,12 +48,15 @@ test.each<[string, () => UploadSource, string]>([
   expect(stored).toMatchObject({ visibility: 'public', expires_at: expect.any(String) });
 });
 
-test('a file of the disk is stored under its own name', async () => {
+test('a file of the disk is stored under its own name, and its path stays here', async () => {
   const path = join(makeTempDir(), 'from the disk.txt');
   await Bun.write(path, 'hello');
   expect(await read(await upload(app.url, Bun.file(path)))).toMatchObject({ text: 'hello' });
   const { body } = await app.call('GET', '/api/v1/objects?q=from%20the%20disk.txt', { key });
   expect(body.data).toMatchObject([{ original_filename: 'from the disk.txt' }]);
+  const { url, seen } = serveUploads(0);
+  await upload(url, Bun.file(path));
+  expect(seen).toMatchObject([{ name: 'from the disk.txt', size: 5 }]);
 });
 
 test('an empty file is one as well', async () => {
@@ -79,7 +82,13 @@ test('the same upload under one key is stored once', async () => {
 
 /** A server that refuses the first tries, and answers with what it got. */
 function serveUploads(refusals: number) {
-  const seen: { key: string | null; length: string | null; size: number; fields: string[] }[] = [];
+  const seen: {
+    key: string | null;
+    length: string | null;
+    name: string;
+    size: number;
+    fields: string[];
+  }[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -90,6 +99,7 @@ function serveUploads(refusals: number) {
       seen.push({
         key: headers.get('idempotency-key'),
         length: headers.get('content-length'),
+        name: file instanceof File ? file.name : '',
         size: file instanceof Blob ? file.size : -1,
         fields: [...form.keys()],
       });
