@@ -41,12 +41,12 @@ const TOLD_BY_TOUR = [
   '\nHello from Satchel\n',
   'ann@example.org',
   'was captured',
-  'eve@example.org got A file for you',
   '\nsk_test_4242\n',
   'Accepted.',
   '"slug":"shop"',
   'Sound: every byte was read',
 ];
+const TOLD_BY_README = [...TOLD_BY_TOUR, 'eve@example.org got A file for you'];
 const TOLD_BY_HANDBOOK = [
   ...TOLD_BY_TOUR,
   'ben@example.org',
@@ -74,7 +74,7 @@ test('there is much to paste, and each begins with the start of a server', () =>
 });
 
 test.each([
-  ['README', TOUR, TOLD_BY_TOUR],
+  ['README', TOUR, TOLD_BY_README],
   ['handbook', HANDBOOK, TOLD_BY_HANDBOOK],
 ])(
   'in an empty folder every line of the %s works, on a machine without DNS, and leaves nothing beside data and tour',
@@ -109,5 +109,5 @@ test('after --try the doctor finds nothing wrong, and every line of the tour wor
   const findings = doctor.stdout.toString().split('\n');
   expect([doctor.exitCode, findings.filter((line) => !/^(ok |$)/.test(line))]).toEqual([0, []]);
   expect(findings.length).toBeGreaterThan(10);
-  expectTaken(await paste(TOUR.slice(1), { cwd, port }), TOLD_BY_TOUR);
+  expectTaken(await paste(TOUR.slice(1), { cwd, port }), TOLD_BY_README);
 });
