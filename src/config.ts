@@ -25,6 +25,8 @@ export interface Config {
   readonly object_store: S3Settings | null;
   /** Downloads of more bytes than this are redirected to the store; null is none. */
   readonly object_redirect_bytes: number | null;
+  /** What the image variants that are kept may take. */
+  readonly variants_max_bytes: number;
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
   readonly marketing_patience_hours: number;
@@ -66,6 +68,7 @@ const KNOWN = [
   'SATCHEL_S3_ACCESS_KEY_ID_FILE',
   'SATCHEL_S3_SECRET_ACCESS_KEY',
   'SATCHEL_S3_SECRET_ACCESS_KEY_FILE',
+  'SATCHEL_VARIANTS_MAX_BYTES',
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
   'SATCHEL_MARKETING_PATIENCE_HOURS',
@@ -262,6 +265,12 @@ function readStoreSettings(get: (name: Setting) => string | null) {
   return {
     object_store: readObjectStore(get),
     object_redirect_bytes: redirect === null ? null : readInteger(redirect, rule) * 1024 ** 2,
+    variants_max_bytes: readInteger(get('SATCHEL_VARIANTS_MAX_BYTES'), {
+      name: 'SATCHEL_VARIANTS_MAX_BYTES',
+      fallback: limits.DEFAULT_VARIANTS_MAX_BYTES,
+      min: 0,
+      max: 1024 ** 4,
+    }),
   };
 }
 

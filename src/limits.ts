@@ -128,6 +128,30 @@ export const MAX_OBJECT_LINK_S = 7 * 86_400;
 /** Names that a search looks at, the newest first: 15 to 35 ms where all are looked at, 100 where each is as long as may be. */
 export const OBJECT_SEARCH_ROWS = 100_000;
 
+/* --- Image variants ------------------------------------------------------------------------------------------- */
+/** Decision: the sides of a variant. */
+export const MIN_VARIANT_SIDE_PX = 16;
+export const MAX_VARIANT_SIDE_PX = 4_096;
+/** Where codecs' own defaults lie: smaller than what is sent today, and hard to tell from it. */
+export const DEFAULT_VARIANT_QUALITY = 80;
+/** Decision: the largest image that variants are made of, in pixels and in bytes as it is stored. */
+export const MAX_VARIANT_SOURCE_PIXELS = 40_000_000;
+export const MAX_VARIANT_SOURCE_BYTES = 32 * 1024 * 1024;
+/** Decision: variants that are made at once, each in a process of its own, and what one may take. */
+export const VARIANTS_AT_ONCE = 2;
+export const VARIANT_DEADLINE_MS = 10_000;
+export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
+/** Decision: variants that wait to be made; one more is 503. */
+export const VARIANTS_WAITING = 20;
+/** Retry-After of that: the others are made by then, unless they are all hard. */
+export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
+/** What no variant could be made of, in the time and memory that there is, is not tried again before this. */
+export const VARIANT_REFUSAL_KEPT_MS = 60_000;
+/** Decision: what the variants that are kept may take on the disk. */
+export const DEFAULT_VARIANTS_MAX_BYTES = 1024 ** 3;
+/** Variants give way where fewer bytes are free: far above where writes begin to fail. */
+export const VARIANTS_FREE_DISK_BYTES = 256 * 1024 * 1024;
+
 /* --- The object store ------------------------------------------------------------------------------------------ */
 /** Decision: deadlines of a request to the store: to connect, until the answer begins, and between any two bytes. */
 export const STORE_CONNECT_TIMEOUT_MS = 5_000;

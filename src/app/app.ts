@@ -14,6 +14,8 @@ import { ObjectBytes, ObjectLinks, ObjectMoves, Objects, type Pins } from '../fi
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
 import { uploadCronEntries } from '../files/uploads/tasks.ts';
+import { Variants } from '../files/variants/service.ts';
+import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
@@ -186,10 +188,16 @@ function createWork(on: Tenancy) {
     isPinned: (tx, id) => attachments.isPinned(tx, id) || isUnfinishedUpload(tx, id),
   };
   const bytes = new ObjectBytes({ ...on, pins });
+  const variants = new Variants({
+    ...on,
+    withFiles: (files, work) => bytes.withFiles(files, work),
+    listThere: (public_ids) => objects.listThere(public_ids),
+  });
   const objects: Objects = new Objects({
     ...on,
     bytes,
     pins,
+    variants,
     max_upload_bytes: config.max_upload_bytes,
     public_url: config.public_url,
     allowed_mime_types: config.allowed_mime_types,
@@ -226,6 +234,7 @@ function createWork(on: Tenancy) {
     objects,
     bytes,
     uploads,
+    variants,
     object_links,
     object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
@@ -244,6 +253,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...jobCronEntries(jobs),
     ...objectCronEntries(services),
     ...uploadCronEntries(services.uploads),
+    ...variantCronEntries(services),
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
@@ -309,6 +319,7 @@ export function createApp(config: Config, deps: AppDeps): App {
         inbox_readers.refresh();
       });
       services.bytes.start();
+      services.variants.start();
       scheduler.start();
       clicks.start();
       event_loop.start();
@@ -331,6 +342,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.report_reader.stop();
       await uploads.stop();
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      services.variants.stop();
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
       await is_drained;

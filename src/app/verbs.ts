@@ -7,6 +7,7 @@ import { registerPersonCommands } from '../access/people/cli.ts';
 import { registerProjectCommands } from '../access/projects/cli.ts';
 import { registerTokenCommands } from '../access/tokens/cli.ts';
 import { registerObjectCommands } from '../files/objects/cli.ts';
+import { registerVariantMaker } from '../files/variants/cli.ts';
 import { registerEmailCommands } from '../mail/deliveries/cli.ts';
 import { registerEmailLogCommand } from '../mail/emails/cli.ts';
 import { registerEmailSendCommand } from '../mail/emails/send-cli.ts';
@@ -42,6 +43,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerActivityCommand(registerProjectCommands(cli));
   registerOriginCommands(cli, registerKeyCommands(cli));
   registerObjectCommands(cli);
+  registerVariantMaker(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
   registerDomainCommands(cli);

@@ -1,40 +1,75 @@
-/** How the bytes of an object are sent: whole, in part or not at all, and with which headers. */
+/** How the bytes of an object, or of a variant of it, are sent: whole, in part or not at all, and with which headers. */
 import { messageOf } from '../../errors.ts';
 import { OBJECT_MAX_AGE_S, STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
-import { evaluateRequest } from '../../platform/files/ranges.ts';
+import { evaluateRequest, type RangeVerdict } from '../../platform/files/ranges.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { RequestContext } from '../../platform/http/routes.ts';
+import { readVariantWishes, type Variants, type VariantWishes } from '../variants/service.ts';
 import type { ObjectBytes, ObjectRow } from './service.ts';
 
 export interface DownloadDeps {
   bytes: ObjectBytes;
+  variants: Pick<Variants, 'get'>;
   clock: Clock;
   logger: Logger;
   config: { object_redirect_bytes: number | null };
 }
 
+/** What the headers of a download are made of. */
+type Shown = Pick<
+  ObjectRow,
+  'mime_type' | 'original_filename' | 'size_bytes' | 'sha256' | 'visibility' | 'expires_at' | 'created_at'
+>;
+
 /**
  * The bytes of an object, or what of them the request asks for, with all that a browser has to know of them; or a link of the
- * store to them. Throws as `ObjectBytes.read` does.
+ * store to them. Where the query asks for a variant, that takes their place. Throws as `ObjectBytes.read` does, and as
+ * `readVariantWishes` and `Variants.get` do.
  */
 export async function serveObject(
   deps: DownloadDeps,
   ctx: RequestContext,
   row: ObjectRow,
 ): Promise<Response> {
+  const wishes = readVariantWishes(ctx.url.searchParams);
+  return wishes ? serveVariant(deps, ctx, row, wishes) : serve(deps, ctx, row, sendObject(deps, ctx, row));
+}
+
+/** An image variant of an object, as `serveObject` serves the object. Throws as `Variants.get` does. */
+export async function serveVariant(
+  deps: DownloadDeps,
+  ctx: RequestContext,
+  row: ObjectRow,
+  wishes: VariantWishes,
+): Promise<Response> {
+  // It may have to wait for others.
+  ctx.keepOpen();
+  const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes);
+  const original_filename = `${row.original_filename.replace(/\.[^.]*$/, '')}.${extension}`;
+  const shown = { ...row, original_filename, size_bytes, mime_type, sha256: tag };
+  return serve(deps, ctx, shown, async ({ status, start, end }, headers) => {
+    const file = Bun.file(path);
+    return new Response(status === 206 ? file.slice(start, end) : file, { status, headers });
+  });
+}
+
+type Send = (verdict: RangeVerdict, headers: Record<string, string>) => Promise<Response>;
+
+/** The answer to the request's conditions and range; `send` makes the one that has the bytes. */
+async function serve(deps: DownloadDeps, ctx: RequestContext, shown: Shown, send: Send): Promise<Response> {
   const { method, headers: asked } = ctx.request;
-  const etag = `"${row.sha256}"`;
+  const etag = `"${shown.sha256}"`;
   const verdict = evaluateRequest({
     method,
     headers: asked,
     etag,
-    last_modified_ms: row.created_at,
-    size_bytes: row.size_bytes,
+    last_modified_ms: shown.created_at,
+    size_bytes: shown.size_bytes,
   });
-  const headers = objectHeaders(deps.clock.now(), row, etag, ctx.url.searchParams.get('download') === '1');
+  const headers = objectHeaders(deps.clock.now(), shown, etag, ctx.url.searchParams.get('download') === '1');
   if (verdict.status === 304) return new Response(null, { status: 304, headers });
   if (verdict.status === 412) {
     return Response.json(
@@ -44,36 +79,48 @@ export async function serveObject(
   }
   if (verdict.status === 416) {
     return Response.json(
-      { success: false, message: `The range asks for none of the ${row.size_bytes} bytes that are there.` },
+      {
+        success: false,
+        message: `The range asks for none of the ${shown.size_bytes} bytes that are there.`,
+      },
       {
         status: 416,
-        headers: { 'Content-Range': `bytes */${row.size_bytes}`, 'Accept-Ranges': 'bytes' },
+        headers: { 'Content-Range': `bytes */${shown.size_bytes}`, 'Accept-Ranges': 'bytes' },
       },
     );
   }
-  const { start, end } = verdict;
-  const { size_bytes } = row;
-  // What the store holds was checked as it came: only its bytes are asked for there.
-  if (method === 'HEAD' && row.store === 's3') {
-    return new Response(null, { status: 200, headers: { ...headers, 'Content-Length': String(size_bytes) } });
-  }
-  const link = await linkFor(deps, ctx.request, row, headers);
-  if (link !== null) {
-    const Location = link;
-    return new Response(null, { status: 302, headers: { Location, 'Cache-Control': 'private, no-store' } });
-  }
-  if (verdict.status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${row.size_bytes}`;
-  // A large file takes longer than an idle time-out allows when its reader is slow.
-  ctx.keepOpen();
-  // Given for a HEAD too: the server sends only its length.
-  const bytes = await deps.bytes.read(row, { start, end, size_bytes });
-  const body =
-    bytes instanceof Blob
-      ? bytes
-      : told(bytes, (reason) =>
-          deps.logger.warn('a download broke off', { public_id: row.public_id, reason }),
-        );
-  return new Response(body, { status: verdict.status, headers });
+  const { status, start, end } = verdict;
+  if (status === 206) headers['Content-Range'] = `bytes ${start}-${end - 1}/${shown.size_bytes}`;
+  return send(verdict, headers);
+}
+
+function sendObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Send {
+  return async ({ status, start, end }, headers) => {
+    const { size_bytes } = row;
+    // What the store holds was checked as it came: only its bytes are asked for there.
+    if (ctx.request.method === 'HEAD' && row.store === 's3') {
+      return new Response(null, {
+        status: 200,
+        headers: { ...headers, 'Content-Length': String(size_bytes) },
+      });
+    }
+    const link = await linkFor(deps, ctx.request, row, headers);
+    if (link !== null) {
+      const Location = link;
+      return new Response(null, { status: 302, headers: { Location, 'Cache-Control': 'private, no-store' } });
+    }
+    // A large file takes longer than an idle time-out allows when its reader is slow.
+    ctx.keepOpen();
+    // Given for a HEAD too: the server sends only its length.
+    const bytes = await deps.bytes.read(row, { start, end, size_bytes });
+    const body =
+      bytes instanceof Blob
+        ? bytes
+        : told(bytes, (reason) =>
+            deps.logger.warn('a download broke off', { public_id: row.public_id, reason }),
+          );
+    return new Response(body, { status, headers });
+  };
 }
 
 /** The same bytes; a break of theirs ends the connection, and the runtime, given no error then, prints none of its own. */
@@ -121,12 +168,7 @@ async function linkFor(
   });
 }
 
-function objectHeaders(
-  now_ms: number,
-  row: ObjectRow,
-  etag: string,
-  download: boolean,
-): Record<string, string> {
+function objectHeaders(now_ms: number, row: Shown, etag: string, download: boolean): Record<string, string> {
   const left_s = row.expires_at === null ? OBJECT_MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
   return {
     'Content-Type': row.mime_type,

@@ -16,7 +16,8 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { oneOf, t, text } from '../../platform/http/schema.ts';
-import { type DownloadDeps, serveObject } from './downloads.ts';
+import { toVariantWishes, variantQuery } from '../variants/service.ts';
+import { type DownloadDeps, serveObject, serveVariant } from './downloads.ts';
 import {
   changedObject,
   linkWishes,
@@ -52,6 +53,23 @@ const DOWNLOAD_STATUSES = {
   412: '`If-Match` or `If-Unmodified-Since` does not hold',
   416: '`Range` asks for nothing that is there',
 };
+const VARIANT_STATUSES = {
+  422: 'No variant is made of this file, or none such',
+  503: 'Too many variants wait to be made, or this one takes too long; `Retry-After` says when to ask again',
+};
+const VARIANTS =
+  `With \`w\`, \`h\`, \`fit\`, \`format\` or \`quality\` it is an image made of the file, which is a JPEG, PNG, WebP, GIF or BMP of ` +
+  'at most 40 megapixels and 32 MiB: its first frame, upright, without metadata but for the colour profile. It is made once and ' +
+  'kept for a while, and has an `ETag` of its own.';
+/** For the documentation: the bytes as they are, or an image made of them. */
+const downloadQuery = t.Object({
+  download: t.Optional({
+    ...oneOf(['1']),
+    example: '1',
+    description: 'Has a browser save it instead of showing it.',
+  }),
+  ...variantQuery.properties,
+});
 
 interface Target {
   ctx: RequestContext;
@@ -125,9 +143,9 @@ function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => Ob
       tag: 'Objects',
       headers: DOWNLOAD_HEADERS,
       summary: 'Download a file',
-      description:
-        'Public files need no key; private ones a `read` key of their project. `?download=1` forces a download.',
-      also: DOWNLOAD_STATUSES,
+      description: `Public files need no key; private ones a \`read\` key of their project. ${VARIANTS}`,
+      query: downloadQuery,
+      also: { ...DOWNLOAD_STATUSES, ...VARIANT_STATUSES },
       handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
     }),
     projectRoute({
@@ -139,6 +157,19 @@ function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => Ob
       response: objectRecord,
       load,
       handle: ({ resource, caller }) => objects.describe(resource, caller.project),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: '/objects/:public_id/variant',
+      tag: 'Objects',
+      summary: 'Read an image made of a file',
+      description: `As \`GET /objects/{public_id}\` of the data plane makes it, where it needs a parameter. ${VARIANTS}`,
+      headers: DOWNLOAD_HEADERS,
+      query: variantQuery,
+      produces: 'image/*',
+      also: { 206: DOWNLOAD_STATUSES[206], 304: DOWNLOAD_STATUSES[304], 416: DOWNLOAD_STATUSES[416] },
+      load,
+      handle: ({ ctx, query, resource }) => serveVariant(deps, ctx, resource, toVariantWishes(query)),
     }),
     ...bothPlanes({
       method: 'PATCH',
@@ -198,8 +229,9 @@ function linkRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow)
       tag: 'Objects',
       headers: { ...DOWNLOAD_HEADERS, 'Cache-Control': 'Always `private`.' },
       summary: 'Download a file by a link',
-      description: 'Needs no key. 404 for a link that is expired, revoked or changed, or whose file is gone.',
-      also: DOWNLOAD_STATUSES,
+      description: `Needs no key. 404 for a link that is expired, revoked or changed, or whose file is gone. ${VARIANTS}`,
+      query: downloadQuery,
+      also: { ...DOWNLOAD_STATUSES, ...VARIANT_STATUSES },
       handle: ({ ctx }) => followLink(deps, ctx),
     }),
     projectRoute({

@@ -41,6 +41,7 @@ import {
   listKnownIds,
   listObjects,
   listProjectObjectIds,
+  listThere,
   listThese,
   matchesOf,
   updateObject,
@@ -76,6 +77,8 @@ interface ObjectsDeps {
   blobs: BlobStore;
   bytes: ObjectBytes;
   pins: Pins;
+  /** What goes with an object. */
+  variants: { remove(public_ids: readonly string[]): Promise<void> };
   idempotency: Idempotency;
   max_upload_bytes: number;
   public_url: string;
@@ -346,6 +349,11 @@ export class Objects {
     return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
   }
 
+  /** Which of these objects there are, expired ones among them as long as nobody has removed them. */
+  listThere(public_ids: readonly string[]): string[] {
+    return listThere(this.#deps.database.read, public_ids);
+  }
+
   /** As `ObjectBytes.chunksOf`. */
   chunksOf(row: ObjectRow, from = 0): AsyncIterable<Uint8Array> {
     return this.#deps.bytes.chunksOf(row, from);
@@ -368,13 +376,14 @@ export class Objects {
   async sweepExpired(): Promise<number> {
     let removed = 0;
     for (;;) {
-      const { unpinned, count } = await this.#deps.database.write((tx) => {
+      const { unpinned, ids } = await this.#deps.database.write((tx) => {
         const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
-        return { count: ids.length, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
+        return { ids, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
       });
       await this.#deps.bytes.removeLocal(unpinned);
-      removed += count;
-      if (count < SWEEP_BATCH) return removed;
+      await this.#deps.variants.remove(ids);
+      removed += ids.length;
+      if (ids.length < SWEEP_BATCH) return removed;
     }
   }
 
@@ -416,19 +425,22 @@ export class Objects {
       remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
       afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
         if (!Array.isArray(public_ids)) return;
-        await this.#deps.bytes.removeLocal(public_ids.filter((id) => typeof id === 'string'));
+        const ids = public_ids.filter((id) => typeof id === 'string');
+        await this.#deps.bytes.removeLocal(ids);
+        await this.#deps.variants.remove(ids);
       },
     };
   }
 
   async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
-    const { bytes, database, pins } = this.#deps;
+    const { bytes, database, pins, variants } = this.#deps;
     const is_pinned = await database.write((tx) => {
       decide(tx);
       deleteObject(tx, public_id);
       return pins.isPinned(tx, public_id);
     });
     if (!is_pinned) await bytes.removeLocal([public_id]);
+    await variants.remove([public_id]);
   }
 
   #urlOf(public_id: string): string {

@@ -92,6 +92,15 @@ export function listKnownIds(tx: Tx, store: StoreName, public_ids: readonly stri
   return knownIds.all(tx, JSON.stringify(public_ids), store).map((row) => row.public_id);
 }
 
+const thereIds = rawSql<{ public_id: string }, [string]>(
+  'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?1))',
+);
+
+/** Which of the given ids have a row. */
+export function listThere(read: Tx, public_ids: readonly string[]): string[] {
+  return thereIds.all(read, JSON.stringify(public_ids)).map((row) => row.public_id);
+}
+
 function unexpired(now_ms: number): SQL | undefined {
   return or(isNull(objects.expires_at), gt(objects.expires_at, now_ms));
 }

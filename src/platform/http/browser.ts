@@ -48,13 +48,13 @@ export function isConsoleRequest(ctx: RequestContext, config: Config, { is_file 
 }
 
 /**
- * Whether a link on a page of ours was followed, to a file which the browser saves as it comes. No link sends the header, and what a
- * script fetches is held in memory. Of a page of another site, and of an address that was typed, browsers say so here.
+ * Whether a link on a page of ours was followed, to a file which the browser saves as it comes, or such a page shows the file as an
+ * image. Neither sends the header, and what a script fetches is held in memory. Of a page of another site, and of an address that
+ * was typed, browsers say so here.
  */
 function isFollowedLink({ request: { method, headers } }: RequestContext): boolean {
-  const is_ours =
-    headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-mode') === 'navigate';
-  return is_ours && method === 'GET';
+  const is_wanted = headers.get('sec-fetch-mode') === 'navigate' || headers.get('sec-fetch-dest') === 'image';
+  return headers.get('sec-fetch-site') === 'same-origin' && is_wanted && method === 'GET';
 }
 
 /** Throws AppError `forbidden` for what may be another site's doing, `invalid` for a body that a form could have sent. */

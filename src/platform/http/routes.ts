@@ -436,7 +436,10 @@ export function projectUrl(public_url: string, caller: ProjectCaller): string {
 }
 
 interface OpenRouteSpec<F extends TSchema>
-  extends Pick<RouteDocs, 'summary' | 'tag' | 'description' | 'response' | 'also' | 'headers' | 'always'> {
+  extends Pick<
+    RouteDocs,
+    'summary' | 'tag' | 'description' | 'query' | 'response' | 'also' | 'headers' | 'always'
+  > {
   plane: Plane;
   /** Of a success; 200 unless given. */
   status?: number;

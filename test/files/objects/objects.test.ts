@@ -664,6 +664,7 @@ describe('after a crash', () => {
       blobs: new BlobStore(one.data_dir, { now: () => Date.now() + 60_000 }),
       bytes: one.services.bytes,
       pins: { isPinned: () => false },
+      variants: { remove: async () => {} },
       idempotency: one.services.idempotency,
       max_upload_bytes: 0,
       public_url: '',

@@ -1,0 +1,152 @@
+/** The server's side of the processes in which variants are made: a few at once, each held to its time and memory. */
+import { AppError } from '../../errors.ts';
+import {
+  VARIANT_DEADLINE_MS,
+  VARIANT_MEMORY_BYTES,
+  VARIANT_QUEUE_RETRY_AFTER_S,
+  VARIANTS_AT_ONCE,
+  VARIANTS_WAITING,
+} from '../../limits.ts';
+import { ownCommand } from '../../platform/host/own-executable.ts';
+import {
+  MAKER_VERB,
+  readAnswer,
+  type VariantAnswer,
+  type VariantJob,
+  type VariantReply,
+} from './protocol.ts';
+
+/** Starting a process takes longer than making a small variant: it is kept for the next ones, for a while. */
+const IDLE_STOP_MS = 30_000;
+
+/** What one variant may take. Tests give less. */
+export interface MakerLimits {
+  deadline_ms: number;
+  memory_bytes: number;
+}
+
+type Job = Omit<VariantJob, 'memory_bytes'>;
+/** What a process says; or it ended without a word, or has not said any in time. */
+type Answer = VariantAnswer | 'ended' | 'late';
+
+export class VariantProcesses {
+  readonly limits: MakerLimits = { deadline_ms: VARIANT_DEADLINE_MS, memory_bytes: VARIANT_MEMORY_BYTES };
+  readonly #idle: MakerProcess[] = [];
+  readonly #all = new Set<MakerProcess>();
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #busy = 0;
+  #is_stopping = false;
+
+  /**
+   * Does `work` in its turn, which may have one job done. Throws AppError `unavailable` where too many wait already, or the server
+   * stops.
+   */
+  async inTurn<T>(work: (make: (job: Job) => Promise<VariantReply | null>) => Promise<T>): Promise<T> {
+    if (this.#is_stopping) throw stopping();
+    if (this.#busy < VARIANTS_AT_ONCE) this.#busy += 1;
+    else await this.#wait();
+    try {
+      return await work((job) => this.#make(job));
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next.resolve();
+      else this.#busy -= 1;
+    }
+  }
+
+  #wait(): Promise<void> {
+    if (this.#waiting.length >= VARIANTS_WAITING)
+      throw new AppError('unavailable', 'Too many images are waiting to be made. Try again shortly.', {
+        retry_after_s: VARIANT_QUEUE_RETRY_AFTER_S,
+      });
+    const turn = Promise.withResolvers<void>();
+    this.#waiting.push(turn);
+    return turn.promise;
+  }
+
+  /** Null where the process did not come to an end of it: it took too long or too much, or died. */
+  async #make(job: Job): Promise<VariantReply | null> {
+    const kept = this.#idle.pop();
+    let answer = await this.#ask(kept ?? this.#start(), job);
+    // One that was kept may have ended before it was asked, and has less memory left than a new one.
+    if (answer === 'ended' && kept) answer = await this.#ask(this.#start(), job);
+    return answer === 'ended' || answer === 'late' ? null : answer.reply;
+  }
+
+  async #ask(maker: MakerProcess, job: Job): Promise<Answer> {
+    if (this.#is_stopping) throw stopping();
+    const { deadline_ms, memory_bytes } = this.limits;
+    const answer = await maker.ask({ ...job, memory_bytes }, deadline_ms);
+    // Not all memory comes back, and the next image is to have it: a process that holds much is replaced.
+    if (typeof answer === 'object' && answer.memory_bytes < memory_bytes / 2 && !this.#is_stopping) {
+      this.#idle.push(maker);
+      maker.stopAfter(IDLE_STOP_MS);
+    } else maker.kill();
+    if (this.#is_stopping) throw stopping();
+    return answer;
+  }
+
+  #start(): MakerProcess {
+    const maker = new MakerProcess(() => {
+      this.#all.delete(maker);
+      const place = this.#idle.indexOf(maker);
+      if (place >= 0) this.#idle.splice(place, 1);
+    });
+    this.#all.add(maker);
+    return maker;
+  }
+
+  /** Ends all processes; whoever waits is told `unavailable`. */
+  stop(): void {
+    this.#is_stopping = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(stopping());
+    for (const maker of this.#all) maker.kill();
+  }
+}
+
+class MakerProcess {
+  readonly #child: Bun.Subprocess;
+  #settle: (answer: Answer) => void = () => {};
+  #idle_timer: Timer | undefined;
+
+  constructor(onEnd: () => void) {
+    this.#child = Bun.spawn(ownCommand(MAKER_VERB), {
+      // Nothing of what the server knows: no settings, no secrets, no descriptors but that of the messages.
+      env: {},
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'ignore'],
+      serialization: 'json',
+      ipc: (message) => this.#settle(readAnswer(message) ?? 'ended'),
+      onExit: () => {
+        clearTimeout(this.#idle_timer);
+        onEnd();
+        this.#settle('ended');
+      },
+    });
+    this.#child.unref();
+  }
+
+  async ask(job: VariantJob, deadline_ms: number): Promise<Answer> {
+    clearTimeout(this.#idle_timer);
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return 'ended';
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    this.#settle = resolve;
+    const timer = setTimeout(() => resolve('late'), deadline_ms);
+    this.#child.send(job);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  stopAfter(idle_ms: number): void {
+    this.#idle_timer = setTimeout(() => this.kill(), idle_ms);
+    this.#idle_timer.unref();
+  }
+
+  kill(): void {
+    clearTimeout(this.#idle_timer);
+    this.#child.kill('SIGKILL');
+  }
+}
+
+function stopping(): AppError {
+  return new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 });
+}

@@ -1,0 +1,171 @@
+/** The processes in which variants are made: what they may take, what they know, and what becomes of the others meanwhile. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
+import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { png, quarters } from '../../support/images.ts';
+import { until } from '../../support/until.ts';
+
+let app: TestApp;
+let key = '';
+
+async function start(env: Record<string, string> = {}): Promise<void> {
+  app = await startTestApp({ env });
+  key = await (await makeProject(app)).key();
+}
+async function upload(bytes = png(64, 48, quarters)): Promise<string> {
+  const form = new FormData();
+  form.set('file', new Blob([bytes]), 'a.png');
+  return String((await app.call('POST', '/api/v1/objects', { key, body: form })).body.public_id);
+}
+const of = (id: string, query = 'w=32') => app.call('GET', `/api/v1/objects/${id}?${query}`, { key });
+/** Ids of the processes that make variants for this one. */
+const makers = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const is_ours = readFileSync(`/proc/${pid}/status`, 'utf8').includes(`PPid:\t${process.pid}\n`);
+        return is_ours && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(MAKER_VERB);
+      } catch {
+        return false; // It has ended meanwhile.
+      }
+    });
+
+afterEach(() => app.stop());
+
+describe('an image that takes too much', () => {
+  beforeEach(() => start());
+  const cases = [
+    ['time', { deadline_ms: 0 }],
+    ['memory', { memory_bytes: 1 }],
+  ] as const;
+  test.each(cases)(
+    '%s is 503, is not tried again for a minute, and keeps nobody else waiting',
+    async (_, less) => {
+      const id = await upload();
+      const { limits } = app.services.variants.processes;
+      const usual = { ...limits };
+      Object.assign(limits, less);
+      const refused = await of(id);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
+      Object.assign(limits, usual);
+      expect((await of(id, 'w=33')).status).toBe(503);
+      expect((await of(await upload())).status).toBe(200);
+      expect(app.logs()).toContain('an image took too long or too much');
+      expect(readdirSync(join(app.data_dir, 'variants/parts'))).toEqual([]);
+      // The object itself goes out as ever.
+      expect((await app.call('GET', `/api/v1/objects/${id}`, { key })).status).toBe(200);
+    },
+  );
+});
+
+test('twenty wait for the two that are made, and one more is 503; what is there already waits for nobody', async () => {
+  await start();
+  const there = await upload();
+  const other = await upload();
+  expect((await of(there)).status).toBe(200);
+  const { processes } = app.services.variants;
+  const gate = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  const turns = Array.from({ length: 22 }, () =>
+    processes.inTurn(async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await gate.promise;
+      running -= 1;
+    }),
+  );
+  const refused = await of(other);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+  expect((await of(there)).status).toBe(200);
+  gate.resolve();
+  await Promise.all(turns);
+  expect(most).toBe(2);
+  expect((await of(other)).status).toBe(200);
+});
+
+test('a stop ends what is made and tells those who wait', async () => {
+  await start();
+  const { processes } = app.services.variants;
+  const gate = Promise.withResolvers<void>();
+  const busy = [1, 2].map(() => processes.inTurn(() => gate.promise));
+  const waiting = processes.inTurn(async () => {});
+  processes.stop();
+  await expect(waiting).rejects.toThrow('The server is stopping');
+  gate.resolve();
+  await Promise.all(busy);
+  expect((await of(await upload())).status).toBe(503);
+});
+
+describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
+  test('knows nothing of the server, steps back for everybody, serves one image after the other, and is replaced once it is gone', async () => {
+    await start();
+    expect((await of(await upload())).status).toBe(200);
+    // Those of the tests before are ended, if not gone yet.
+    await until(() => makers().length === 1);
+    const [pid = 0] = makers();
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8').replace(/NODE_CHANNEL\w+=\w+|\0/g, '')).toBe('');
+    // The nineteenth field (proc(5)), counted behind the name.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    expect(fields[16]).toBe('19');
+    expect((await of(await upload())).status).toBe(200);
+    expect(makers()).toEqual([pid]);
+    process.kill(pid, 'SIGKILL');
+    await until(() => makers().length === 0);
+    expect((await of(await upload())).status).toBe(200);
+    await app.stop();
+    await until(() => makers().length === 0);
+  });
+});
+
+describe('what is kept', () => {
+  const sizes = (): Map<string, number> => {
+    const root = join(app.data_dir, 'variants');
+    return new Map(
+      readdirSync(root)
+        .filter((shard) => shard !== 'parts')
+        .flatMap((shard) => readdirSync(join(root, shard)).map((name) => join(root, shard, name)))
+        .map((path) => [path, statSync(path).size]),
+    );
+  };
+  const pathOf = (id: string): string => [...sizes().keys()].find((path) => path.includes(id)) ?? '';
+  const age = (id: string, minutes: number): void => {
+    const at = Date.now() / 1000 - minutes * 60;
+    utimesSync(pathOf(id), at, at);
+  };
+
+  test('stays below the setting: those that were not asked for the longest go first, and come again', async () => {
+    await start();
+    const ids = [await upload(), await upload(), await upload()];
+    for (const id of ids) expect((await of(id)).status).toBe(200);
+    const [first = '', second = '', third = ''] = ids;
+    const [one = 0] = sizes().values();
+    age(first, 30);
+    age(second, 20);
+    age(third, 10);
+    expect((await of(first)).status).toBe(200);
+    await app.stop();
+    app = await startTestApp({
+      data_dir: app.data_dir,
+      env: { SATCHEL_VARIANTS_MAX_BYTES: String(2.5 * one) },
+    });
+    await app.services.variants.sweep();
+    expect([first, second, third].map((id) => pathOf(id) !== '')).toEqual([true, false, true]);
+    expect((await of(second)).status).toBe(200);
+  });
+
+  test('that somebody was just given stays, whatever the setting', async () => {
+    await start({ SATCHEL_VARIANTS_MAX_BYTES: '0' });
+    const id = await upload();
+    expect((await of(id)).status).toBe(200);
+    await app.services.variants.sweep();
+    expect(pathOf(id)).not.toBe('');
+    age(id, 1);
+    await app.services.variants.sweep();
+    expect(pathOf(id)).toBe('');
+  });
+});
