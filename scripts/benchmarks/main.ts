@@ -9,9 +9,11 @@ import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
 import { measureSequences } from './sequences.ts';
 import { measureUploads } from './uploads.ts';
+import { measureVariants } from './variants.ts';
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
   uploads: measureUploads,
+  variants: measureVariants,
   lists: measureLists,
   emails: measureEmails,
   management: measureManagement,

@@ -10,8 +10,8 @@ import type { VariantAnswer, VariantJob } from './protocol.ts';
 
 /** How often the memory is looked at: a decoder takes some 100 MB in this time. */
 const LOOK_MS = 10;
-/** The lowest priority of a process (setpriority(2)): whoever asks for something else goes first. */
-const NICENESS = 19;
+/** Whoever asks for something else goes first (setpriority(2)); with the lowest priority a busy machine would let nothing be ended in time. */
+const NICENESS = 10;
 
 /** Makes what is asked for until the server is gone. Answers null at once where no server has started this process. */
 export function makeVariants(): Promise<void> | null {

@@ -63,10 +63,8 @@ async function convert(
   const own_format = FORMAT_OF_SOURCE[given];
   if (own_format === undefined) throw new RefusedImage('unsupported');
   const format = wishes.format ?? own_format;
-  const resized =
-    wishes.fit === 'cover'
-      ? await cover(image, { width, height }, wishes)
-      : image.resize(wishes.width, wishes.height, { fit: 'inside', withoutEnlargement: true });
+  const resize = wishes.fit === 'cover' ? cover : fitInside;
+  const resized = await resize(image, { width, height }, wishes);
   return { format, bytes: await encoded(resized, format, wishes.quality).bytes() };
 }
 
@@ -79,23 +77,30 @@ function encoded(image: Bun.Image, format: VariantFormat, quality: number): Bun.
   return format === 'webp' ? image.webp({ quality }) : image.jpeg({ quality });
 }
 
+interface Sides {
+  width: number;
+  height: number;
+}
+
+/** The exact sides are what lets the decoder of JPEGs leave out what is not needed: twice as fast as with those of a box. */
+async function fitInside(image: Bun.Image, is: Sides, box: Sides): Promise<Bun.Image> {
+  const { width, height } = scaled(is, Math.min(1, box.width / is.width, box.height / is.height));
+  return image.resize(width, height);
+}
+
 /** The image so that it just covers the box, and the middle of that. */
-async function cover(
-  image: Bun.Image,
-  is: { width: number; height: number },
-  box: { width: number; height: number },
-): Promise<Bun.Image> {
+async function cover(image: Bun.Image, is: Sides, box: Sides): Promise<Bun.Image> {
   const width = Math.min(box.width, is.width);
   const height = Math.min(box.height, is.height);
-  const scale = Math.max(width / is.width, height / is.height);
-  const whole = {
-    width: Math.max(width, Math.round(is.width * scale)),
-    height: Math.max(height, Math.round(is.height * scale)),
-  };
-  const covering = image.resize(whole.width, whole.height, { fit: 'fill' });
+  const whole = scaled(is, Math.max(width / is.width, height / is.height));
+  const covering = image.resize(whole.width, whole.height);
   if (whole.width === width && whole.height === height) return covering;
   const png = await covering.png({ compressionLevel: 0 }).bytes();
   const left = Math.floor((whole.width - width) / 2);
   const top = Math.floor((whole.height - height) / 2);
   return openImage(await cropPng(png, { left, top, width, height }));
+}
+
+function scaled({ width, height }: Sides, scale: number): Sides {
+  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
 }

@@ -111,7 +111,7 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8').replace(/NODE_CHANNEL\w+=\w+|\0/g, '')).toBe('');
     // The nineteenth field (proc(5)), counted behind the name.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    expect(fields[16]).toBe('19');
+    expect(fields[16]).toBe('10');
     expect((await of(await upload())).status).toBe(200);
     expect(makers()).toEqual([pid]);
     process.kill(pid, 'SIGKILL');
