@@ -20,6 +20,7 @@ test.each([
   [{ SATCHEL_OBJECT_STORE: STORE }, {}, 'SATCHEL_S3_ACCESS_KEY_ID'],
   [{ SATCHEL_OBJECT_STORE: STORE, SATCHEL_S3_ACCESS_KEY_ID: 'k' }, {}, 'SATCHEL_S3_SECRET_ACCESS_KEY'],
   [{ SATCHEL_OBJECT_REDIRECT: 'large' }, {}, 'SATCHEL_OBJECT_REDIRECT'],
+  [{ SATCHEL_VARIANTS_MAX_BYTES: '1 GiB' }, {}, 'SATCHEL_VARIANTS_MAX_BYTES'],
 ])('%j with the flags %j is refused by the name of what was given', (env, flags, named) => {
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
 });

@@ -103,7 +103,7 @@ async function measureOthers(satchel: Satchel, key: string): Promise<Row> {
   let is_over = false;
   const asking = Array.from({ length: 4 }, async (_, worker) => {
     for (let n = 0; !is_over; n += 1)
-      await (await request(`${hard}?w=${4096 - 4 * n - worker}&format=png`)).arrayBuffer();
+      await (await fetch(`${hard}?w=${4096 - 4 * n - worker}&format=png`)).arrayBuffer();
   });
   const taken = await latencies(READS, () => fetch(small), READ_PAUSE_MS);
   is_over = true;

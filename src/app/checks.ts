@@ -3,6 +3,7 @@
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
+import { variantChecks } from '../files/variants/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
@@ -36,6 +37,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...inboxChecks(services),
     ...deliveryChecks(services),
     ...objectStoreChecks(services),
+    ...variantChecks(services),
     ...ownershipChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),

@@ -125,6 +125,7 @@ const OF_PROJECTS = [
   'GET /projects/:project/emails/:id/story',
   'GET /projects/:project/objects',
   'GET /projects/:project/objects/:public_id',
+  'GET /projects/:project/objects/:public_id/variant',
   'PATCH /projects/:project/email-schedules/:id',
   'PATCH /projects/:project/email-templates/:slug',
   'PATCH /projects/:project/objects/:public_id',

@@ -1,6 +1,8 @@
 /** Files in the console, in a real browser: uploaded, linked, changed and deleted, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
 import { makeProject } from '../support/helpers.ts';
+import { png, quarters } from '../support/images.ts';
+import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
 
 let on: ConsoleTest;
@@ -92,5 +94,27 @@ describe.skipIf(executable === null)('files in a browser', () => {
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.getByRole('link', { name: 'dropped.txt' }).waitFor();
     expect(stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
+  });
+
+  test('that are images are shown small in the list and on their page, made for it; what is no image after all has the icon', async () => {
+    const key = await (await makeProject(on.app, 'album')).key();
+    const store = async (name: string, bytes: string | Uint8Array): Promise<void> => {
+      const body = new FormData();
+      body.set('file', new File([Buffer.from(bytes)], name, { type: 'image/png' }));
+      expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
+    };
+    await store('photo.png', png(640, 480, quarters));
+    await store('broken.png', 'no image');
+    const { page, complaints } = await open('/projects/album/files');
+    const row = (name: string) => page.getByRole('row', { name });
+    await row('photo.png').locator('.thumbnail img').waitFor();
+    const width = (selector: string) => page.evaluate(`document.querySelector('${selector}')?.naturalWidth`);
+    await until(async () => (await width('.thumbnail img')) === 64);
+    await row('broken.png').locator('.thumbnail svg').waitFor();
+    await page.getByRole('link', { name: 'photo.png', exact: true }).click();
+    await until(async () => (await width('img.picture')) === 640);
+    expect(await page.getByAltText('photo.png').getAttribute('src')).toContain('/variant?w=');
+    // The one refusal is told by the browser, too.
+    expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
   });
 });

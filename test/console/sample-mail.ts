@@ -37,7 +37,7 @@ export async function addFilesAndMail(app: TestApp, key: string, hostile: string
   });
   const picture = await upload('logo.svg', 'image/svg+xml', PICTURE, { expires_in_days: '30' });
   await upload('export-2026-11.csv', 'text/csv', 'a,b\n'.repeat(4_000));
-  const file = await upload(hostile.replaceAll('/', '\u2215'), 'image/png', 'no picture');
+  const file = await upload(hostile.replaceAll('/', '\u2215'), 'image/avif', 'no picture');
   const send = async (fields: Record<string, unknown>) => {
     const body = { to: 'ann@example.org', subject: 'Your order has shipped', queue: false, ...fields };
     const { body: answer } = await app.call('POST', '/api/v1/emails/send', { key, body });

@@ -142,7 +142,7 @@ export function storedFiles(data_dir: string): string[] {
 export async function upload(
   url: string,
   key: string,
-  bytes: string,
+  bytes: string | Buffer<ArrayBuffer>,
 ): Promise<{ status: number; public_id: string } | null> {
   const form = new FormData();
   form.set('file', new Blob([bytes], { type: 'application/x-test' }), 'a.bin');

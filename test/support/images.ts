@@ -13,7 +13,7 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return whole;
 }
 
-function pngOf(width: number, height: number, packed: Uint8Array): Buffer {
+function pngOf(width: number, height: number, packed: Uint8Array): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -28,7 +28,11 @@ function pngOf(width: number, height: number, packed: Uint8Array): Buffer {
 }
 
 /** A PNG of these pixels. */
-export function png(width: number, height: number, colourAt: (x: number, y: number) => Colour): Buffer {
+export function png(
+  width: number,
+  height: number,
+  colourAt: (x: number, y: number) => Colour,
+): Buffer<ArrayBuffer> {
   const row = 1 + 3 * width;
   const rows = Buffer.alloc(height * row);
   for (let y = 0; y < height; y += 1)

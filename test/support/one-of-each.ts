@@ -1,7 +1,9 @@
 /** One of each thing that the path of a route can name, made over the API, and the paths of routes that name them. */
+
 import { PLANE_PREFIX, type Route } from '../../src/platform/http/routes.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { type Answer, addCapturingMailbox, type makeProject, type TestApp } from './helpers.ts';
+import { png, quarters } from './images.ts';
 
 type Owner = Awaited<ReturnType<typeof makeProject>>;
 
@@ -37,7 +39,7 @@ export async function makeOneOfEach(
 
   await addCapturingMailbox(app);
   const form = new FormData();
-  form.set('file', new Blob(['secret']), 'a.txt');
+  form.set('file', new Blob([png(64, 48, quarters)]), 'a.png');
   const object = await post('/objects', form);
   const tus = { 'Tus-Resumable': '1.0.0', 'Upload-Length': '1' };
   const upload = await app.call('POST', '/api/v1/uploads', { key, headers: tus });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';
@@ -167,5 +168,15 @@ describe('what is kept', () => {
     age(id, 1);
     await app.services.variants.sweep();
     expect(pathOf(id)).toBe('');
+  });
+
+  test('is told by doctor', async () => {
+    await start();
+    const findings = async () => await variantChecks(app.services)[0]?.run();
+    expect(await findings()).toEqual([]);
+    expect((await of(await upload())).status).toBe(200);
+    expect(await findings()).toMatchObject([
+      { status: 'ok', message: expect.stringContaining('Kept: 1, 0 MiB of at most 1024.') },
+    ]);
   });
 });

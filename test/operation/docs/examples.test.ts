@@ -1,4 +1,5 @@
 /** Every example of the documentation, tried as it stands there: none may be refused for its shape. */
+
 import { beforeAll, expect, test } from 'bun:test';
 import { GRANTABLE } from '../../../src/platform/http/callers.ts';
 import { PLANE_PREFIX, type Route } from '../../../src/platform/http/routes.ts';
@@ -13,6 +14,7 @@ import {
   startTestApp,
   type TestApp,
 } from '../../support/helpers.ts';
+import { png, quarters } from '../../support/images.ts';
 
 let app: TestApp;
 let key = '';
@@ -125,7 +127,9 @@ function formOf(route: Route): FormData {
   for (const [name, schema] of Object.entries(route.docs.body?.properties ?? {})) {
     form.set(
       name,
-      member(schema, 'format') === 'binary' ? new File(['hi'], 'a.txt') : String(member(schema, 'example')),
+      member(schema, 'format') === 'binary'
+        ? new File([png(64, 48, quarters)], 'a.png')
+        : String(member(schema, 'example')),
     );
   }
   return form;

@@ -11,6 +11,7 @@ import { Bytes } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
+import { Thumbnail } from '../../components/variant.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
@@ -58,7 +59,15 @@ export default function FilesPage({ params }: PageProps<'project'>) {
         keyOf={(file) => file.public_id}
         href={(file) => hrefOf(to`/projects/${params.project}/files/${file.public_id}`)}
         columns={[
-          { title: 'Name', cell: (file) => file.original_filename },
+          {
+            title: 'Name',
+            cell: (file) => (
+              <span class="with-thumbnail">
+                <Thumbnail project={params.project} of={file} />
+                <span>{file.original_filename}</span>
+              </span>
+            ),
+          },
           { title: 'Type', cell: (file) => <span class="muted">{file.mime_type}</span> },
           { title: 'Visibility', cell: (file) => <Visibility of={file.visibility} /> },
           { title: 'Size', is_number: true, cell: (file) => <Bytes of={file.size_bytes} /> },

@@ -1,19 +1,36 @@
-/** A picture as it looks: a public one at its own address, a private one by a link for this moment. */
+/**
+ * A picture as it looks: small enough for the page where that can be made of it, else whole, a public one at its own address, a
+ * private one by a link for this moment.
+ */
 import { useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Variant } from '../../components/variant.tsx';
 import { useLoad } from '../../use-load.ts';
 import type { FilePath } from './file-path.ts';
 
 const LOOK_S = 60;
+/** Twice what style.css shows at most, for screens with that many pixels. */
+const SHOWN = { w: 1440, h: 720, format: 'webp' };
 
 export function Picture({ path, of }: { path: FilePath; of: ObjectRecord }) {
   return (
     <Panel title="Preview">
-      {of.visibility === 'public' ? <Shown url={of.url} of={of} /> : <PrivatePicture path={path} of={of} />}
+      <Variant
+        is_picture
+        project={path.project}
+        of={of}
+        query={SHOWN}
+        alt={of.original_filename}
+        otherwise={<WholePicture path={path} of={of} />}
+      />
     </Panel>
   );
+}
+
+function WholePicture({ path, of }: { path: FilePath; of: ObjectRecord }) {
+  return of.visibility === 'public' ? <Shown url={of.url} of={of} /> : <PrivatePicture path={path} of={of} />;
 }
 
 function PrivatePicture({ path, of }: { path: FilePath; of: ObjectRecord }) {

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Loaded } from '../../components/loaded.tsx';
+import { Variant } from '../../components/variant.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
@@ -10,6 +11,8 @@ import { useRested } from '../../use-rested.ts';
 /** What mail programs show. */
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 const SHOWN = 50;
+/** Twice what style.css shows, for screens with that many pixels. */
+const SMALL = { w: 320, h: 144, format: 'webp' };
 
 export function LogoField({ project, value }: { project: string; value: string | null }) {
   const [url, setUrl] = useState(value ?? '');
@@ -77,11 +80,17 @@ function Pictures(props: { project: string; onChoose(url: string): void; onClose
             );
           return (
             <ul class="pictures" aria-label="Public pictures">
-              {pictures.map(({ public_id, original_filename, url }) => (
-                <li key={public_id}>
-                  <button type="button" class="button quiet" onClick={() => onChoose(url)}>
-                    <img src={new URL(url).pathname} alt="" loading="lazy" />
-                    <span>{original_filename}</span>
+              {pictures.map((picture) => (
+                <li key={picture.public_id}>
+                  <button type="button" class="button quiet" onClick={() => onChoose(picture.url)}>
+                    <Variant
+                      project={project}
+                      of={picture}
+                      query={SMALL}
+                      alt=""
+                      otherwise={<img src={new URL(picture.url).pathname} alt="" loading="lazy" />}
+                    />
+                    <span>{picture.original_filename}</span>
                   </button>
                 </li>
               ))}
