@@ -129,27 +129,23 @@ export const MAX_OBJECT_LINK_S = 7 * 86_400;
 export const OBJECT_SEARCH_ROWS = 100_000;
 
 /* --- Image variants ------------------------------------------------------------------------------------------- */
-/** Decision: the sides of a variant. */
+/** Decision: a variant's sides, and the largest image that variants are made of, in pixels and in bytes as it is stored. */
 export const MIN_VARIANT_SIDE_PX = 16;
 export const MAX_VARIANT_SIDE_PX = 4_096;
-/** Where codecs' own defaults lie: smaller than what is sent today, and hard to tell from it. */
-export const DEFAULT_VARIANT_QUALITY = 80;
-/** Decision: the largest image that variants are made of, in pixels and in bytes as it is stored. */
 export const MAX_VARIANT_SOURCE_PIXELS = 40_000_000;
 export const MAX_VARIANT_SOURCE_BYTES = 32 * 1024 * 1024;
-/** Decision: variants that are made at once, each in a process of its own, and what one may take. */
+/** Where codecs' own defaults lie: much smaller than the best, and hard to tell from it. */
+export const DEFAULT_VARIANT_QUALITY = 80;
+/** Decision: variants that are made at once, each in a process of its own; what one may take; and how many wait for their turn. */
 export const VARIANTS_AT_ONCE = 2;
 export const VARIANT_DEADLINE_MS = 10_000;
 export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
-/** Decision: variants that wait to be made; one more is 503. */
 export const VARIANTS_WAITING = 20;
-/** Retry-After of that: the others are made by then, unless they are all hard. */
+/** Retry-After of one more: the others are made by then, unless all are hard. What took too long or too much is not tried again so soon. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
-/** What no variant could be made of, in the time and memory that there is, is not tried again before this. */
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;
-/** Decision: what the variants that are kept may take on the disk. */
+/** Decision: what variants may take on the disk. They give way where so little is free, far above where writes begin to fail. */
 export const DEFAULT_VARIANTS_MAX_BYTES = 1024 ** 3;
-/** Variants give way where fewer bytes are free: far above where writes begin to fail. */
 export const VARIANTS_FREE_DISK_BYTES = 256 * 1024 * 1024;
 
 /* --- The object store ------------------------------------------------------------------------------------------ */

@@ -31,7 +31,7 @@ export async function run(url: string, key: string, bytes: number) {
     onProgress: (progress) => told.push(progress),
   });
   const expires: string | null = stored.expires_at;
-  const again = await satchel.objects.download(stored.public_id, { headers: { Range: 'bytes=0-99' } });
+  const again = await satchel.objects.download(stored.public_id, {}, { headers: { Range: 'bytes=0-99' } });
   const part = await again.arrayBuffer();
   const list = await satchel.emailTemplates.list();
   const sent = await satchel.emails.send({
