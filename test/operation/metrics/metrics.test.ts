@@ -1,5 +1,6 @@
 /** GET /metrics: who may read it, what it tells, and that it stays small. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { networkInterfaces } from 'node:os';
 import { sql } from 'drizzle-orm';
 import { MINUTE_MS } from '../../../src/platform/host/clock.ts';
 import { insertJob, PRIORITY } from '../../../src/platform/jobs/store.ts';
@@ -44,6 +45,19 @@ describe('who may read metrics', () => {
       const answer = await askMetrics(app, headers);
       expect({ headers, status: answer.status }).toEqual({ headers, status: 401 });
       expect(await answer.json()).toMatchObject({ error: { code: 'MISSING_ACCESS_TOKEN' } });
+    }
+  });
+
+  test('nobody on another machine that names this one as its host', async () => {
+    const local = new Request('http://localhost/metrics', { headers: { Host: 'localhost' } });
+    // Nothing is known of where it comes from.
+    expect((await app.app.handle(local)).status).toBe(401);
+    const on_all = await startTestApp({ env: { SATCHEL_HOST: '0.0.0.0' } });
+    const { port } = new URL(on_all.url);
+    for (const { address } of Object.values(networkInterfaces()).flatMap((all) => all ?? [])) {
+      if (address.includes(':')) continue;
+      const { status } = await fetch(`http://${address}:${port}/metrics`, { headers: { Host: 'localhost' } });
+      expect({ address, status }).toEqual({ address, status: address.startsWith('127.') ? 200 : 401 });
     }
   });
 
@@ -160,7 +174,7 @@ describe('what is told', () => {
           SELECT id, 'v', 'h', 1, 'tls', 'u', 's', 'INBOX', 0, '[]', 0, 0, '[]', ${look}, ${error} FROM mailboxes WHERE address = ${mailbox}`);
     });
     const { values } = await readMetrics(on.app);
-    expect(values.get('satchel_inbox_lag_seconds')).toBe(90);
+    expect(Math.floor(values.get('satchel_inbox_lag_seconds') ?? 0)).toBe(90);
     expect(values.get('satchel_inboxes_failing')).toBe(1);
   });
 
@@ -170,7 +184,7 @@ describe('what is told', () => {
       tx.run(sql`INSERT OR REPLACE INTO mailbox_paces (mailbox_id, next_at, sent, allowed, waits, waits_until)
         SELECT id, 0, '[]', 30, 1, 0 FROM mailboxes WHERE address = 'hello@mail.example.com'`);
       tx.run(
-        sql`UPDATE mailboxes SET resting_until = ${on.app.clock.now() + 1} WHERE address = 'hello@mail.example.com'`,
+        sql`UPDATE mailboxes SET resting_until = ${on.app.clock.now() + MINUTE_MS} WHERE address = 'hello@mail.example.com'`,
       );
     });
     const { values } = await readMetrics(on.app);
@@ -239,7 +253,7 @@ describe('what waits', () => {
     const { values } = await readMetrics(on.app);
     const lane = (name: string) => [
       values.get(`satchel_queue_depth{lane="${name}"}`),
-      values.get(`satchel_queue_age_seconds{lane="${name}"}`),
+      Math.floor(values.get(`satchel_queue_age_seconds{lane="${name}"}`) ?? -1),
     ];
     expect(lane('email.send:transactional')).toEqual([MANY + 1, 94]);
     expect(lane('email.send:scheduled')).toEqual([1, 30]);

@@ -28,14 +28,17 @@ export function askMetrics(app: TestApp, headers: Record<string, string> = {}): 
   return fetch(`${app.url}/metrics`, { headers });
 }
 
-/** What is counted is as of this request: one that took longer than it waits would tell what was counted before. */
+/**
+ * What is counted is as of now, a millisecond on: a request whose count took longer than it waits tells what was counted before, and
+ * its moment says so.
+ */
 export async function readMetrics(app: TestApp): Promise<Told> {
+  app.clock.advance(1);
   const now_s = app.clock.now() / 1_000;
   for (;;) {
     const answer = await askMetrics(app);
     if (!answer.ok) throw new Error(await answer.text());
     const told = parseMetrics(await answer.text());
-    // The clock of a test stands still: what was counted at another time is older.
     if (told.values.get('satchel_counted_timestamp_seconds') === now_s) return told;
   }
 }
