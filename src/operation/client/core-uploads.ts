@@ -93,11 +93,14 @@ function streamedBodyOf(
   if (total !== null) headers['Content-Length'] = String(head.length + total + tail.length);
   const reader = (content instanceof Blob ? content.stream() : content).getReader();
   let loaded = 0;
+  let is_over = false;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(head),
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
+        // A server that refuses it waits for no more of it.
+        if (is_over) return;
         controller.enqueue(done ? tail : value);
         if (done) return controller.close();
         loaded += value.byteLength;
@@ -107,7 +110,10 @@ function streamedBodyOf(
         throw error;
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    cancel(reason) {
+      is_over = true;
+      return reader.cancel(reason);
+    },
   });
   return { body, duplex: 'half', headers };
 }

@@ -27,7 +27,7 @@ export interface Connection {
   key?: string;
   /** Sent with every request, such as the X-App-Id of an app that the key is restricted to. */
   headers?: Readonly<Record<string, string>>;
-  /** In place of the runtime's own. */
+  /** In place of the runtime's own, but for uploads with onProgress in a browser. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** How often a request is sent at most, from 1 to 3; 3 unless given. */
   tries?: number;
@@ -137,9 +137,10 @@ export function connect(connection: Connection) {
       try {
         return await answerTo(address, init, { ...delivery, send: delivery.send ?? send });
       } catch (error) {
+        if (!(error instanceof SatchelError)) throw error;
         const broken_by = delivery.brokenBy?.();
-        if (broken_by !== undefined) throw broken_by;
-        if (!(error instanceof SatchelError) || !is_replayable || tried >= tries) throw error;
+        if (error.status === 0 && broken_by !== undefined) throw broken_by;
+        if (!is_replayable || tried >= Math.min(tries, MAX_TRIES)) throw error;
         const wait_ms = waitBefore(error, { tried, is_safe });
         if (wait_ms === null) throw error;
         await rest(wait_ms, signal);
@@ -285,7 +286,7 @@ interface Page<T> {
 }
 
 /**
- * `await` gives one page, with its `meta`; `for await` every item from that page on. Pages are counted from the newest: of
- * what is added meanwhile nothing comes, and the last item of a page may come twice.
+ * `await` gives one page, with its `meta`; `for await` every item from that page on, in the fewest requests with `per_page: 50`. Pages
+ * are counted from the newest: of what is added meanwhile nothing comes, and the last item of a page may come twice.
  */
 export type List<T, P extends Page<T>> = Promise<P> & AsyncIterable<T>;

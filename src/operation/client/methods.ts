@@ -80,13 +80,13 @@ export interface Group {
 
 /** The groups that have methods, in the order of the document. */
 export function groupsOf({ paths, tags }: ApiDocument): Group[] {
-  const known = new Map(
-    tags.map(({ name, description }) => [name, { name: camel(name), description, methods: [] as Method[] }]),
+  const known = new Map<string, Group>(
+    tags.map(({ name, description }) => [name, { name: camel(name), description, methods: [] }]),
   );
   for (const [path, operations] of Object.entries(paths)) {
     if (!path.startsWith(`${PLANE}/`) || LEFT_OUT.test(path)) continue;
     for (const [verb, operation] of Object.entries(operations)) {
-      if (VERBS[verb] === undefined) continue;
+      if (VERBS[verb] === undefined || !isSendable(operation)) continue;
       const [tag = ''] = operation.tags;
       const group = known.get(tag) ?? { name: camel(tag), description: '', methods: [] };
       known.set(tag, group);
@@ -107,7 +107,7 @@ function methodOf(path: string, verb: string, operation: Operation): Method {
   return {
     name:
       NAMES[`${verb.toUpperCase()} ${path.slice(PLANE.length)}`] ??
-      nameOf(path, { verb, reading, tag: operation.tags[0] ?? '' }),
+      nameOf(path, { verb, is_many: isMany(answer), tag: operation.tags[0] ?? '' }),
     operation,
     verb: verb.toUpperCase(),
     path,
@@ -126,18 +126,18 @@ function methodOf(path: string, verb: string, operation: Operation): Method {
 /** `POST /emails/templates/{slug}/preview` of Email templates is `preview`, `GET /emails/templates` is `list`. */
 function nameOf(
   path: string,
-  { verb, reading, tag }: { verb: string; reading: Reading; tag: string },
+  { verb, is_many, tag }: { verb: string; is_many: boolean; tag: string },
 ): string {
   const last = path.split('/').at(-1) ?? '';
-  const does = VERBS[verb] ?? verb;
+  const does = verb === 'get' && is_many ? 'list' : (VERBS[verb] ?? verb);
   if (last.endsWith('.csv')) return 'exportCsv';
-  if (last.startsWith('{')) return does;
-  const is_own = lastWord(last) === lastWord(tag);
-  if (verb === 'get' && (reading === 'list' || /s$/.test(last)) && is_own && lastWord(last) !== 'settings')
-    return 'list';
-  if (is_own) return does;
-  if (reading === 'list') return `list${pascal(last)}`;
-  return verb === 'post' || verb === 'get' ? camel(last) : `${does}${pascal(last)}`;
+  if (last.startsWith('{') || lastWord(last) === lastWord(tag)) return does;
+  return does === 'create' || does === 'get' ? camel(last) : `${does}${pascal(last)}`;
+}
+
+/** Whether it is a list of things, paged or not. */
+function isMany(answer: Schema | undefined): boolean {
+  return answer?.properties?.data?.type === 'array';
 }
 
 function readingOf(type: string, answer: Schema | undefined): Reading {
@@ -147,6 +147,16 @@ function readingOf(type: string, answer: Schema | undefined): Reading {
   const members = Object.keys(answer.properties ?? {}).filter((name) => name !== 'success');
   if (members.includes('data') && members.includes('meta')) return 'list';
   return members.join() === 'data' ? 'data' : 'json';
+}
+
+/** Whether it takes nothing, JSON, or a form with a file. */
+function isSendable({ requestBody }: Operation): boolean {
+  const { 'application/json': json, 'multipart/form-data': form } = requestBody?.content ?? {};
+  return (
+    requestBody === undefined ||
+    json !== undefined ||
+    (form !== undefined && filesApart(form.schema).file !== '')
+  );
 }
 
 function bodyOf({ requestBody }: Operation): Pick<Method, 'body' | 'file_field'> {

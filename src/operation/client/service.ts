@@ -22,7 +22,7 @@ function withoutModule(text: string): string {
   return text
     .replace(/^\/\*\*[\s\S]*?\*\/\n/, '')
     .replace(/^import [^;]*;\n/gm, '')
-    .replace(/^export (?=(async )?function )/gm, '')
+    .replace(/^export (?=(async )?function |(type|interface) (Calls?|Delivery|Sender|Sent)\b)/gm, '')
     .trimStart();
 }
 

@@ -138,10 +138,13 @@ describe('a request is sent again', () => {
     expect(now.seen).toHaveLength(2);
   });
 
-  test('as often as the connection says', async () => {
+  test('as often as the connection says, and never more than three times', async () => {
     const { seen, call } = serve([busy], { tries: 1 });
     await failureOf(call.json('GET', '/x', {}));
     expect(seen).toHaveLength(1);
+    const often = serve([busy], { tries: 9 });
+    await failureOf(often.call.json('GET', '/x', {}));
+    expect(often.seen).toHaveLength(3);
   });
 
   test('never after another refusal', async () => {
