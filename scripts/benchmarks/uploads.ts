@@ -23,6 +23,9 @@ import {
 
 const LARGE_BYTES = 200 * 1024 * 1024;
 const LARGE_PEAK_MIB = 120;
+const RESUMABLE_BYTES = 1024 ** 3;
+/** What pages behind a proxy with a limit send at once. */
+const RESUMABLE_PART_BYTES = 64 * 1024 * 1024;
 const SMALL_UPLOADS = 8_000;
 const LONE_UPLOADS = 400;
 const DOWNLOADS = 20_000;
@@ -31,6 +34,7 @@ const BASELINE = resolve(import.meta.dir, 'baseline.ts');
 export async function measureUploads(): Promise<Row[]> {
   return [
     ...(await measureLargeUpload()),
+    ...(await measureResumableUpload()),
     await measureSmallUploads(),
     await measureLoneUploader(),
     await measureDownloads(),
@@ -100,6 +104,88 @@ async function measureLargeUpload(): Promise<Row[]> {
       peak <= LARGE_PEAK_MIB,
     ),
   ];
+}
+
+/** The same file by a form and by tus: as one part, and as several. */
+async function measureResumableUpload(): Promise<Row[]> {
+  const dir = scratchDir();
+  const source = join(dir, 'resumable');
+  const block = randomBytes(RESUMABLE_PART_BYTES);
+  const file = openSync(source, 'wx');
+  for (let done = 0; done < RESUMABLE_BYTES; done += block.length) writeSync(file, block);
+  closeSync(file);
+  const satchel = await startSatchel({ SATCHEL_MAX_UPLOAD_BYTES: String(RESUMABLE_BYTES) });
+  const key = await makeKey(satchel);
+  const api = `${satchel.url}/api/v1`;
+  const headers = { 'X-API-Key': key, 'Tus-Resumable': '1.0.0' };
+  const timed = async (work: () => Promise<string>): Promise<number> => {
+    const started = performance.now();
+    const id = await work();
+    const taken = performance.now() - started;
+    const { status } = await fetch(`${api}/objects/${id}`, { method: 'DELETE', headers });
+    if (status !== 200) throw new Error(`the file of an upload is not there: ${status}`);
+    return taken;
+  };
+  const curl = async (...args: string[]): Promise<string> => {
+    const usual = ['-sS', '-i', '-H', 'Expect:', '-H', `X-API-Key: ${key}`];
+    return new Response(Bun.spawn(['curl', ...usual, ...args], { stdout: 'pipe' }).stdout).text();
+  };
+  const plain = () =>
+    timed(async () => {
+      const answer = await curl('-F', `file=@${source};type=application/x-bench`, `${api}/objects`);
+      return /"public_id":"(\w+)"/.exec(answer)?.[1] ?? answer;
+    });
+  const begin = async (): Promise<string> => {
+    const length = {
+      'Upload-Length': String(RESUMABLE_BYTES),
+      'Upload-Metadata': 'filetype YXBwbGljYXRpb24veC1iZW5jaA==',
+    };
+    const { headers: told } = await fetch(`${api}/uploads`, {
+      method: 'POST',
+      headers: { ...headers, ...length },
+    });
+    return `${satchel.url}${told.get('location')}`;
+  };
+  const whole = () =>
+    timed(async () => {
+      const sent = [
+        'Tus-Resumable: 1.0.0',
+        'Upload-Offset: 0',
+        'Content-Type: application/offset+octet-stream',
+      ];
+      const args = ['-X', 'PATCH', '-T', source, ...sent.flatMap((header) => ['-H', header])];
+      const answer = await curl(...args, await begin());
+      return /^satchel-object: (\w+)/im.exec(answer)?.[1] ?? answer;
+    });
+  const inParts = () =>
+    timed(async () => {
+      const path = await begin();
+      let id: string | null = null;
+      for (let at = 0; at < RESUMABLE_BYTES; at += RESUMABLE_PART_BYTES) {
+        const part = { 'Upload-Offset': String(at), 'Content-Type': 'application/offset+octet-stream' };
+        const body = Bun.file(source).slice(at, at + RESUMABLE_PART_BYTES);
+        const answer = await fetch(path, { method: 'PATCH', headers: { ...headers, ...part }, body });
+        id = answer.headers.get('satchel-object');
+      }
+      return id ?? 'no file';
+    });
+  const speed = (ms_taken: number): string =>
+    `${((RESUMABLE_BYTES / 1e6 / ms_taken) * 1000).toFixed(0)} MB/s`;
+  const rowOf = async (what: string, ours: () => Promise<number>): Promise<Row> => {
+    const taken = await compare(ours, plain, { warm_up: true });
+    return row(what, {
+      ours: speed(taken.ours),
+      baseline: speed(taken.baseline),
+      ratio: taken.baseline / taken.ours,
+      at_least: 0.8,
+    });
+  };
+  const rows = [
+    await rowOf('resumable upload of 1 GiB against one by form', whole),
+    await rowOf('the same in parts of 64 MiB', inParts),
+  ];
+  await satchel.stop();
+  return rows;
 }
 
 async function measureSmallUploads(): Promise<Row> {
