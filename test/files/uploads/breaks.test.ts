@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
+import { UPLOAD_IDLE_TIMEOUT_MS } from '../../../src/limits.ts';
 import { backUp } from '../../../src/operation/backups/making.ts';
 import { BackupReader } from '../../../src/operation/backups/reader.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
@@ -122,6 +123,24 @@ describe('a part that breaks off', () => {
     expect(await tus.offset(path)).toBe(0);
     await app.stop();
   });
+
+  test('as the key is revoked goes on later from what was kept of it, and the file has its hash', async () => {
+    const on = await start();
+    const bytes = randomBytes(18 * MIB);
+    const path = await on.tus.path(bytes.length);
+    const slow = await on.tus.open(path, 0, bytes.length);
+    slow.write(bytes.subarray(0, 17 * MIB));
+    await until(async () => (await on.tus.offset(path)) > 0 && on.came(path, await on.tus.offset(path)) > 0);
+    await setActive(on.app, false);
+    slow.write(bytes.subarray(17 * MIB));
+    expect(await slow.status()).toBe(401);
+    await setActive(on.app, true);
+    const offset = await on.tus.offset(path);
+    expect(offset).toBeWithin(16 * MIB, 18 * MIB);
+    await on.tus.send(path, offset, bytes.subarray(offset));
+    expect(on.app.services.objects.requireAny((await objectOf(on, path)) ?? '').sha256).toBe(sha256(bytes));
+    await on.app.stop();
+  });
 });
 
 describe('beside a part that still comes', () => {
@@ -144,7 +163,8 @@ describe('beside a part that still comes', () => {
     const gone = await tus.open(path, 0, 6);
     gone.write('abc');
     await until(() => came(path) > 0);
-    await until(async () => (await tus.offset(path)) === 3);
+    // Long before it is silent for too long.
+    await until(async () => (await tus.offset(path)) === 3, UPLOAD_IDLE_TIMEOUT_MS - 5_000);
     expect((await tus.send(path, 3, 'def')).headers.get('satchel-object')).toMatch(/./);
     expect(await gone.status()).toBe(503);
   });

@@ -382,6 +382,14 @@ describe('a checksum', () => {
     );
   });
 
+  test('that is wrong takes back what of a large part was on the disk already', async () => {
+    const path = await begun(900_000);
+    await tus.send(path, 0, 'abc');
+    const part = new Uint8Array(700_000);
+    expectRefused(await tus.send(path, 3, part, { 'Upload-Checksum': hashOf('sha1', 'other') }), 460);
+    expect([await tus.offset(path), statSync(fileOf(path)).size]).toEqual([3, 3]);
+  });
+
   test('of another algorithm is 400, and one that is none 422', async () => {
     const path = await begun(3);
     expectRefused(await tus.send(path, 0, 'abc', { 'Upload-Checksum': 'crc32 AAAA' }), 400);
