@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
 import { readS3Place, type S3Settings } from './s3-settings.ts';
@@ -33,6 +34,8 @@ export interface Config {
   readonly captcha_verify_url: string;
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
+  /** Hosts and networks that webhooks may go to though they are private, and by plain http. */
+  readonly webhook_allow: readonly string[];
   readonly import_rows_per_minute: number;
   readonly confirmations_per_day: number;
   readonly trusted_proxies: readonly string[];
@@ -75,6 +78,7 @@ const KNOWN = [
   'SATCHEL_CAPTCHA_VERIFY_URL',
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
+  'SATCHEL_WEBHOOK_ALLOW',
   'SATCHEL_IMPORT_ROWS_PER_MINUTE',
   'SATCHEL_CONFIRMATIONS_PER_DAY',
   'SATCHEL_TRUSTED_PROXIES',
@@ -146,6 +150,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       max: 60_000,
     }),
     dns_servers: readDnsServers(get('SATCHEL_DNS_SERVERS')),
+    webhook_allow: readWebhookAllow(get('SATCHEL_WEBHOOK_ALLOW')),
     import_rows_per_minute: readInteger(get('SATCHEL_IMPORT_ROWS_PER_MINUTE'), {
       name: 'SATCHEL_IMPORT_ROWS_PER_MINUTE',
       fallback: limits.DEFAULT_IMPORT_ROWS_PER_MINUTE,
@@ -335,20 +340,35 @@ function readDnsServers(text: string | null): readonly string[] {
   return servers;
 }
 
+function isNetwork(text: string): boolean {
+  const [ip = '', bits, ...rest] = text.split('/');
+  const family = isIP(ip);
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  return family !== 0 && fits && rest.length === 0;
+}
+
 function readProxies(text: string | null): readonly string[] {
   const proxies = readList(text);
-  for (const proxy of proxies) {
-    const [ip = '', bits, ...rest] = proxy.split('/');
-    const family = isIP(ip);
-    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-    if (family === 0 || !fits || rest.length > 0) {
-      throw bad(
-        'SATCHEL_TRUSTED_PROXIES',
-        'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8',
-      );
-    }
+  if (!proxies.every(isNetwork)) {
+    throw bad(
+      'SATCHEL_TRUSTED_PROXIES',
+      'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8',
+    );
   }
   return proxies;
+}
+
+/** Names are kept as a URL has them: in lower case and ASCII. */
+function readWebhookAllow(text: string | null): readonly string[] {
+  return readList(text).map((entry) => {
+    const name = domainToASCII(entry);
+    const is_name = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name) && !/(^|\.)[0-9]+$/.test(name);
+    if (isNetwork(entry) || is_name) return isNetwork(entry) ? entry : name;
+    throw bad(
+      'SATCHEL_WEBHOOK_ALLOW',
+      'must be a comma-separated list of host names, addresses or networks, such as hooks.internal,10.0.0.0/8, without schemes and ports',
+    );
+  });
 }
 
 function readChoice<T extends string>(

@@ -495,3 +495,23 @@ export const BROADCAST_LATE_MS = 24 * 3_600_000;
 export const CLICK_FLUSH_MS = 50;
 /** Clicks of one mail that are kept: a person follows a few links, a scanner all of them, some of them daily. */
 export const MAX_CLICKS_PER_EMAIL = 100;
+
+/* --- Webhooks --------------------------------------------------------------------------------------------------- */
+/** Of one project: each gets a copy of what happens. */
+export const MAX_WEBHOOKS_PER_PROJECT = 20;
+/** Decision: what a delivery waits after each try that fails, each up to a tenth longer; after the last try it has failed. */
+export const WEBHOOK_RETRY_DELAYS_S: readonly number[] = [
+  5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+];
+/** Decision: one try, from the look-up of the name to the end of the answer's headers. */
+export const WEBHOOK_TRY_TIMEOUT_MS = 15_000;
+/** Decision: tries of one webhook at once. */
+export const WEBHOOK_TRIES_AT_ONCE = 4;
+/** Decision: a webhook whose every try failed for so long is switched off; what has waited longer is dropped as it is switched on. */
+export const WEBHOOK_PATIENCE_MS = 3 * 86_400_000;
+/** Decision: both secrets sign for so long after a rotation. */
+export const WEBHOOK_OLD_SECRET_MS = 24 * 3_600_000;
+/** Decision: deliveries and what they carry are kept 30 days. */
+export const WEBHOOK_RETENTION_MS = 30 * 86_400_000;
+/** Test deliveries of a project: each is made while the client waits. */
+export const WEBHOOK_TESTS_PER_MINUTE = 30;

@@ -18,6 +18,7 @@ const DISTRICTS: Readonly<Record<string, readonly string[]>> = {
   operation: ['access'],
   captcha: ['secrets', 'access'],
   marketing: ['mail', 'files', 'access'],
+  webhooks: ['marketing', 'mail', 'files', 'access'],
   console: [],
 };
 const PAGE = 'src/console/page/';

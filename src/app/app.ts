@@ -62,6 +62,8 @@ import { AiAssignments, providerLinksCascade } from '../secrets/provider-account
 import { DatabaseAccounts } from '../secrets/provider-accounts/database-accounts.ts';
 import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accounts/database-projects.ts';
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
+import { webhookCronEntries } from '../webhooks/tasks.ts';
+import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
 import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
@@ -217,8 +219,10 @@ function createWork(on: Tenancy) {
   });
   const mail = createMail({ ...on, objects, enqueue, hasten });
   cascades.push(objects.projectCascade(), uploads.projectCascade(), mail.emails.projectCascade());
-  const marketing = createMarketing({ ...on, ...mail, objects, enqueue, hasten });
-  cascades.push(...marketingCascades(marketing));
+  const webhooks = createWebhooks(on);
+  const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
+  tellWebhooks({ ...on, ...mail, ...webhooks, ...marketing, objects });
+  cascades.push(...marketingCascades(marketing), webhooks.webhooks.projectCascade());
   // Made here and started by the app: a command enqueues through it, and the running server does the work.
   const backups = new Backups({ ...on, work: on.maintenance, enqueue });
   const engine = createJobEngine({
@@ -231,6 +235,7 @@ function createWork(on: Tenancy) {
   return {
     ...mail,
     ...marketing,
+    ...webhooks,
     objects,
     bytes,
     uploads,
@@ -256,6 +261,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...variantCronEntries(services),
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
+    ...webhookCronEntries(services.webhooks),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];
@@ -276,16 +282,13 @@ export interface App {
   stop(): Promise<void>;
 }
 
-export function createApp(config: Config, deps: AppDeps): App {
-  const services = createServices(config, deps);
-  const routes = createRoutes(services);
-  const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
-  const { clock, logger } = deps;
-  const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
-  const http: HttpServer = createHttpServer(routes, {
+/** What answers requests, told by the services who asks. */
+function createListener(routes: readonly Route[], services: Services, deps: AppDeps): HttpServer {
+  const { config } = services;
+  return createHttpServer(routes, {
     config,
-    clock,
-    logger,
+    clock: deps.clock,
+    logger: deps.logger,
     limiter: services.limiter,
     requests: services.requests,
     authenticateKey: (credentials) => services.keys.authenticate(credentials),
@@ -297,12 +300,28 @@ export function createApp(config: Config, deps: AppDeps): App {
     settled: () => deps.database.settled(),
     refuseChanges: () => services.ownership.refuseChanges(),
   });
+}
+
+export function createApp(config: Config, deps: AppDeps): App {
+  const services = createServices(config, deps);
+  const routes = createRoutes(services);
+  const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
+  const { webhook_dispatcher, webhook_sender } = services;
+  const { clock, logger } = deps;
+  const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
+  const http = createListener(routes, services, deps);
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
   // It goes on to answer whoever reads; attempts under way come to their end.
   services.ownership.onFenced(() => {
     services.bytes.stop();
-    for (const stopped of [engine.stop(0), scheduler.stop(0), inbox_readers.stop(), uploads.stop()])
+    for (const stopped of [
+      engine.stop(0),
+      scheduler.stop(0),
+      inbox_readers.stop(),
+      uploads.stop(),
+      webhook_dispatcher.stop(0),
+    ])
       void stopped;
   });
   return {
@@ -316,6 +335,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();
+        webhook_dispatcher.wake();
         inbox_readers.refresh();
       });
       services.bytes.start();
@@ -324,6 +344,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       clicks.start();
       event_loop.start();
       inbox_readers.start();
+      webhook_dispatcher.start();
       swept = objects
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
@@ -339,6 +360,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.maintenance.stop();
       services.bytes.stop();
       const is_left = inbox_readers.stop();
+      const is_told = webhook_dispatcher.stop();
       services.report_reader.stop();
       await uploads.stop();
       await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
@@ -346,6 +368,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);
       await is_drained;
+      await is_told;
+      webhook_sender.stop();
     },
   };
 }

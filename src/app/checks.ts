@@ -22,6 +22,7 @@ import type { CheckedDirectory, HealthCheck } from '../platform/host/health-chec
 import { silentLogger } from '../platform/host/logger.ts';
 import { providerAccountChecks } from '../secrets/provider-accounts/checks.ts';
 import { vaultChecks } from '../secrets/vault/checks.ts';
+import { webhookChecks } from '../webhooks/checks.ts';
 import { createServices, type Services } from './app.ts';
 
 /** Those that need nothing but the directory and its database. */
@@ -44,6 +45,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...marketingChecks(services),
     ...sequenceChecks(services),
     ...broadcastChecks(services),
+    ...webhookChecks(services),
     ...providerAccountChecks(services),
     ...peopleChecks(services),
   ];

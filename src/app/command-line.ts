@@ -50,6 +50,7 @@ async function openServices(config: Config): ReturnType<CliHost<Services>['open'
     services,
     async close() {
       await services.mailer.stop(0);
+      services.webhook_sender.stop();
       services.report_reader.stop();
       if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
       await directory.close();

@@ -39,6 +39,7 @@ import { withEtags } from '../platform/http/etags.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { providerAccountRoutes } from '../secrets/provider-accounts/routes.ts';
 import { vaultRoutes } from '../secrets/vault/routes.ts';
+import { webhookRoutes } from '../webhooks/routes.ts';
 import type { Services } from './app.ts';
 
 export function createRoutes(services: Services): Route[] {
@@ -72,6 +73,7 @@ export function createRoutes(services: Services): Route[] {
     ...broadcastRoutes(services),
     ...eventRoutes(services),
     ...marketingMailRoutes(services),
+    ...webhookRoutes(services),
     ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),
     ...backupRoutes(services.backups),

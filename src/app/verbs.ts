@@ -33,6 +33,7 @@ import type { Cli } from '../platform/cli/cli.ts';
 import { registerCompletionCommand } from '../platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cli/platform-verbs.ts';
 import { registerVaultCommands } from '../secrets/vault/cli.ts';
+import { registerWebhookCommands } from '../webhooks/cli.ts';
 import type { Services } from './app.ts';
 import { completedValues } from './completed-values.ts';
 import { describeApi } from './describe-api.ts';
@@ -61,6 +62,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerSuppressionCommands(cli);
   registerSequenceCommands(cli);
   registerBroadcastCommands(cli);
+  registerWebhookCommands(cli);
   registerBackupCommands(cli, doctor.clock);
   registerReplicaCommands(cli, doctor.clock);
   registerMasterKeyCommand(cli, doctor.clock);

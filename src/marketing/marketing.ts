@@ -20,7 +20,7 @@ import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { broadcastNaming } from './broadcasts/naming.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
-import { Privacy } from './contacts/privacy.ts';
+import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { contactCronEntries } from './contacts/tasks.ts';
 import { importsHolder } from './imports/privacy.ts';
@@ -64,6 +64,8 @@ interface MarketingNeeds {
   templates: Templates;
   emails: Emails;
   deliveries: Deliveries;
+  /** What webhooks hold of an address. */
+  webhooks: { holderOfAddresses(): PrivacyDeps['holders'][number] };
   enqueue(tx: Tx, job: NewJob): string;
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
@@ -138,6 +140,7 @@ export function createMarketing(needs: MarketingNeeds) {
     sequencing.contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
     broadcasts.holderOfAddresses(),
+    needs.webhooks.holderOfAddresses(),
   ];
   const explainMore = (project_id: number, email: string) => [
     ...sequences.explainAddress(project_id, email),
@@ -171,7 +174,7 @@ function createSequences(on: CampaignNeeds) {
   const exits = new Exits(on);
   const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
   const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
-  const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events });
+  const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events, going_on });
   return { sequences, sequence_life, going_on, contact_events, sequence_engine, marketing_mail };
 }
 

@@ -7,6 +7,7 @@ import { type SequenceApp, startSequenceApp } from '../marketing/sequences/setup
 import { dataOf } from '../marketing/settings/setup.ts';
 import { standInProcess } from '../support/command.ts';
 import { allVerbs, pathOf } from '../support/verbs.ts';
+import { startReceiver } from '../webhooks/setup.ts';
 
 /** What is run in this order, `NAME` standing for an id that an earlier one printed, with the event that it leaves. */
 const CHANGES: readonly (readonly [command: string, event: string, keep?: string])[] = [
@@ -100,6 +101,12 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['list archive LIST --yes', 'list.changed'],
   ['template push TEMPLATE_FILE --project shop', 'template.created'],
   ['template delete hello --project shop --yes', 'template.deleted'],
+  ['webhook add https://hooks.example.com/ --project shop', 'webhook.created', 'WEBHOOK'],
+  ['webhook change WEBHOOK --project shop --types email.sent', 'webhook.changed'],
+  ['webhook rotate WEBHOOK --project shop', 'webhook.rotated'],
+  ['webhook test HOOKED --project shop', 'webhook.tested', 'DELIVERY'],
+  ['webhook replay HOOKED DELIVERY --project shop', 'webhook.replayed'],
+  ['webhook remove WEBHOOK --project shop --yes', 'webhook.deleted'],
   ['project delete side --yes', 'public_api.project.deleted'],
   ['master-key rotate', 'master_key.rotated'],
 ];
@@ -115,6 +122,7 @@ const OTHERS = `
   marketing show, list list, list show, contact list, contact show, contact why, import show, suppression list,
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
+  webhook list, webhook show, webhook deliveries,
   backup, restore, verify, replica config, replica status, client typescript, migrate, doctor, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());
@@ -131,9 +139,12 @@ test('every verb changes something and is walked here, or is listed among the ot
 });
 
 test('each verb that changes something leaves its event, as done by the shell user, and tells it in short', async () => {
-  const on = await startSequenceApp();
+  const on = await startSequenceApp({ env: { SATCHEL_WEBHOOK_ALLOW: '127.0.0.1' } });
   const ids = await makeWhatIsChanged(on);
-  const env = { SATCHEL_DATA_DIR: on.app.data_dir, SATCHEL_DNS_SERVERS: on.dns.address };
+  const env = {
+    ...{ SATCHEL_DATA_DIR: on.app.data_dir, SATCHEL_DNS_SERVERS: on.dns.address },
+    SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
+  };
   const trail = () => on.app.services.audit.list(null, { page: 1, per_page: 10 }).data;
   for (const [command, event, keep] of CHANGES) {
     const before = trail()[0]?.id ?? '';
@@ -198,7 +209,12 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
       String(running.id),
     ]),
   );
+  const hooked = dataOf(
+    await on.mirror('POST', '/webhooks', { url: startReceiver().url, types: ['email.failed'] }),
+    201,
+  );
   const made = {
+    HOOKED: hooked.id,
     ...{ NEWS: list, RUNNING: running.id },
     ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
     ...{

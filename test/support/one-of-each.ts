@@ -73,6 +73,11 @@ export async function makeOneOfEach(
   const database = await manage('/database-projects', {
     ...{ ref: 'ref-canary', name: 'db', account_id: database_account.id },
   });
+  const webhook = await manage(`${project}/webhooks`, {
+    url: 'https://hooks.example.com/',
+    types: ['email.sent'],
+  });
+  const { id: delivery } = await manage(`${project}/webhooks/${webhook.id}/test`);
   const global_origin = await manage('/global-origins', { type: 'domain', value: 'https://all.example.com' });
   const person = await manage('/people', { email: 'one@example.com', all_projects: true });
   const other_token = await manage('/tokens', { name: 'one', all_projects: true });
@@ -95,6 +100,7 @@ export async function makeOneOfEach(
   const values = {
     ...{ ...named, ...mailed, ...accounts, ...platform, ...origins, database: database.id },
     ...{ project: owner.slug, slug: 'hello', service: 'captcha', file: 'firebase.service_account', key: 'a' },
+    ...{ webhook: webhook.id, delivery },
     ...{ name: 'mail.example.com', address: 'shop@mail.example.com', suppression: suppression.id },
     contact: await makeContact(app, owner, list),
   };

@@ -21,6 +21,7 @@ import {
 import { findInPieces, type Page, type PageQuery, pageOf, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
+import { ObjectListeners } from './listeners.ts';
 import {
   type ChangedObject,
   type ListedObject,
@@ -50,6 +51,7 @@ import type { NewObject, ObjectRow, Visibility } from './tables.ts';
 
 export { ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
+export type { ObjectEvent } from './listeners.ts';
 export { ObjectMoves } from './moving.ts';
 export { readUploadFields } from './schemas.ts';
 export type { ObjectRow } from './tables.ts';
@@ -94,6 +96,7 @@ interface ObjectQuery extends PageQuery {
 
 export class Objects {
   readonly #deps: ObjectsDeps;
+  readonly listeners = new ObjectListeners();
 
   constructor(deps: ObjectsDeps) {
     this.#deps = deps;
@@ -192,6 +195,7 @@ export class Objects {
           if (!this.#isStillThere(tx, row)) throw sweptAway();
           insertObject(tx, row);
           within(tx, stored);
+          this.listeners.tell(tx, 'created', row);
           note(tx, noteOf('object.uploaded', row));
         });
       } catch (error) {
@@ -283,7 +287,7 @@ export class Objects {
   }
 
   /** An object's full record, without numeric ids. */
-  describe(row: ObjectRow, project: { public_id: string }): ObjectRecord {
+  describe(row: NewObject, project: { public_id: string }): ObjectRecord {
     const { sha256, store, expires_at } = row;
     const more = { project_id: project.public_id, sha256, store, expires_at: toIso(expires_at) };
     return { ...this.#toListItem(row), ...more };
@@ -377,7 +381,9 @@ export class Objects {
     let removed = 0;
     for (;;) {
       const { unpinned, ids } = await this.#deps.database.write((tx) => {
-        const ids = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
+        const expired = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
+        for (const object of expired) this.listeners.tell(tx, 'deleted', object);
+        const ids = expired.map(({ public_id }) => public_id);
         return { ids, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
       });
       await this.#deps.bytes.removeLocal(unpinned);
@@ -436,7 +442,8 @@ export class Objects {
     const { bytes, database, pins, variants } = this.#deps;
     const is_pinned = await database.write((tx) => {
       decide(tx);
-      deleteObject(tx, public_id);
+      const object = deleteObject(tx, public_id);
+      if (object) this.listeners.tell(tx, 'deleted', object);
       return pins.isPinned(tx, public_id);
     });
     if (!is_pinned) await bytes.removeLocal([public_id]);
@@ -459,7 +466,7 @@ export class Objects {
     };
   }
 
-  #toListItem(row: ObjectRow): ListedObject {
+  #toListItem(row: NewObject): ListedObject {
     return {
       public_id: row.public_id,
       original_filename: row.original_filename,

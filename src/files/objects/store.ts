@@ -215,23 +215,18 @@ export function updateObject(
   return tx.update(objects).set(changes).where(eq(objects.public_id, public_id)).returning().get();
 }
 
-export function deleteObject(tx: Tx, public_id: string): void {
-  tx.delete(objects).where(eq(objects.public_id, public_id)).run();
+export function deleteObject(tx: Tx, public_id: string): ObjectRow | undefined {
+  return tx.delete(objects).where(eq(objects.public_id, public_id)).returning().get();
 }
 
-/** Deletes up to `limit` expired rows and returns their ids. */
-export function deleteExpiredObjects(tx: Tx, now_ms: number, limit: number): string[] {
+/** Deletes up to `limit` expired rows and returns them. */
+export function deleteExpiredObjects(tx: Tx, now_ms: number, limit: number): ObjectRow[] {
   const expired = tx
     .select({ id: objects.id })
     .from(objects)
     .where(lte(objects.expires_at, now_ms))
     .limit(limit);
-  return tx
-    .delete(objects)
-    .where(inArray(objects.id, expired))
-    .returning({ public_id: objects.public_id })
-    .all()
-    .map((row) => row.public_id);
+  return tx.delete(objects).where(inArray(objects.id, expired)).returning().all();
 }
 
 /** Days are counted from 1970. */

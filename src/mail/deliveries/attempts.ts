@@ -88,6 +88,8 @@ export interface AttemptsDeps {
 interface Handed {
   outcome: DeliveryOutcome;
   captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
+  /** No relay was asked: the outcome is the simulator's. */
+  is_simulated?: boolean;
 }
 
 /** How an attempt ended, and what comes next; `apply` records it within a transaction. */
@@ -228,10 +230,11 @@ export class Attempts {
         };
       }
       const outcome = simulateDelivery(recipients);
-      if (outcome.outcome !== 'sent') return { outcome, captured: null };
+      if (outcome.outcome !== 'sent') return { outcome, captured: null, is_simulated: true };
       const raw = await this.#deps.mailer.compose(content);
       const from = return_path ?? outlet.envelope_sender;
-      return { outcome, captured: { raw, envelope: { from, to: outcome.accepted } } };
+      const envelope = { from, to: outcome.accepted };
+      return { outcome, captured: { raw, envelope }, is_simulated: true };
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return { outcome: outcomeOfFailure(error), captured: null };
@@ -365,7 +368,8 @@ export class Attempts {
     if (endAttempt(tx, email.id, { ...verdict, status, tls }, now_ms).is_emptied)
       store.emptyDelivery(tx, email.id);
     if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
-    this.#announce(tx, email, { verdict, complainer, at: now_ms });
+    const is_captured = email.is_test || end.is_simulated === true;
+    this.#announce(tx, email, { verdict, complainer, is_captured, at: now_ms });
   }
 
   /** Notes what its mailbox is to know. */
@@ -386,24 +390,26 @@ export class Attempts {
   #announce(
     tx: Tx,
     email: EmailRow,
-    end: { verdict: Verdict; complainer: string | undefined; at: number },
+    end: { verdict: Verdict; complainer: string | undefined; is_captured: boolean; at: number },
   ): void {
-    const { verdict, at } = end;
+    const { verdict, is_captured, at } = end;
     const { to_email } = email;
     if (verdict.status === 'sent' && !email.taken.includes(to_email))
-      this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, at });
+      this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, is_captured, at });
     const refused = verdict.refused.slice(email.refused.length);
     if (verdict.status === 'failed') {
       const is_refused = refused.some((one) => one.address === to_email && isOfOurs(one));
-      this.#listeners.tell(tx, email, { kind: 'failed', address: to_email, at, is_refused });
+      const failed = { kind: 'failed', address: to_email, at, is_refused, is_captured } as const;
+      this.#listeners.tell(tx, email, failed);
     }
     if (end.complainer !== undefined)
-      this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, at });
+      this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, is_captured, at });
     for (const { address, about, smtp_code, response } of refused) {
-      if (about === 'recipient') this.#listeners.tell(tx, email, { kind: 'bounced', address, at });
+      if (about === 'recipient')
+        this.#listeners.tell(tx, email, { kind: 'bounced', address, is_captured, at });
       // Counts among the soft bounces of its address, as a report of one does.
       const told = { kind: 'soft_bounced', evidence: { address, smtp_code, words: response } } as const;
-      if (about === 'full') report(tx, { email_id: email.id, ...told, at }, this.#listeners);
+      if (about === 'full') report(tx, { email_id: email.id, ...told, is_captured, at }, this.#listeners);
     }
   }
 

@@ -21,6 +21,8 @@ export interface EmailEvent {
   is_report_of_copy: boolean;
   /** For `failed`: a relay refused it for good because of us, not because of the recipient. */
   is_refused: boolean;
+  /** It is a test's, or went to a mailbox that captures: nothing has left. */
+  is_captured: boolean;
   at: number;
 }
 
@@ -95,6 +97,7 @@ export class Listeners {
     const event = {
       is_report_of_copy: false,
       is_refused: false,
+      is_captured: email.is_test,
       ...what,
       email_id,
       project_id,

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../platform/host/clock.ts';
 import { type EmailRow, findEmail, lastReadAt, type Reported, recordReport } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { recipientsOf } from './recipients.ts';
-import { insertReport, listReportsOf } from './store.ts';
+import { insertReport, listReportsOf, wasCaptured } from './store.ts';
 import type { ReportKind } from './tables.ts';
 
 export interface Evidence {
@@ -35,7 +35,7 @@ const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
  */
 export function report(
   tx: Tx,
-  told: { email_id: string; kind: ReportKind; evidence: Evidence; at: number },
+  told: { email_id: string; kind: ReportKind; evidence: Evidence; at: number; is_captured?: boolean },
   listeners: Listeners,
 ): boolean {
   const email = findEmail(tx, told.email_id);
@@ -52,11 +52,12 @@ export function report(
   // A refusal because of us says nothing of the recipient, and the relay has taken the mail.
   if (is_own && kind !== 'refused')
     recordReport(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
-  listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own });
+  const is_captured = told.is_captured ?? (email.is_test || wasCaptured(tx, email_id));
+  listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own, is_captured });
   if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
     const days = `on ${SOFT_BOUNCE_DAYS_TO_HARD} days without a delivery, an open or a click between`;
     const hard = { address, smtp_code, words: `mails came back ${days}: ${words}` };
-    report(tx, { email_id: email.id, kind: 'bounced', evidence: hard, at }, listeners);
+    report(tx, { email_id, kind: 'bounced', evidence: hard, is_captured, at }, listeners);
   }
   return true;
 }

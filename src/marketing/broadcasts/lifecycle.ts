@@ -54,11 +54,20 @@ export interface BroadcastLifeDeps {
   emails: Pick<Emails, 'hold' | 'release'>;
 }
 
+/** Told within the transaction in which a broadcast becomes `sent`. */
+type SentListener = (tx: Tx, broadcast: BroadcastRow) => void;
+
 export class BroadcastLife {
   readonly #deps: BroadcastLifeDeps;
+  readonly #sent_listeners: SentListener[] = [];
 
   constructor(deps: BroadcastLifeDeps) {
     this.#deps = deps;
+  }
+
+  /** Has something told of each broadcast whose mails have all ended. */
+  listenToSent(listener: SentListener): void {
+    this.#sent_listeners.push(listener);
   }
 
   /* --- Changing its plan ------------------------------------------------------------------------------------------ */
@@ -307,6 +316,7 @@ export class BroadcastLife {
       finished_at: this.#deps.clock.now(),
     });
     this.#dismiss(tx, row);
+    for (const listener of this.#sent_listeners) listener(tx, row);
     return true;
   }
 
@@ -371,7 +381,7 @@ export class BroadcastLife {
 
   /** Told of what happens to contacts, in the transaction that records it: whoever left gets nothing that still waits. */
   heedContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
-    if (kind === 'activated') return;
+    if (kind === 'activated' || kind === 'signed_up') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
     if (kind !== 'unsubscribed') return;
     const email_id = lastMailTo(tx, contact);

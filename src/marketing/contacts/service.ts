@@ -20,6 +20,7 @@ import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf } from './finding.ts';
+import type { ContactEvent, ContactListener, ContactReading } from './listeners.ts';
 import {
   type Admission,
   type AdmitOptions,
@@ -36,6 +37,7 @@ import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts
 
 export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
 export { type ContactFilter, contact_filter, FILTER_HELP, filter_fields, readFilter } from './filter.ts';
+export type { ContactEvent } from './listeners.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
@@ -53,24 +55,6 @@ export interface ContactChanges {
   source?: string | null | undefined;
   reason?: string | null | undefined;
 }
-
-/** What happened to a contact, for listeners. */
-export interface ContactEvent {
-  kind: 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
-  contact: ContactRow;
-  at: number;
-  /** Of `activated`: by a test key. */
-  is_test?: boolean;
-}
-/** That somebody opened a marketing mail or clicked in it, for the first time. */
-interface ContactReading {
-  kind: 'clicked' | 'opened';
-  /** Whom the mail was for; null where it was for nobody on a list. */
-  contact_id: number | null;
-  is_test: boolean;
-  at: number;
-}
-type ContactListener = (tx: Tx, event: ContactEvent) => void;
 
 export interface ContactsDeps {
   database: Database;
@@ -134,9 +118,9 @@ export class Contacts {
     const suppressed = this.#deps.suppressions.checker(tx, owner);
     return passed.map((each) => {
       const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
-      if (admission.outcome === 'accepted' && options.status === 'active')
+      if (admission.outcome === 'accepted')
         this.#announce(tx, {
-          kind: 'activated',
+          kind: options.status === 'active' ? 'activated' : 'signed_up',
           contact: admission.contact,
           at: now_ms,
           is_test: each.candidate.is_test,
@@ -174,7 +158,7 @@ export class Contacts {
         note(tx, { event: 'contact.added', target: `contact:${one.contact.public_id}` });
       return one;
     });
-    return { contact: this.#present(admission.contact), is_duplicate: admission.outcome === 'duplicate' };
+    return { contact: this.present(admission.contact), is_duplicate: admission.outcome === 'duplicate' };
   }
 
   /* --- Reading and changing --------------------------------------------------------------------------------------- */
@@ -272,7 +256,7 @@ export class Contacts {
 
   /** Throws AppError `not_found`, for another project's contact too. */
   get(project_id: number, public_id: string): ContactRecord {
-    return this.#present(this.require(project_id, public_id));
+    return this.present(this.require(project_id, public_id));
   }
 
   /** The row of a contact, for other nouns. Throws AppError `not_found`. */
@@ -302,7 +286,7 @@ export class Contacts {
 
   /** As `requireAny`, as clients see it. */
   show(public_id: string): ContactRecord {
-    return this.#present(this.requireAny(public_id));
+    return this.present(this.requireAny(public_id));
   }
 
   /** The contact with a public id, of whatever project. */
@@ -349,7 +333,7 @@ export class Contacts {
         updated_at: this.#deps.clock.now(),
       });
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
@@ -398,7 +382,7 @@ export class Contacts {
   ofAddress(project_id: number, email: string): ContactRecord[] {
     return store
       .listContactsOfAddress(this.#deps.database.read, project_id, email)
-      .map((row) => this.#present(row));
+      .map((row) => this.present(row));
   }
 
   /** Suppresses an address by hand: its contacts keep their status. */
@@ -423,7 +407,7 @@ export class Contacts {
       note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
       return this.require(owner.id, public_id, tx);
     });
-    return this.#present(row);
+    return this.present(row);
   }
 
   /**
@@ -448,9 +432,14 @@ export class Contacts {
   }
 
   /** Takes somebody back who had left, on new evidence. The caller's transaction has made sure that they are not suppressed. */
-  renew(tx: Tx, contact: ContactRow, candidate: Candidate): ContactRow {
+  renew(
+    tx: Tx,
+    contact: ContactRow,
+    candidate: Candidate,
+    { is_confirmed_at_once }: { is_confirmed_at_once: boolean },
+  ): ContactRow {
     const now = this.#deps.clock.now();
-    return store.updateContact(tx, contact.id, {
+    const row = store.updateContact(tx, contact.id, {
       // Pending at first: `confirm` makes it active and tells the listeners.
       status: 'pending',
       first_name: candidate.first_name ?? contact.first_name,
@@ -464,6 +453,9 @@ export class Contacts {
       status_changed_at: now,
       updated_at: now,
     });
+    if (!is_confirmed_at_once)
+      this.#announce(tx, { kind: 'signed_up', contact: row, at: now, is_test: candidate.is_test });
+    return row;
   }
 
   /** Deletes contacts that were left when their project was deleted, in small steps. Returns how many there were. */
@@ -487,7 +479,8 @@ export class Contacts {
     for (const listener of this.#listeners) listener(tx, event);
   }
 
-  #present(row: ContactRow): ContactRecord {
+  /** A contact as clients see it. Throws AppError `not_found` where its list is gone. */
+  present(row: ContactRow): ContactRecord {
     const { read } = this.#deps.database;
     const list = this.#deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');

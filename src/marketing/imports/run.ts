@@ -44,6 +44,8 @@ export interface ImportRunDeps {
   contacts: Contacts;
   lists: Lists;
   objects: Pick<Objects, 'findMany' | 'chunksOf'>;
+  /** Told within the transaction that ends an import well. */
+  onCompleted(tx: Tx, row: ImportRow): void;
 }
 
 /** The bytes of an object of the project; null when it is gone or another's. */
@@ -301,7 +303,11 @@ export class ImportRun {
   }
 
   #end(end: { status: 'completed' | 'failed'; error: string | null }): Promise<void> {
-    return this.#write(() => ({ ...end, finished_at: this.#deps.clock.now() }));
+    return this.#write((current, tx) => {
+      const ended = { ...end, finished_at: this.#deps.clock.now() };
+      if (end.status === 'completed') this.#deps.onCompleted(tx, { ...current, ...ended });
+      return ended;
+    });
   }
 }
 

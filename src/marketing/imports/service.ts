@@ -69,11 +69,19 @@ export interface ImportsDeps {
 const NO_COLUMNS: Columns = { fields: {}, kept: {} };
 const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () => false };
 
+type CompletedListener = (tx: Tx, project_id: number, completed: ImportRecord) => void;
+
 export class Imports {
   readonly #deps: ImportsDeps;
+  readonly #listeners: CompletedListener[] = [];
 
   constructor(deps: ImportsDeps) {
     this.#deps = deps;
+  }
+
+  /** Has something told of each import that is completed, in the transaction that ends it. */
+  listen(listener: CompletedListener): void {
+    this.#listeners.push(listener);
   }
 
   /**
@@ -277,7 +285,10 @@ export class Imports {
 
   /** Goes on with an import for its job; see ImportRun. */
   advance(owner: KeyOwner, id: string, limits: RunLimits): Promise<ImportPause> {
-    return ImportRun.advance(this.#deps, owner, id, limits);
+    const onCompleted = (tx: Tx, row: ImportRow): void => {
+      for (const listener of this.#listeners) listener(tx, row.project_id, this.#present(row));
+    };
+    return ImportRun.advance({ ...this.#deps, onCompleted }, owner, id, limits);
   }
 
   /** Forgets the rejected rows of old imports, and the waiting ones of those that a crash cut off as they were cancelled. */

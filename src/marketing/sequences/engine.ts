@@ -33,6 +33,7 @@ import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts'
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
+import type { GoingOn } from './going-on.ts';
 import {
   type Decision,
   decide,
@@ -60,6 +61,7 @@ export interface EngineDeps {
   templates: Pick<Templates, 'factsOf'>;
   contact_events: Pick<ContactEvents, 'since'>;
   clicks: Pick<Clicks, 'unsettled'>;
+  going_on: Pick<GoingOn, 'complete'>;
 }
 
 /** How a turn of the engine ended: everything waits until then, nothing is due any more, or the sequence is over. */
@@ -210,7 +212,8 @@ export class SequenceEngine {
       };
       const decision = decide(step, facts);
       if (decision.result === 'send') return this.#send(tx, at, { ...move, contact, step });
-      const next = advance(tx, at, { step, decision, tracks, now_ms });
+      const complete = (): void => this.#deps.going_on.complete(tx, at.id, move.sequence, now_ms);
+      const next = advance(tx, at, { step, decision, tracks, now_ms, complete });
       if (next === null || next.next_at === null || next.next_at > now_ms) return null;
       if (decision.result === 'route') routes += 1;
       if (routes > MAX_ROUTES_AT_ONCE) {
@@ -338,12 +341,18 @@ function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
 function advance(
   tx: Tx,
   at: EnrollmentRow,
-  by: { step: Step; decision: Exclude<Decision, { result: 'send' }>; tracks: Tracks; now_ms: number },
+  by: {
+    step: Step;
+    decision: Exclude<Decision, { result: 'send' }>;
+    tracks: Tracks;
+    now_ms: number;
+    complete(): void;
+  },
 ): EnrollmentRow | null {
   const next = stepAfter(by.tracks, by.step, by.decision);
   if ('end' in next) {
     if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
-    else store.completeEnrollment(tx, at.id, by.now_ms);
+    else by.complete();
     return null;
   }
   const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;

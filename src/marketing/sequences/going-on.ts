@@ -6,9 +6,11 @@ import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/turns.ts';
+import type { Contacts } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
+import { type EnrollmentRecord, presentEnrollment } from './records.ts';
 import * as store from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
@@ -18,15 +20,40 @@ const TIMES_PIECE = 2_000;
 export interface GoingOnDeps {
   database: Database;
   clock: Clock;
+  contacts: Pick<Contacts, 'findById'>;
   /** Has a waiting job come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
+/** An enrollment that came to the end of its sequence; it is described where asked, null where it is a test. */
+export interface Completed {
+  project_id: number;
+  describe(): EnrollmentRecord | null;
+}
+type CompletedListener = (tx: Tx, completed: Completed) => void;
+
 export class GoingOn {
   readonly #deps: GoingOnDeps;
+  readonly #listeners: CompletedListener[] = [];
 
   constructor(deps: GoingOnDeps) {
     this.#deps = deps;
+  }
+
+  /** Has something told of each enrollment that is completed, in the transaction that records it. */
+  listen(listener: CompletedListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Ends an enrollment behind its last step. */
+  complete(tx: Tx, id: number, sequence: SequenceRow, ended_at: number): void {
+    rows.completeEnrollment(tx, id, ended_at);
+    const describe = (): EnrollmentRecord | null => {
+      const row = rows.findEnrollment(tx, id);
+      if (!row || row.is_test) return null;
+      return presentEnrollment(row, sequence, this.#deps.contacts.findById(row.contact_id, tx) ?? undefined);
+    };
+    for (const listener of this.#listeners) listener(tx, { project_id: sequence.project_id, describe });
   }
 
   /** Has the engine come when somebody is due. */
@@ -44,7 +71,7 @@ export class GoingOn {
     if (!row || row.status === 'finished') return; // A finished sequence: all that is active in it exits.
     // After the last step it stays at that step.
     if (enrollment.step === ended.step) {
-      rows.completeEnrollment(tx, enrollment.id, ended.at);
+      this.complete(tx, enrollment.id, row, ended.at);
       return;
     }
     const step = stepsOf(row).find(({ key }) => key === enrollment.step);

@@ -344,7 +344,7 @@ export class SequenceLife {
   /** Told of what happens to contacts, in the transaction that records it. */
   heedContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
     const { contact_events, exits } = this.#deps;
-    if (kind === 'deleted') return; // Its enrollments go with it.
+    if (kind === 'deleted' || kind === 'signed_up') return; // Enrollments go with their contact.
     if (kind === 'activated') {
       // Recorded before anybody is enrolled by it, so that it can't end that very enrollment.
       if (contact.confirmed_at === at)

@@ -33,6 +33,7 @@ export interface Numbers {
 
 export interface EnrollmentRecord {
   id: string;
+  sequence_id: string;
   contact_id: string;
   email: string;
   is_test: boolean;
@@ -122,9 +123,14 @@ function numbersOf(counts: readonly Count[]): Numbers {
 }
 
 /** An enrollment; its contact is gone where there is none. */
-export function presentEnrollment(row: EnrollmentRow, contact: ContactRow | undefined): EnrollmentRecord {
+export function presentEnrollment(
+  row: EnrollmentRow,
+  sequence: Pick<SequenceRow, 'public_id'>,
+  contact: ContactRow | undefined,
+): EnrollmentRecord {
   return {
     id: row.public_id,
+    sequence_id: sequence.public_id,
     contact_id: contact?.public_id ?? '',
     email: contact?.email ?? '',
     is_test: row.is_test,

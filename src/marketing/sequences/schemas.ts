@@ -158,6 +158,7 @@ export const enrollment = named(
   'Enrollment',
   t.Object({
     id: ulid(),
+    sequence_id: ulid(),
     contact_id: ulid(),
     email: t.String(),
     is_test: t.Boolean({

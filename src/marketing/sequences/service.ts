@@ -423,7 +423,7 @@ export class Sequences {
           const contact = contacts.requireAny(id);
           return rows.listOfContact(read, contact.id).map(({ enrollment, sequence }) => ({
             sequence: sequence.name,
-            ...presentEnrollment(enrollment, contact),
+            ...presentEnrollment(enrollment, sequence, contact),
           }));
         }),
       forget: (): number => 0,
@@ -453,14 +453,14 @@ export class Sequences {
     query: PageQuery & { state?: EnrollmentState | undefined; track?: string | undefined },
   ): Page<EnrollmentRecord> {
     const { read } = this.#deps.database;
-    const { state, track } = query;
-    const filter = { sequence_id: this.require(project_id, public_id).id, state, track };
+    const sequence = this.require(project_id, public_id);
+    const filter = { sequence_id: sequence.id, state: query.state, track: query.track };
     return paginate(query, {
       total: rows.countEnrollments(read, filter),
       fetch: (limit, offset) => {
         const found = rows.listEnrollments(read, filter, { limit, offset });
         const contacts = this.#deps.contacts.findByIds(found.map((row) => row.contact_id));
-        return found.map((row) => presentEnrollment(row, contacts.get(row.contact_id)));
+        return found.map((row) => presentEnrollment(row, sequence, contacts.get(row.contact_id)));
       },
     });
   }

@@ -238,7 +238,9 @@ export class Subscriptions {
       if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
       // They had left, and the suppression was lifted since: now they ask to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
-        contact = contacts.renew(tx, contact, screened.candidate);
+        contact = contacts.renew(tx, contact, screened.candidate, {
+          is_confirmed_at_once: !current.double_opt_in,
+        });
       const { is_test } = sign_up;
       if (!current.double_opt_in)
         return contacts.confirm(tx, contact, { by: 'form', is_test }).status === 'active'

@@ -29,6 +29,7 @@ const MAKERS: Record<string, string> = {
   contact: '/email-lists/:list/contacts',
   import: '/email-lists/:list/imports',
   sequence: '/email-sequences',
+  delivery: '/projects/:project/webhooks/:webhook/test',
 };
 
 function member(value: unknown, ...names: string[]): unknown {

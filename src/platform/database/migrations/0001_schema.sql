@@ -1401,3 +1401,63 @@ CREATE TABLE database_project_links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX database_project_links_by_project ON database_project_links (project_id);
 CREATE UNIQUE INDEX database_project_links_one_shown ON database_project_links (project_id) WHERE is_shown = 1;
+
+-- --- webhooks ------------------------------------------------------------------------------------------------------
+
+CREATE TABLE webhooks (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  url TEXT NOT NULL,
+  description TEXT,
+  types TEXT,                   -- a JSON array; null is all
+  sealed_secret TEXT NOT NULL,
+  sealed_old_secret TEXT,       -- signs as well until then
+  old_secret_until INTEGER,
+  is_active INTEGER NOT NULL,
+  disabled_reason TEXT CHECK (disabled_reason IN ('gone', 'failing')),
+  failing_since INTEGER,        -- the first of the tries that have failed since one went well
+  after_event INTEGER NOT NULL, -- the last event from before it was made
+  deliveries INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX webhooks_by_project ON webhooks (project_id, id);
+
+-- What happened, for whoever listened then. Nothing is referenced: what is left of a deleted project goes in small steps.
+CREATE TABLE webhook_events (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  body TEXT NOT NULL,           -- as it is sent
+  address TEXT,                 -- whom it speaks of
+  is_fanned_out INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX webhook_events_to_fan_out ON webhook_events (id) WHERE is_fanned_out = 0;
+CREATE INDEX webhook_events_by_age ON webhook_events (created_at);
+CREATE INDEX webhook_events_by_project ON webhook_events (project_id);
+CREATE INDEX webhook_events_by_address ON webhook_events (project_id, address) WHERE address IS NOT NULL;
+
+CREATE TABLE webhook_deliveries (
+  id TEXT PRIMARY KEY,
+  webhook_id INTEGER NOT NULL,
+  event_id INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed')),
+  attempts INTEGER NOT NULL,
+  next_at INTEGER,
+  response_status INTEGER,
+  error TEXT,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, id);
+CREATE INDEX webhook_deliveries_by_event ON webhook_deliveries (event_id);
+CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at);
+CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (webhook_id, next_at, id) WHERE status = 'waiting';
+CREATE TRIGGER webhook_deliveries_count_insert AFTER INSERT ON webhook_deliveries BEGIN
+  UPDATE webhooks SET deliveries = deliveries + 1 WHERE id = NEW.webhook_id;
+END;
+CREATE TRIGGER webhook_deliveries_count_delete AFTER DELETE ON webhook_deliveries BEGIN
+  UPDATE webhooks SET deliveries = deliveries - 1 WHERE id = OLD.webhook_id;
+END;

@@ -1,0 +1,46 @@
+/** What `satchel doctor` asks of webhooks: those that were switched off by themselves, and secrets that do not decrypt. */
+import type { Projects } from '../access/projects/service.ts';
+import { toIso } from '../platform/host/clock.ts';
+import { type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
+import { hostOf } from './destinations.ts';
+import type { WebhookRow, Webhooks } from './service.ts';
+
+const CHECK = 'webhooks';
+const WHY = {
+  gone: 'its receiver answered 410, gone',
+  failing: 'every try of three days failed',
+} as const;
+
+export function webhookChecks({
+  webhooks,
+  projects,
+}: {
+  webhooks: Webhooks;
+  projects: Projects;
+}): HealthCheck[] {
+  const argsOf = ({ public_id, project_id }: WebhookRow): string =>
+    `${public_id} --project ${projects.findById(project_id)?.slug ?? project_id}`;
+  return [
+    {
+      check: CHECK,
+      run: () =>
+        webhooks.listInTrouble().disabled.map((webhook) => {
+          const { disabled_reason, updated_at } = webhook;
+          const why = disabled_reason ? WHY[disabled_reason] : '';
+          const message = `${nameOf(webhook)} was switched off at ${toIso(updated_at)}: ${why}. Nothing is told to it.`;
+          const remedy = `satchel webhook change ${argsOf(webhook)} --on, or satchel webhook remove ${argsOf(webhook)} --yes`;
+          return warning(CHECK, message, remedy);
+        }),
+    },
+    sealedCheck('Secrets of webhooks', () =>
+      webhooks.listInTrouble().undecryptable.map((webhook) => ({
+        message: `The secret of ${nameOf(webhook)} does not decrypt: nothing is told to it.`,
+        remedy: `satchel webhook rotate ${argsOf(webhook)}`,
+      })),
+    ),
+  ];
+}
+
+function nameOf({ public_id, url }: WebhookRow): string {
+  return `The webhook ${public_id} (${hostOf(new URL(url))})`;
+}

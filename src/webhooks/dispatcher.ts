@@ -1,0 +1,319 @@
+/**
+ * Deliveries on their way: makes them of events, tries what is due and notes what came of it. They wait in rows of their own
+ * rather than as jobs: the engine steps over every lane at each claim, and any number of webhooks may wait for a retry while
+ * mail is to be sent at once. All that is kept in memory is which tries are under way, so that a crash loses none: what had
+ * begun is sent again, with the same id.
+ */
+import { messageOf } from '../errors.ts';
+import { WEBHOOK_PATIENCE_MS, WEBHOOK_RETRY_DELAYS_S, WEBHOOK_TRIES_AT_ONCE } from '../limits.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import { type Clock, monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
+import { newId } from '../platform/host/ids.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import * as store from './store.ts';
+import type { DeliveryRow, EventRow, WebhookRow } from './tables.ts';
+import type { Outcome, Tries } from './tries.ts';
+
+/** Events that one transaction makes deliveries of. */
+const FAN_OUT_PIECE = 50;
+/** Tries of all webhooks at once, each a connection, and those of webhooks that fail: they leave room for those that answer. */
+const MOST_AT_ONCE = 256;
+const MOST_FAILING_AT_ONCE = 128;
+/** So seldom it looks for what is due: with a thousand webhooks that wait this takes some milliseconds. */
+const LOOK_EVERY_MS = 100;
+/** It looks by itself after so long at the latest: the clock may jump, and a project may become active. */
+const MOST_SLEEP_MS = 60_000;
+/** What this machine could not try waits so long, and so does what could not be written. */
+const OURS_RETRY_MS = 5_000;
+const DATABASE_RETRY_MS = 1_000;
+/** A receiver that hangs holds no stop up. */
+const STOP_DEADLINE_MS = 2_000;
+/** Each wait is up to so much longer, so that what failed together does not come back together. */
+const JITTER = 0.1;
+
+const UNMADE: Outcome = {
+  response_status: null,
+  error: 'Something went wrong on the server.',
+  is_ours: false,
+};
+const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
+
+export interface DispatcherDeps {
+  database: Database;
+  clock: Clock;
+  logger: Logger;
+  projects: { findById(id: number): { id: number; public_id: string; status: 'active' | 'inactive' } | null };
+  tries: Tries;
+}
+
+/** The tries of one webhook that are under way, or whose end is not written yet. */
+interface Lane {
+  in_hand: Set<string>;
+  under_way: number;
+  is_failing: boolean;
+}
+
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
+  readonly #lanes = new Map<number, Lane>();
+  #under_way = 0;
+  #failing_under_way = 0;
+  #is_running = false;
+  #is_fanning_out = false;
+  #has_new_events = false;
+  /** By the monotonic clock. */
+  #looked_at = Number.NEGATIVE_INFINITY;
+  #timer: { at_ms: number; handle: ReturnType<typeof setTimeout> } | null = null;
+  /** The webhook that had no room last: the next look begins there. */
+  #first_webhook = 0;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Goes on with what the last stop, or a crash, has left. */
+  start(): void {
+    this.#is_running = true;
+    this.wake();
+  }
+
+  /** Something may be due, or another process has written. */
+  wake(): void {
+    this.noteEvents();
+    this.#planLook(0);
+  }
+
+  /** There are events that no delivery was made of, or will be once the present transaction has committed. */
+  noteEvents(): void {
+    if (!this.#is_running || this.#has_new_events) return;
+    this.#has_new_events = true;
+    setTimeout(() => void this.#fanOut(), 0);
+  }
+
+  /** Begins nothing more, and waits a moment for what is under way; the rest is sent again at the next start. */
+  async stop(deadline_ms = STOP_DEADLINE_MS): Promise<void> {
+    this.#is_running = false;
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    const give_up_ms = monotonicMs() + deadline_ms;
+    while ((this.#lanes.size > 0 || this.#is_fanning_out) && monotonicMs() < give_up_ms) await Bun.sleep(5);
+  }
+
+  /* --- From events to deliveries ----------------------------------------------------------------------------------- */
+
+  async #fanOut(): Promise<void> {
+    if (this.#is_fanning_out) return;
+    this.#is_fanning_out = true;
+    try {
+      while (this.#has_new_events && this.#is_running) {
+        this.#has_new_events = false;
+        while (this.#is_running && store.listToFanOut(this.#deps.database.read, 1).length > 0)
+          for (const id of await this.#deps.database.write((tx) => this.#fanOutPiece(tx))) this.#fill(id);
+      }
+    } catch (error) {
+      this.#deps.logger.error('events were not handed to webhooks', { error: messageOf(error) });
+      setTimeout(() => this.noteEvents(), DATABASE_RETRY_MS);
+    } finally {
+      this.#is_fanning_out = false;
+    }
+  }
+
+  /** The webhooks that have something to deliver now. */
+  #fanOutPiece(tx: Tx): Set<number> {
+    const told = new Set<number>();
+    const listeners = new Map<number, WebhookRow[]>();
+    for (const event of store.listToFanOut(tx, FAN_OUT_PIECE)) {
+      const { project_id } = event;
+      const webhooks = listeners.get(project_id) ?? store.listWebhooks(tx, project_id);
+      listeners.set(project_id, webhooks);
+      for (const { id: webhook_id } of webhooks.filter((webhook) => listens(webhook, event))) {
+        store.insertDelivery(tx, newDelivery(event, webhook_id, this.#deps.clock.now()));
+        told.add(webhook_id);
+      }
+      store.markFannedOut(tx, event.id);
+    }
+    return told;
+  }
+
+  /* --- What is due ------------------------------------------------------------------------------------------------- */
+
+  #planLook(in_ms: number): void {
+    if (!this.#is_running) return;
+    const now_ms = monotonicMs();
+    const wait_ms = Math.max(0, Math.min(in_ms, MOST_SLEEP_MS));
+    const at_ms = Math.max(now_ms + wait_ms, this.#looked_at + LOOK_EVERY_MS);
+    if (this.#timer && this.#timer.at_ms <= at_ms) return;
+    if (this.#timer) clearTimeout(this.#timer.handle);
+    // A turn later at least, when what is to be looked at has committed.
+    this.#timer = { at_ms, handle: setTimeout(() => this.#look(), at_ms - now_ms) };
+  }
+
+  #look(): void {
+    this.#timer = null;
+    if (!this.#is_running) return;
+    this.#looked_at = monotonicMs();
+    const now_ms = this.#deps.clock.now();
+    let next_at = Number.POSITIVE_INFINITY;
+    const waiting = store.listWaiting(this.#deps.database.read);
+    const order = [
+      ...waiting.filter(({ webhook_id }) => webhook_id >= this.#first_webhook),
+      ...waiting.filter(({ webhook_id }) => webhook_id < this.#first_webhook),
+    ];
+    this.#first_webhook = 0;
+    for (const { webhook_id, first_at } of order)
+      if (first_at <= now_ms) this.#fill(webhook_id);
+      else next_at = Math.min(next_at, first_at);
+    this.#planLook(next_at - now_ms);
+  }
+
+  /** Begins as many tries of a webhook as are due and have room. */
+  #fill(webhook_id: number): void {
+    const { database, clock, projects } = this.#deps;
+    const lane = this.#lanes.get(webhook_id) ?? { in_hand: new Set(), under_way: 0, is_failing: false };
+    if (!this.#is_running || lane.under_way >= WEBHOOK_TRIES_AT_ONCE) return;
+    const webhook = store.findWebhook(database.read, webhook_id);
+    if (!webhook?.is_active || projects.findById(webhook.project_id)?.status !== 'active') return;
+    lane.is_failing = webhook.failing_since !== null;
+    const room = Math.min(WEBHOOK_TRIES_AT_ONCE - lane.under_way, this.#roomFor(lane));
+    if (room <= 0) {
+      this.#first_webhook ||= webhook_id;
+      return;
+    }
+    const due = store
+      .listDue(database.read, webhook_id, clock.now(), room + lane.in_hand.size)
+      .filter(({ id }) => !lane.in_hand.has(id))
+      .slice(0, room);
+    for (const delivery of due) void this.#run(webhook, lane, delivery);
+  }
+
+  #roomFor({ is_failing }: Lane): number {
+    const left = MOST_AT_ONCE - this.#under_way;
+    return is_failing ? Math.min(left, MOST_FAILING_AT_ONCE - this.#failing_under_way) : left;
+  }
+
+  /* --- One try ----------------------------------------------------------------------------------------------------- */
+
+  async #run(webhook: WebhookRow, lane: Lane, delivery: DeliveryRow): Promise<void> {
+    const { database, tries, logger } = this.#deps;
+    const failing = Number(lane.is_failing);
+    this.#lanes.set(webhook.id, lane);
+    lane.in_hand.add(delivery.id);
+    lane.under_way += 1;
+    this.#under_way += 1;
+    this.#failing_under_way += failing;
+    let outcome = UNMADE;
+    try {
+      const body = store.findBody(database.read, delivery.event_id);
+      if (body !== null) outcome = await tries.send(webhook, { id: delivery.id, body });
+    } catch (error) {
+      logger.error('a webhook could not be told', { webhook: webhook.public_id, error: messageOf(error) });
+    }
+    lane.under_way -= 1;
+    this.#under_way -= 1;
+    this.#failing_under_way -= failing;
+    const is_full_no_more = this.#first_webhook !== 0;
+    this.#fill(webhook.id);
+    if (is_full_no_more) this.#planLook(0);
+    // What a stop has cut off is sent again at the next start.
+    if (this.#is_running || !outcome.is_ours) await this.#settle(webhook.id, delivery.id, outcome);
+    lane.in_hand.delete(delivery.id);
+    if (lane.in_hand.size === 0) this.#lanes.delete(webhook.id);
+  }
+
+  /** Writes what came of a try, waiting out a full disk: what was taken must not be sent time and again. */
+  async #settle(webhook_id: number, id: string, outcome: Outcome): Promise<void> {
+    for (;;) {
+      try {
+        const next_at = await this.#deps.database.write((tx) => this.#conclude(tx, webhook_id, id, outcome));
+        if (next_at !== null) this.#planLook(next_at - this.#deps.clock.now());
+        return;
+      } catch (error) {
+        if (mayPass(error) && this.#is_running) await Bun.sleep(DATABASE_RETRY_MS);
+        else {
+          this.#deps.logger.error('a delivery was not noted', { delivery: id, error: messageOf(error) });
+          return;
+        }
+      }
+    }
+  }
+
+  /** Returns when it is tried again; null for never. */
+  #conclude(tx: Tx, webhook_id: number, id: string, outcome: Outcome): number | null {
+    const webhook = store.findWebhook(tx, webhook_id);
+    const delivery = store.findDelivery(tx, id);
+    // It may have been deleted, or dropped, meanwhile.
+    if (!webhook || delivery?.status !== 'waiting') return null;
+    const now_ms = this.#deps.clock.now();
+    const to = stateAfter(delivery, outcome, { now_ms, random: Math.random() });
+    store.updateDelivery(tx, id, to);
+    this.#judge(tx, webhook, outcome, now_ms);
+    return to.next_at;
+  }
+
+  /** Notes how it goes with a webhook, and switches it off where it is gone or has failed for too long. */
+  #judge(tx: Tx, webhook: WebhookRow, { error, response_status, is_ours }: Outcome, now_ms: number): void {
+    if (is_ours) return;
+    if (error === null) {
+      if (webhook.failing_since !== null) store.updateWebhook(tx, webhook.id, { failing_since: null });
+      return;
+    }
+    const failing_since = webhook.failing_since ?? now_ms;
+    if (webhook.failing_since === null) store.updateWebhook(tx, webhook.id, { failing_since });
+    const is_gone = response_status === 410;
+    if (!webhook.is_active || (!is_gone && now_ms - failing_since < WEBHOOK_PATIENCE_MS)) return;
+    const disabled_reason = is_gone ? 'gone' : 'failing';
+    store.updateWebhook(tx, webhook.id, { is_active: false, disabled_reason, updated_at: now_ms });
+    const project = this.#deps.projects.findById(webhook.project_id);
+    const target = `webhook:${webhook.public_id}`;
+    recordAudit(
+      tx,
+      SYSTEM,
+      { event: 'webhook.disabled', target, project, metadata: { reason: disabled_reason } },
+      now_ms,
+    );
+  }
+}
+
+/** Whether an event is for a webhook: of its types, and not from before it was made. */
+function listens(webhook: WebhookRow, { id, type }: Pick<EventRow, 'id' | 'type'>): boolean {
+  const { is_active, after_event, types } = webhook;
+  return is_active && id > after_event && (types === null || types.includes(type));
+}
+
+function newDelivery(
+  { id: event_id, type, created_at }: Omit<EventRow, 'body'>,
+  webhook_id: number,
+  now_ms: number,
+): DeliveryRow {
+  return {
+    id: newId(now_ms),
+    webhook_id,
+    event_id,
+    type,
+    status: 'waiting',
+    attempts: 0,
+    next_at: now_ms,
+    response_status: null,
+    error: null,
+    created_at,
+  };
+}
+
+/** What a try makes of a delivery. */
+export function stateAfter(
+  { attempts: before }: Pick<DeliveryRow, 'attempts'>,
+  { response_status, error, is_ours }: Outcome,
+  { now_ms, random }: { now_ms: number; random: number },
+): store.DeliveryState {
+  if (is_ours)
+    return { status: 'waiting', attempts: before, next_at: now_ms + OURS_RETRY_MS, response_status, error };
+  const attempts = before + 1;
+  if (error === null) return { status: 'delivered', attempts, next_at: null, response_status, error };
+  const delay_s = WEBHOOK_RETRY_DELAYS_S[before];
+  // Who is gone needs no other try.
+  if (delay_s === undefined || response_status === 410)
+    return { status: 'failed', attempts, next_at: null, response_status, error };
+  const next_at = now_ms + Math.round(delay_s * SECOND_MS * (1 + random * JITTER));
+  return { status: 'waiting', attempts, next_at, response_status, error };
+}

@@ -1,0 +1,106 @@
+/**
+ * One request and the status of its answer, over a connection of its own to a given address. Receivers are strangers: of what
+ * they answer nothing is read but the head, and of that no more than MAX_HEAD_BYTES.
+ */
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** What is sent, and where to. */
+export interface Outgoing {
+  address: string;
+  port: number;
+  /** The name that the certificate is checked against; null without TLS. */
+  certified_name: string | null;
+  /** The whole request, head and body. */
+  message: string;
+  timeout_ms: number;
+  /** Authorities besides the system's; for tests. */
+  ca?: string | undefined;
+}
+
+export type Answer =
+  | { status: number }
+  | {
+      failure: string;
+      /** No connection came about, so that another address may do. */
+      is_unreached: boolean;
+      /** This machine could not even try. */
+      is_ours: boolean;
+    };
+
+const MAX_HEAD_BYTES = 16 * 1024;
+
+/** Sends it and resolves with the answer within `timeout_ms`, whatever happens. */
+export async function exchange(outgoing: Outgoing): Promise<Answer> {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  let is_connected = false;
+  let head = '';
+  const end = (answer: Answer): void => {
+    clearTimeout(timer);
+    resolve(answer);
+    socket.destroy();
+  };
+  const fail = (failure: string, is_ours = false): void =>
+    end({ failure, is_unreached: !is_connected, is_ours });
+  const timer = setTimeout(
+    () => fail(`no answer within ${Math.round(outgoing.timeout_ms / 1_000)} s`),
+    outgoing.timeout_ms,
+  );
+  const socket = open(outgoing, () => {
+    is_connected = true;
+    socket.write(outgoing.message);
+  });
+  socket.on('data', (chunk: Buffer) => {
+    head += chunk.toString('latin1');
+    const status = statusOf(head);
+    if (status !== null) end({ status });
+    else if (!isHead(head)) fail('it answered with what is no HTTP');
+    else if (head.length > MAX_HEAD_BYTES)
+      fail(`the head of its answer is larger than ${MAX_HEAD_BYTES} bytes`);
+  });
+  socket.on('error', (error) => {
+    const code = 'code' in error ? String(error.code) : '';
+    fail(wordsFor(code), code === 'EMFILE' || code === 'ENFILE');
+  });
+  socket.on('close', () => fail('the connection was closed without an answer'));
+  return promise;
+}
+
+function open({ address, port, certified_name, ca }: Outgoing, onConnected: () => void): Socket {
+  if (certified_name === null) return connectPlain({ host: address, port }, onConnected);
+  // An address as a name is checked against the certificate, and is none to ask for (RFC 6066, 3).
+  const named = certified_name === address ? {} : { servername: certified_name };
+  const options = { host: address, port, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'], ...named };
+  return connectTls({ ...options, ...(ca === undefined ? {} : { ca }) }, onConnected);
+}
+
+function isHead(head: string): boolean {
+  return 'HTTP/1.'.startsWith(head.slice(0, 7));
+}
+
+/** The status of an answer whose head is complete, passing over those in between (1xx); else null. */
+function statusOf(head: string): number | null {
+  for (let start = 0; ; ) {
+    const end = head.indexOf('\r\n\r\n', start);
+    const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |\r)/.exec(head.slice(start, start + 14))?.[1]);
+    if (end < 0 || Number.isNaN(status)) return null;
+    if (status >= 200) return status;
+    start = end + 4;
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENETUNREACH: 'its network could not be reached',
+  EHOSTUNREACH: 'its machine could not be reached',
+  ETIMEDOUT: 'the connection timed out',
+  EMFILE: 'the server has too few file descriptors left',
+  ENFILE: 'the server has too few file descriptors left',
+};
+
+function wordsFor(code: string): string {
+  const is_of_certificate = /CERT|SIGNATURE|ISSUER|TLS|SSL/.test(code);
+  return WORDS[code] ?? (is_of_certificate ? `TLS failed (${code})` : 'the connection failed');
+}

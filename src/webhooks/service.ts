@@ -1,0 +1,357 @@
+/** Webhooks: where a project has what happens told, with which secret, and what became of it. */
+import type { Projects } from '../access/projects/service.ts';
+import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../errors.ts';
+import {
+  MAX_WEBHOOKS_PER_PROJECT,
+  SWEEP_BATCH,
+  WEBHOOK_OLD_SECRET_MS,
+  WEBHOOK_PATIENCE_MS,
+  WEBHOOK_RETENTION_MS,
+  WEBHOOK_TESTS_PER_MINUTE,
+} from '../limits.ts';
+import type { Note } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
+import { isUlid, newId } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
+import { type Destinations, hostOf } from './destinations.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { bodyOf } from './events.ts';
+import {
+  type DeliveryRecord,
+  type NewWebhookInput,
+  TEST_TYPE,
+  type WebhookChanges,
+  type WebhookRecord,
+  type WebhookWithSecret,
+} from './schemas.ts';
+import { createSecret } from './signing.ts';
+import * as store from './store.ts';
+import type { DeliveryRow, WebhookRow } from './tables.ts';
+import { contextOf, type Tries } from './tries.ts';
+
+export { type Told, WebhookEvents } from './events.ts';
+export { EVENT_TYPES, type EventType, type WebhookRecord } from './schemas.ts';
+export type { WebhookRow } from './tables.ts';
+
+/** The longest wait for another try, with what makes it longer. */
+const LONGEST_WAIT_MS = 2 * DAY_MS;
+
+interface Owner {
+  readonly id: number;
+  readonly public_id: string;
+}
+
+export interface WebhooksDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: Pick<KeyRing, 'seal'>;
+  limiter: RateLimiter;
+  projects: Pick<Projects, 'findById'>;
+  destinations: Destinations;
+  tries: Tries;
+  dispatcher: Pick<Dispatcher, 'wake'>;
+}
+
+export class Webhooks {
+  readonly #deps: WebhooksDeps;
+
+  constructor(deps: WebhooksDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Looking ----------------------------------------------------------------------------------------------------- */
+
+  /** The webhooks of a project, newest first. */
+  list(project_id: number): WebhookRecord[] {
+    return store.listWebhooks(this.#deps.database.read, project_id).map(present);
+  }
+
+  /** Throws AppError `not_found`, for another project's webhook too. */
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): WebhookRow {
+    const row = isUlid(public_id) ? store.findWebhookByPublicId(read, public_id.toUpperCase()) : undefined;
+    if (row?.project_id !== project_id) throw notFound('Webhook', 'satchel webhook list --project REF');
+    return row;
+  }
+
+  get(project_id: number, public_id: string): WebhookRecord {
+    return present(this.require(project_id, public_id));
+  }
+
+  /** What is wrong with where a webhook leads. */
+  errorsIn({ url }: { url?: string | undefined }): FieldErrors {
+    const refusal = url === undefined ? null : this.#deps.destinations.refusalOf(new URL(url));
+    return refusal === null ? {} : { url: [refusal] };
+  }
+
+  /** Deliveries of a webhook, newest first. */
+  listDeliveries(webhook: WebhookRow, query: PageQuery): Page<DeliveryRecord> {
+    const { read } = this.#deps.database;
+    return paginate(query, {
+      total: webhook.deliveries,
+      fetch: (limit, offset) => store.listDeliveries(read, webhook.id, { limit, offset }),
+    }).map((row) => presentDelivery(row, webhook));
+  }
+
+  /* --- Changing ---------------------------------------------------------------------------------------------------- */
+
+  /** Makes a webhook, which is told of what happens from now on. Throws AppError `invalid` by field. */
+  async create(owner: Owner, input: NewWebhookInput, note: Note): Promise<WebhookWithSecret> {
+    const { database, clock } = this.#deps;
+    const { url, types = null, description = null } = input;
+    refuseAll(this.errorsIn(input));
+    const secret = createSecret();
+    const now = clock.now();
+    const public_id = newId(now);
+    const row = await database.write((tx) => {
+      if (store.listWebhooks(tx, owner.id).length >= MAX_WEBHOOKS_PER_PROJECT)
+        throw invalid({ _: [`a project has at most ${MAX_WEBHOOKS_PER_PROJECT} webhooks`] });
+      note(tx, entryOf('webhook.created', { public_id, url }));
+      return store.insertWebhook(tx, {
+        public_id,
+        project_id: owner.id,
+        url: new URL(url).href,
+        description,
+        types,
+        sealed_secret: this.#seal(tx, owner, { public_id }, secret),
+        sealed_old_secret: null,
+        old_secret_until: null,
+        is_active: true,
+        disabled_reason: null,
+        failing_since: null,
+        created_at: now,
+        updated_at: now,
+      });
+    });
+    return { ...present(row), secret };
+  }
+
+  /**
+   * Changes what is given. Switched on, it goes on with what has waited for no more than WEBHOOK_PATIENCE_MS. Throws AppError
+   * `not_found`, and `invalid` by field.
+   */
+  async change(owner: Owner, public_id: string, changes: WebhookChanges, note: Note): Promise<WebhookRecord> {
+    const { database, clock, dispatcher } = this.#deps;
+    refuseAll(this.errorsIn(changes));
+    const { url, types, description, is_active } = changes;
+    const fields = Object.keys(changes);
+    const row = await database.write((tx) => {
+      const current = this.require(owner.id, public_id, tx);
+      if (fields.length === 0) return current;
+      const now = clock.now();
+      if (is_active === true && !current.is_active) this.#dropOld(tx, current, now);
+      note(tx, entryOf('webhook.changed', current, { fields }));
+      return store.updateWebhook(tx, current.id, {
+        ...(url === undefined ? {} : { url: new URL(url).href }),
+        ...(types === undefined ? {} : { types }),
+        ...(description === undefined ? {} : { description }),
+        // Whoever switches it begins anew.
+        ...(is_active === undefined ? {} : { is_active, disabled_reason: null, failing_since: null }),
+        updated_at: now,
+      });
+    });
+    if (!row) throw notFound('Webhook');
+    dispatcher.wake();
+    return present(row);
+  }
+
+  #dropOld(tx: Tx, webhook: WebhookRow, now_ms: number): void {
+    const error = 'It had waited for more than three days when its webhook was switched on.';
+    store.dropWaiting(tx, webhook.id, { before_ms: now_ms - WEBHOOK_PATIENCE_MS, error });
+  }
+
+  /** Gives a webhook a new secret; the former one signs as well for WEBHOOK_OLD_SECRET_MS. Throws AppError `not_found`. */
+  async rotate(owner: Owner, public_id: string, note: Note): Promise<WebhookWithSecret> {
+    const { database, clock } = this.#deps;
+    const secret = createSecret();
+    const row = await database.write((tx) => {
+      const current = this.require(owner.id, public_id, tx);
+      const now = clock.now();
+      note(tx, entryOf('webhook.rotated', current));
+      return store.updateWebhook(tx, current.id, {
+        sealed_secret: this.#seal(tx, owner, current, secret),
+        sealed_old_secret: current.sealed_secret,
+        old_secret_until: now + WEBHOOK_OLD_SECRET_MS,
+        updated_at: now,
+      });
+    });
+    if (!row) throw notFound('Webhook');
+    return { ...present(row), secret };
+  }
+
+  /** Deletes a webhook; what waits for it is not sent. Throws AppError `not_found`. */
+  async remove(owner: Owner, public_id: string, note: Note): Promise<WebhookRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const current = this.require(owner.id, public_id, tx);
+      note(tx, entryOf('webhook.deleted', current));
+      store.deleteWebhook(tx, current.id);
+      return current;
+    });
+    await this.#sweepDeleted();
+    return present(row);
+  }
+
+  #seal(tx: Tx, owner: Owner, webhook: Pick<WebhookRow, 'public_id'>, secret: string): string {
+    return this.#deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(webhook), secret);
+  }
+
+  /* --- Sending by hand --------------------------------------------------------------------------------------------- */
+
+  /**
+   * Sends a test message now, once, whether or not the webhook is active, and answers what came of it. Throws AppError
+   * `rate_limited`, and `not_found` where it is deleted meanwhile.
+   */
+  async test(owner: Owner, public_id: string, note: Note): Promise<DeliveryRecord> {
+    const { database, clock, tries, limiter } = this.#deps;
+    const webhook = this.require(owner.id, public_id);
+    limiter.take(`webhook tests:${owner.id}`, {
+      limit: WEBHOOK_TESTS_PER_MINUTE,
+      per: 'minute',
+      what: 'Tests of webhooks of this project',
+    });
+    const created_at = clock.now();
+    const id = newId(created_at);
+    const body = bodyOf(TEST_TYPE, created_at, present(webhook));
+    const { response_status, error } = await tries.send(webhook, { id, body });
+    return database.write((tx) => {
+      const current = this.require(owner.id, public_id, tx);
+      const event = { project_id: owner.id, type: TEST_TYPE, body, address: null, created_at };
+      const delivery: DeliveryRow = {
+        id,
+        webhook_id: current.id,
+        event_id: store.insertEvent(tx, { ...event, is_fanned_out: true }),
+        type: TEST_TYPE,
+        status: error === null ? 'delivered' : 'failed',
+        attempts: 1,
+        next_at: null,
+        response_status,
+        error,
+        created_at,
+      };
+      store.insertDelivery(tx, delivery);
+      note(tx, entryOf('webhook.tested', current, { status: delivery.status }));
+      return presentDelivery(delivery, current);
+    });
+  }
+
+  /**
+   * Sends a delivery once more, with its id and a new series of tries; one that waits is tried now. Throws AppError `not_found`,
+   * and `conflict` where the webhook is off.
+   */
+  async replay(owner: Owner, public_id: string, delivery_id: string, note: Note): Promise<DeliveryRecord> {
+    const { database, clock, dispatcher } = this.#deps;
+    const record = await database.write((tx) => {
+      const webhook = this.require(owner.id, public_id, tx);
+      const row = store.findDelivery(tx, delivery_id.toUpperCase());
+      if (row?.webhook_id !== webhook.id) throw notFound('Delivery');
+      if (!webhook.is_active)
+        throw conflict('The webhook is switched off: set is_active to true, then replay the delivery.');
+      const attempts = row.status === 'waiting' ? row.attempts : 0;
+      const { response_status, error } = row;
+      const to = { status: 'waiting', attempts, next_at: clock.now(), response_status, error } as const;
+      store.updateDelivery(tx, row.id, to);
+      note(tx, entryOf('webhook.replayed', webhook, { delivery: row.id }));
+      return presentDelivery({ ...row, ...to }, webhook);
+    });
+    dispatcher.wake();
+    return record;
+  }
+
+  /* --- For the operator -------------------------------------------------------------------------------------------- */
+
+  /** The webhook with a public id, of whatever project. Throws AppError `not_found`. */
+  requireAny(public_id: string): WebhookRow {
+    const row = store.findWebhookByPublicId(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('Webhook', 'satchel webhook list --project REF');
+    return row;
+  }
+
+  /** Those that were switched off by themselves, and those whose secret does not decrypt. */
+  listInTrouble(): { disabled: WebhookRow[]; undecryptable: WebhookRow[] } {
+    const all = store.listAllWebhooks(this.#deps.database.read);
+    return {
+      disabled: all.filter(({ disabled_reason }) => disabled_reason !== null),
+      undecryptable: all.filter((webhook) => this.#deps.tries.secretsOf(webhook) === null),
+    };
+  }
+
+  /** How webhooks take part in what is held about an address: what is told, or was, of it. */
+  holderOfAddresses() {
+    return {
+      name: 'webhook_events',
+      export: (read: Tx, owner: Owner, email: string): unknown[] =>
+        store.listBodiesTo(read, owner.id, email).map((body): unknown => JSON.parse(body)),
+      forget: (tx: Tx, project_id: number, email: string): number =>
+        store.deleteEventsTo(tx, project_id, email),
+    };
+  }
+
+  /** How webhooks take part in the deletion of their project: what they told goes after the commit, in small steps. */
+  projectCascade() {
+    return { count: () => ({}), afterCommit: () => this.#sweepDeleted() };
+  }
+
+  /** Forgets what is old, and what a deletion that a crash cut off has left; mends what a clock that ran ahead has put off. */
+  async sweep(): Promise<void> {
+    const { database, clock } = this.#deps;
+    const now_ms = clock.now();
+    const before_ms = now_ms - WEBHOOK_RETENTION_MS;
+    await database.write((tx) => store.mendTimes(tx, now_ms, now_ms + LONGEST_WAIT_MS));
+    while ((await database.write((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
+    await this.#sweepDeleted();
+  }
+
+  async #sweepDeleted(): Promise<void> {
+    const { database, projects } = this.#deps;
+    for (let id = store.nextWithDeliveries(database.read, 0); id !== null; ) {
+      const of = id;
+      const is_gone = store.findWebhook(database.read, of) === null;
+      while (is_gone && (await database.write((tx) => store.deleteDeliveriesOf(tx, of, SWEEP_BATCH))) > 0) {}
+      id = store.nextWithDeliveries(database.read, of);
+    }
+    for (let id = store.nextWithEvents(database.read, 0); id !== null; ) {
+      const of = id;
+      const is_gone = projects.findById(of) === null;
+      while (is_gone && (await database.write((tx) => store.deleteEventsOf(tx, of, SWEEP_BATCH))) > 0) {}
+      id = store.nextWithEvents(database.read, of);
+    }
+  }
+}
+
+function present(row: WebhookRow): WebhookRecord {
+  return {
+    id: row.public_id,
+    url: row.url,
+    description: row.description,
+    types: row.types,
+    is_active: row.is_active,
+    disabled_reason: row.disabled_reason,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  };
+}
+
+/** One that waits for a webhook that is off is not tried at any time. */
+function presentDelivery(row: DeliveryRow, { is_active }: WebhookRow): DeliveryRecord {
+  return {
+    id: row.id,
+    type: row.type,
+    status: row.status,
+    attempts: row.attempts,
+    next_at: is_active ? toIso(row.next_at) : null,
+    response_status: row.response_status,
+    error: row.error,
+    created_at: toIso(row.created_at),
+  };
+}
+
+/** For the trail; of the address its host alone, as paths of such addresses often hold a token. */
+function entryOf(
+  event: string,
+  { public_id, url }: Pick<WebhookRow, 'public_id' | 'url'>,
+  more: Record<string, unknown> = {},
+) {
+  return { event, target: `webhook:${public_id}`, metadata: { host: hostOf(new URL(url)), ...more } };
+}

@@ -1,0 +1,113 @@
+/** One try at telling a webhook: where it goes, how it is signed, and what its answer means. */
+import { WEBHOOK_TRY_TIMEOUT_MS } from '../limits.ts';
+import type { Database } from '../platform/database/database.ts';
+import { type Clock, monotonicMs } from '../platform/host/clock.ts';
+import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { VERSION } from '../version.ts';
+import { type Destinations, hostOf } from './destinations.ts';
+import type { Answer } from './exchange.ts';
+import type { Sender } from './sender.ts';
+import { signedHeaders } from './signing.ts';
+import type { WebhookRow } from './tables.ts';
+
+/** What a try came to. */
+export interface Outcome {
+  /** What it answered; null where it did not. */
+  response_status: number | null;
+  /** Null where the receiver has taken it. */
+  error: string | null;
+  /** It was not tried, for a reason of this machine's: that counts for nothing. */
+  is_ours: boolean;
+}
+
+export interface TriesDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: Pick<KeyRing, 'openText'>;
+  destinations: Destinations;
+  sender: Sender;
+}
+
+export class Tries {
+  readonly #deps: TriesDeps;
+
+  constructor(deps: TriesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sends a message once, within WEBHOOK_TRY_TIMEOUT_MS. Changes nothing; never rejects. */
+  async send(webhook: WebhookRow, { id, body }: { id: string; body: string }): Promise<Outcome> {
+    const ends_ms = monotonicMs() + WEBHOOK_TRY_TIMEOUT_MS;
+    const secrets = this.secretsOf(webhook);
+    if (!secrets) return failed('Its secret does not decrypt: rotate it.');
+    const url = new URL(webhook.url);
+    const destination = await this.#deps.destinations.find(url);
+    if ('refusal' in destination) return failed(`Not sent: ${destination.refusal}.`);
+    const host = hostOf(url);
+    const is_tls = url.protocol === 'https:';
+    const outgoing = {
+      port: Number(url.port || (is_tls ? 443 : 80)),
+      certified_name: is_tls ? host : null,
+      message: messageOf(url, body, signedHeaders(secrets, { id, at_ms: this.#deps.clock.now(), body })),
+    };
+    let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
+    for (const address of destination.addresses) {
+      const timeout_ms = Math.floor(ends_ms - monotonicMs());
+      if (timeout_ms <= 0) break;
+      answer = await this.#deps.sender.send({ ...outgoing, address, timeout_ms });
+      if (!('failure' in answer) || !answer.is_unreached || answer.is_ours) break;
+    }
+    return outcomeOf(answer);
+  }
+
+  /** The secrets that sign at present, the newest first; null where it does not decrypt. */
+  secretsOf(webhook: WebhookRow): string[] | null {
+    const { sealed_secret, sealed_old_secret, old_secret_until } = webhook;
+    const secret = this.#open(webhook, sealed_secret);
+    if (secret === null) return null;
+    const is_past = old_secret_until === null || old_secret_until <= this.#deps.clock.now();
+    const old = sealed_old_secret === null || is_past ? null : this.#open(webhook, sealed_old_secret);
+    return old === null ? [secret] : [secret, old];
+  }
+
+  #open(webhook: WebhookRow, sealed: string): string | null {
+    const { key_ring, database } = this.#deps;
+    return key_ring.openText(database.read, sealed, contextOf(webhook));
+  }
+}
+
+/** What binds a sealed secret to its webhook. */
+export function contextOf({ public_id }: Pick<WebhookRow, 'public_id'>): string[] {
+  return ['webhook', public_id, 'secret'];
+}
+
+function messageOf(url: URL, body: string, signed: Record<string, string>): string {
+  const headers: Record<string, string> = {
+    Host: url.host,
+    'User-Agent': `Satchel/${VERSION}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    ...signed,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+}
+
+function outcomeOf(answer: Answer): Outcome {
+  if ('failure' in answer) return { ...failed(sentence(answer.failure)), is_ours: answer.is_ours };
+  const { status: response_status } = answer;
+  if (response_status >= 200 && response_status < 300)
+    return { response_status, error: null, is_ours: false };
+  const is_redirect = response_status >= 300 && response_status < 400;
+  const words = is_redirect ? `a redirect (${response_status}), which is not followed` : response_status;
+  return { response_status, error: `It answered ${words}.`, is_ours: false };
+}
+
+function failed(error: string): Outcome {
+  return { response_status: null, error, is_ours: false };
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
