@@ -12,12 +12,7 @@ import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import {
-  hashRequest,
-  type Idempotency,
-  type IdempotentRequest,
-  type KeptAnswer,
-} from '../../platform/http/idempotency.ts';
+import type { Idempotency, IdempotentRequest, KeptAnswer } from '../../platform/http/idempotency.ts';
 import { findInPieces, type Page, type PageQuery, pageOf, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
@@ -48,6 +43,7 @@ import {
   updateObject,
 } from './store.ts';
 import type { NewObject, ObjectRow, Visibility } from './tables.ts';
+import { hashOf } from './upload-hash.ts';
 
 export { ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
@@ -477,16 +473,6 @@ export class Objects {
       created_at: toIso(row.created_at),
     };
   }
-}
-
-/** The hash by which two uploads are the same, in whatever order their fields came. */
-function hashOf(
-  upload: Pick<BlobUpload, 'sha256'>,
-  { filename, mime_type }: Pick<UploadedFile, 'filename' | 'mime_type'>,
-  fields: UploadedFile['fields'],
-): string {
-  const sorted = JSON.stringify(Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  return hashRequest('POST', '/objects', upload.sha256(), filename, mime_type ?? '', sorted);
 }
 
 function noteOf(
