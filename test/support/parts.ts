@@ -12,7 +12,16 @@ const FROM_REGISTRIES = join(
 
 /** The path of a program, or null where this machine has none. */
 export function part(
-  name: 'caddy' | 'chromium' | 'dovecot' | 'litestream' | 'nginx' | 'prometheus' | 'promtool' | 'versitygw',
+  name:
+    | 'caddy'
+    | 'chromium'
+    | 'dovecot'
+    | 'haproxy'
+    | 'litestream'
+    | 'nginx'
+    | 'prometheus'
+    | 'promtool'
+    | 'versitygw',
 ): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:${FROM_REGISTRIES}` });
 }
