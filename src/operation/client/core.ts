@@ -169,7 +169,7 @@ export function connect(connection: Connection) {
       const first = json<P>(method, endpoint, call);
       const iterate = async function* (): AsyncGenerator<T> {
         for (let at = await first; ; at = await page(at.meta.next_page)) {
-          yield* at.data;
+          for (const item of at.data) yield item;
           if (at.meta.next_page === null) return;
         }
       };

@@ -59,8 +59,9 @@ const HEAD = (version: string): string => `/* eslint-disable */
  *     await satchel.emails.send({ to: 'ann@example.org', subject: 'Hello', body_text: 'Hi!' });
  *     for await (const email of satchel.emails.list({ status: 'failed' })) retry(email);
  *
- * It throws SatchelError. What may be sent again without harm is, up to three times: what only reads, replaces or deletes, and what
- * takes an Idempotency-Key. Whoever opens a page or an app can read the key in it.
+ * It throws SatchelError. Up to three times it sends what may be sent again without harm: what only reads, replaces or deletes, what
+ * takes an Idempotency-Key, and whatever was over a limit (429); after Retry-After, where that is a minute at most. Whoever opens a
+ * page or an app can read the key in it.
  */
 `;
 

@@ -136,6 +136,7 @@ describe('the file', () => {
     ];
     expect(short.text).toBe(long.text);
     expect(short.headers.get('content-type')).toBe('application/json');
+    expect((await app.call('GET', '/docs')).text).toContain('<a href="/docs/satchel.ts">');
   });
 
   test('needs no other, says of which version it is, and asks for no type that is none', () => {
