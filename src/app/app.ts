@@ -35,6 +35,8 @@ import { Overviews } from '../operation/overview/service.ts';
 import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
+import { Transfers } from '../operation/transfers/service.ts';
+import { transferCronEntries } from '../operation/transfers/tasks.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
@@ -229,6 +231,7 @@ function createWork(on: Tenancy) {
     ...on,
     tasks: [...mailTasks(mail), ...marketingTasks({ ...on, ...marketing }), createBackupTask(backups)],
   });
+  const transfers = new Transfers({ ...on, ...mail, ...marketing, bytes, engine });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
   const metrics = new Metrics({ ...on, ...mail, backups });
@@ -243,6 +246,7 @@ function createWork(on: Tenancy) {
     object_links,
     object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
+    transfers,
     jobs,
     engine,
     status,
@@ -262,6 +266,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
     ...webhookCronEntries(services.webhooks),
+    ...transferCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];

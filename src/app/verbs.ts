@@ -29,6 +29,7 @@ import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { registerJobCommands } from '../operation/jobs/cli.ts';
 import { registerActivityCommand } from '../operation/overview/cli.ts';
 import { registerReplicaCommands } from '../operation/replica/cli.ts';
+import { registerTransferCommands } from '../operation/transfers/cli.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { registerCompletionCommand } from '../platform/cli/completion.ts';
 import { registerMasterKeyCommand, registerMigrateCommand } from '../platform/cli/platform-verbs.ts';
@@ -41,7 +42,9 @@ import { describeApi } from './describe-api.ts';
 export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerTokenCommands(cli);
   registerPersonCommands(cli);
-  registerActivityCommand(registerProjectCommands(cli));
+  const project = registerProjectCommands(cli);
+  registerActivityCommand(project);
+  registerTransferCommands(cli, project);
   registerOriginCommands(cli, registerKeyCommands(cli));
   registerObjectCommands(cli);
   registerVariantMaker(cli);

@@ -6,13 +6,16 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type ProjectRow, projects } from './tables.ts';
 
+/** Nobody sees a project before all of it has arrived from another Satchel. */
+const IS_HERE = sql`${projects.status} <> 'arriving'`;
+
 // Every request of the management plane that is about a project finds it so.
 const by = (column: SQLiteColumn) =>
   statement((tx) =>
     tx
       .select()
       .from(projects)
-      .where(eq(column, sql.placeholder('ref')))
+      .where(and(eq(column, sql.placeholder('ref')), IS_HERE))
       .prepare(),
   );
 const byId = by(projects.id);
@@ -38,7 +41,7 @@ const stateById = statement((tx) => {
   return tx
     .select({ id, public_id, status })
     .from(projects)
-    .where(eq(id, sql.placeholder('id')))
+    .where(and(eq(id, sql.placeholder('id')), IS_HERE))
     .prepare();
 });
 
@@ -58,6 +61,7 @@ interface ProjectFilter {
 function conditionOf(filter: ProjectFilter): SQL | undefined {
   const { q, status, project_ids } = filter;
   return and(
+    IS_HERE,
     status === undefined ? undefined : eq(projects.status, status),
     // One JSON parameter: a scope may hold more ids than a statement may have parameters.
     project_ids === undefined
@@ -91,7 +95,7 @@ export function listProjectsFrom(read: Tx, beginning: string, limit: number): Pr
   return read
     .select()
     .from(projects)
-    .where(between(projects.slug, beginning, `${beginning}\u{10FFFF}`))
+    .where(and(between(projects.slug, beginning, `${beginning}\u{10FFFF}`), IS_HERE))
     .orderBy(projects.slug)
     .limit(limit)
     .all();

@@ -1,5 +1,5 @@
 /** SQL of attempts, reports and captured messages. */
-import { and, asc, count, desc, eq, isNull, max, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, isNull, lt, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import {
@@ -202,18 +202,11 @@ export function wasCaptured(tx: Tx, email_id: string): boolean {
   );
 }
 
-/** Forgets up to `limit` of what was captured before a moment; returns how many. Ids grow with time. */
+/** Forgets up to `limit` of what was captured before a moment; returns how many. */
 export function deleteCapturedBefore(tx: Tx, before_ms: number, limit: number): number {
-  const oldest = tx
-    .select({ id: capturedMessages.id, captured_at: capturedMessages.captured_at })
-    .from(capturedMessages)
-    .orderBy(asc(capturedMessages.id))
-    .limit(limit)
-    .all();
-  const old = oldest.filter(({ captured_at }) => captured_at < before_ms).map(({ id }) => id);
-  const last = old.at(-1);
-  if (last !== undefined) tx.delete(capturedMessages).where(sql`${capturedMessages.id} <= ${last}`).run();
-  return old.length;
+  const { id, captured_at } = capturedMessages;
+  const old = tx.select({ id }).from(capturedMessages).where(lt(captured_at, before_ms)).limit(limit);
+  return tx.delete(capturedMessages).where(inArray(id, old)).returning({ id }).all().length;
 }
 
 /** Forgets what was said of an email and what was captured of it; that there were attempts stays. */

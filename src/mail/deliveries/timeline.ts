@@ -3,7 +3,7 @@ import type { AuditRow } from '../../platform/database/audit-trail.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
-import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { AT_ONCE, isWithheld } from '../../platform/jobs/store.ts';
 import { type EmailRow, HELD } from '../emails/service.ts';
 import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
 
@@ -226,6 +226,8 @@ function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts
   const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
   if (due_at === Number.POSITIVE_INFINITY)
     return ['Next: it waits until marketing is enabled in the settings.'];
+  if (job && isWithheld(job))
+    return ['Next: it waits until its project, which moved, is let go: satchel project import --go PROJECT'];
   if (due_at === HELD) return [`Next: it waits until its ${email.source} is resumed.`];
   if (due_at !== null) {
     const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;

@@ -8,11 +8,19 @@ import { utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { AT_ONCE, findOpenJob, laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { type ChosenMailbox, chooseMailbox, listCandidates, takeUsage } from '../mailboxes/service.ts';
+import {
+  type ChosenMailbox,
+  chooseMailbox,
+  listCandidates,
+  takeMailbox,
+  takeUsage,
+} from '../mailboxes/service.ts';
 import { type AcceptanceDeps, rowOf, wishesOf } from './acceptance.ts';
 import { checkEmail } from './checking.ts';
+import { moveToMailbox } from './life-store.ts';
 import type { NewEmail } from './new-email.ts';
 import { insertEmail } from './store.ts';
+import type { EmailRow } from './tables.ts';
 
 /** The type of the jobs that send bulk mail. */
 export const EMAIL_BULK = 'email.bulk';
@@ -37,6 +45,15 @@ export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue,
   const open_id = findOpenJob(tx, { project_id: null, type: EMAIL_BULK, lane: laneOf(job) });
   if (open_id === null) enqueue(tx, job);
   else hasten(tx, open_id, run_at);
+}
+
+/** A mailbox for mail whose own is where its project came from; null where none fits. */
+export function findPlace(tx: Tx, email: EmailRow, now_ms: number): number | null {
+  const day = utcDay(now_ms);
+  const choice = takeMailbox(tx, { ...wishesOf(email), day, now_ms });
+  if (!choice.ok) return null;
+  moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: day });
+  return choice.mailbox_id;
 }
 
 /** The mailbox whose queue a job sends. */

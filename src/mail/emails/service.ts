@@ -20,7 +20,7 @@ import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
-import { type AcceptBulk, acceptBulk, wakeQueue } from './bulk.ts';
+import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
 import * as bulk from './bulk-store.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender } from './checking.ts';
 import { presentContent } from './content-view.ts';
@@ -385,9 +385,11 @@ export class Emails {
   /** Has bulk mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
     const email = life.findEmail(tx, id);
-    if (!email || email.due_at === null || email.mailbox_id === null) return;
+    if (!email || email.due_at === null) return;
+    const mailbox_id = email.mailbox_id ?? findPlace(tx, email, this.#deps.clock.now());
+    if (mailbox_id === null) return;
     bulk.waitUntil(tx, id, at);
-    this.wakeQueue(tx, email.mailbox_id, at);
+    this.wakeQueue(tx, mailbox_id, at);
   }
 
   /**

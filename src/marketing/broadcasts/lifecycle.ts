@@ -263,6 +263,32 @@ export class BroadcastLife {
     });
   }
 
+  /**
+   * Has one go on that stopped as its project moved: at its time, where that is yet to come, else as `resume` does. Throws as that
+   * does, and AppError `conflict` where its time is long past: then it waits for somebody to resume it.
+   */
+  async letGo(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { broadcasts, database, clock, enqueue } = this.#deps;
+    const now = clock.now();
+    const asked = broadcasts.require(owner.id, public_id);
+    const send_at = asked.started_at === null ? asked.send_at : null;
+    if (send_at === null || (send_at <= now && now - send_at <= BROADCAST_LATE_MS))
+      return this.resume(actor, owner, public_id);
+    await database.write((tx) => {
+      const row = broadcasts.require(owner.id, public_id, tx);
+      refuseFrom(row, ['paused'], 'resumed');
+      if (send_at <= now) {
+        store.updateBroadcast(tx, row.id, { pause_reason: 'late' });
+        return;
+      }
+      const job_id = enqueue(tx, jobOf(row, send_at));
+      store.updateBroadcast(tx, row.id, { status: 'scheduled', pause_reason: null, job_id, updated_at: now });
+      this.#audit(tx, actor, row, 'broadcast.resumed');
+    });
+    if (send_at <= now)
+      throw conflict('Its time is more than a day past: resume it, to have it sent now, or cancel it.');
+  }
+
   #goOn(tx: Tx, row: BroadcastRow): void {
     const { marketing, emails, clock, enqueue } = this.#deps;
     const now = clock.now();

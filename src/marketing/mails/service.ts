@@ -406,9 +406,8 @@ export class MarketingMail {
   /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
   follow(read: Tx, token: string): Followed | null {
     const name = readLinkToken(token);
-    const row = name && store.findLink(read, name.source_id, name.position);
-    const hash = row && this.#linkHash(read, row.project_id);
-    if (!name || !row || !hash || !isTrueLinkToken(token, hash)) return null;
+    const row = name && this.#foundBy(read, token, name, (id) => store.findLink(read, id, name.position));
+    if (!name || !row) return null;
     const mail = findReadMail(read, name.email_id);
     const { v, is_kept } = mergedOf(mail?.merge ?? null);
     const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
@@ -429,11 +428,31 @@ export class MarketingMail {
   /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
   mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
     const name = readLinkToken(token);
-    const project_id = name?.position === 0 ? store.findProjectOfSource(read, name.source_id) : null;
-    const hash = project_id === null ? null : this.#linkHash(read, project_id);
-    if (!name || !hash || !isTrueLinkToken(token, hash)) return null;
+    if (name?.position !== 0) return null;
+    if (!this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id))) return null;
     const mail = findReadMail(read, name.email_id);
     return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
+  }
+
+  /** What belongs to the source that a token names, if its project made the token: by the source's id, or by one of before it moved here. */
+  #foundBy<T extends { project_id: number }>(
+    read: Tx,
+    token: string,
+    { source_id }: LinkName,
+    find: (source_id: number) => T | null,
+  ): T | null {
+    const made = (id: number): T | null => {
+      const found = find(id);
+      const hash = found && this.#linkHash(read, found.project_id);
+      return hash && isTrueLinkToken(token, hash) ? found : null;
+    };
+    const found = made(source_id);
+    if (found) return found;
+    for (const id of store.listFormerlyNamed(read, source_id)) {
+      const one = made(id);
+      if (one) return one;
+    }
+    return null;
   }
 
   #linkHash(read: Tx, project_id: number): KeyedHash | null {

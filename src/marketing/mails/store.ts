@@ -43,6 +43,15 @@ export function insertSource(
   return id;
 }
 
+const namedBefore = rawSql<{ source_id: number }, [number]>(
+  'SELECT source_id FROM merge_source_names WHERE former_id = ?',
+);
+
+/** Sources that had this id before their project moved here. */
+export function listFormerlyNamed(read: Tx, id: number): number[] {
+  return namedBefore.all(read, id).map(({ source_id }) => source_id);
+}
+
 /** Where a link leads, as it is stored, and whose it is. */
 export interface LinkRow {
   project_id: number;
@@ -71,9 +80,7 @@ export function listLinks(read: Tx, source_ids: readonly number[]) {
 }
 
 /** Whose a source is; null for one that is gone. */
-export function findProjectOfSource(read: Tx, id: number): number | null {
+export function findSourceOwner(read: Tx, id: number): { project_id: number } | null {
   const { project_id } = mergeSources;
-  return (
-    read.select({ project_id }).from(mergeSources).where(eq(mergeSources.id, id)).get()?.project_id ?? null
-  );
+  return read.select({ project_id }).from(mergeSources).where(eq(mergeSources.id, id)).get() ?? null;
 }

@@ -12,6 +12,12 @@ export const mergeSources = sqliteTable('merge_sources', {
   content: text().notNull(),
 });
 
+export const mergeSourceNames = sqliteTable(
+  'merge_source_names',
+  { former_id: integer().notNull(), source_id: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.former_id, table.source_id] })],
+);
+
 export const mergeLinks = sqliteTable(
   'merge_links',
   {

@@ -17,7 +17,7 @@ interface InProject {
 
 const OF_PROJECT = 'p.public_id AS project_public_id, p.name AS project_name, p.slug AS project_slug';
 /** `?1` is a JSON array of the ids of the projects that count, or null for all. */
-const IN_SCOPE = '(?1 IS NULL OR p.id IN (SELECT value FROM json_each(?1)))';
+const IN_SCOPE = "p.status <> 'arriving' AND (?1 IS NULL OR p.id IN (SELECT value FROM json_each(?1)))";
 
 /** Looks through one project after another, the newest first, in the order of the index named by `order`. */
 function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {

@@ -15,6 +15,7 @@ interface DirectoryLock {
 
 const LOCK_FILE = 'server.lock';
 const PID_FILE = 'server.pid';
+const IMPORT_LOCK_FILE = 'import.lock';
 
 /** Takes the lock, or throws AppError `conflict` naming the process that holds it. */
 export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
@@ -30,6 +31,12 @@ export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
   writeFileSync(pid_path, `${pid}\n`, { mode: 0o600 });
   giveToFolderOwner(pid_path);
   return { release: () => lock.close() };
+}
+
+/** Taken by whoever imports a project, or removes what such an import left; null while another one has it. */
+export function lockImports(data_dir: string): DirectoryLock | null {
+  const lock = tryLock(join(data_dir, IMPORT_LOCK_FILE));
+  return lock && { release: () => lock.close() };
 }
 
 /** Whether a server serves the directory now. */

@@ -17,6 +17,15 @@ export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, backgr
 /** `run_at` of a job that is due at once: no jump of the clock can hold it back. */
 export const AT_ONCE = 0;
 
+/** `run_at` of a job that waits until it is let go; a clock that was set back may have made it a little less. */
+export const WITHHELD = Number.MAX_SAFE_INTEGER;
+/** Past any date: jobs that wait for longer are withheld. */
+const LAST_DATE_MS = 8.64e15;
+
+export function isWithheld({ status, run_at }: Pick<JobRow, 'status' | 'run_at'>): boolean {
+  return status === 'pending' && run_at > LAST_DATE_MS;
+}
+
 export interface NewJob {
   /** Null for a job of no project. */
   project_id: number | null;
@@ -208,12 +217,19 @@ export function findOpenJob(
   return openOf.get(read, of.project_id, of.type, of.lane)?.id ?? null;
 }
 
-/** Jobs of a type that wait for a moment after one. */
+/** Jobs of a type that wait for a moment after one, but for what is withheld. */
 export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRow[] {
   return read
     .select()
     .from(jobs)
-    .where(and(sql`${jobs.status} = 'pending'`, eq(jobs.type, type), gt(jobs.run_at, after_ms)))
+    .where(
+      and(
+        sql`${jobs.status} = 'pending'`,
+        eq(jobs.type, type),
+        gt(jobs.run_at, after_ms),
+        lt(jobs.run_at, LAST_DATE_MS),
+      ),
+    )
     .all();
 }
 

@@ -2,7 +2,7 @@
  * The key ring: data keys in the database, wrapped by the master key that the database is bound to. It seals and opens
  * for every noun, refuses a master key that does not fit, and changes the master key.
  */
-import { eq, like, or, sql } from 'drizzle-orm';
+import { eq, like, or, type SQL, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import { type Database, statement, type Tx } from '../database/database.ts';
 import { readMeta, writeMeta } from '../database/meta.ts';
@@ -61,6 +61,9 @@ export interface Rotation {
   next_step: string | null;
 }
 
+/** A data key as it is stored: it opens under the key that wraps it. */
+export type WrappedKey = typeof dataKeys.$inferSelect;
+
 const MASTER_KEY_ID = 'master_key_id';
 const PASSPHRASE_SALT = 'passphrase_salt';
 
@@ -78,6 +81,11 @@ const findById = statement((tx) =>
     .where(eq(dataKeys.id, sql.placeholder('id')))
     .prepare(),
 );
+/** Those of a scope, retired ones too. */
+function ofScope(scope: string): SQL | undefined {
+  return or(eq(dataKeys.scope, scope), like(dataKeys.scope, `${retiredScope({ scope, id: '' })}%`));
+}
+
 /**
  * Opens the key ring of a database. The first time it binds the database to the master key, making the default key file
  * if that is the source; later it ends a rotation that was cut off. Throws AppError, having changed nothing, when
@@ -241,13 +249,34 @@ export class KeyRing {
 
   /** Drops a scope's data key, for a project that is deleted: copies of its secrets that are left open no more. */
   forgetScope(tx: Tx, scope: string): void {
-    const retired = like(dataKeys.scope, `${retiredScope({ scope, id: '' })}%`);
-    const dropped = tx
-      .delete(dataKeys)
-      .where(or(eq(dataKeys.scope, scope), retired))
-      .returning({ id: dataKeys.id })
-      .all();
+    const dropped = tx.delete(dataKeys).where(ofScope(scope)).returning({ id: dataKeys.id }).all();
     for (const { id } of dropped) this.#data_keys.delete(id);
+  }
+
+  /** The data keys of a scope, retired ones too, wrapped by another key instead, to be taken elsewhere; what does not open stays. */
+  wrapScope(read: Tx, scope: string, under: MasterKey): WrappedKey[] {
+    return read
+      .select()
+      .from(dataKeys)
+      .where(ofScope(scope))
+      .orderBy(dataKeys.id)
+      .all()
+      .flatMap((row) => {
+        const key = this.#unwrap(read, row);
+        return key ? [{ ...row, wrapped: wrapDataKey(under, key, row.scope) }] : [];
+      });
+  }
+
+  /** Takes in data keys of another Satchel. Throws AppError `invalid` for one that does not open under the key it came under. */
+  takeIn(tx: Tx, rows: readonly WrappedKey[], under: MasterKey): void {
+    const master = this.#masterKeyInForce(tx);
+    for (const row of rows) {
+      const key = unwrapDataKey(under, row);
+      if (!key) throw new AppError('invalid', `A data key of ${row.scope} does not open.`);
+      tx.insert(dataKeys)
+        .values({ ...row, wrapped: wrapDataKey(master, key, row.scope) })
+        .run();
+    }
   }
 
   #findDataKey(read: Tx, id: number): DataKey | null {

@@ -95,8 +95,14 @@ CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit_events
 BEGIN
   SELECT RAISE(ABORT, 'the audit trail is append-only');
 END;
-CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit_events BEGIN
+-- What an import brought that broke off was never anybody's.
+CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit_events
+  WHEN NOT EXISTS (SELECT 1 FROM projects WHERE id = OLD.project_id AND status = 'arriving')
+BEGIN
   SELECT RAISE(ABORT, 'the audit trail is append-only');
+END;
+CREATE TRIGGER audit_uncount_all AFTER DELETE ON audit_events BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'audit_all' AND project_id = 0 AND facet = OLD.event;
 END;
 CREATE TRIGGER audit_count_all AFTER INSERT ON audit_events BEGIN
   INSERT INTO row_counts VALUES ('audit_all', 0, NEW.event, 1) ON CONFLICT DO UPDATE SET n = n + 1;
@@ -131,7 +137,8 @@ CREATE TABLE projects (
   public_id TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
   slug TEXT NOT NULL UNIQUE,
-  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive')),
+  -- 'arriving': it is being imported from another Satchel; nobody but the import sees it.
+  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive', 'arriving')),
   notes TEXT,
   description TEXT,
   app_identifier TEXT,
@@ -145,7 +152,7 @@ CREATE TABLE projects (
 ) STRICT;
 CREATE INDEX projects_by_status ON projects (status, id);
 -- Projects belong to no project: their own count stands under 0, which is no project's id.
-CREATE TRIGGER projects_count_insert AFTER INSERT ON projects BEGIN
+CREATE TRIGGER projects_count_insert AFTER INSERT ON projects WHEN NEW.status <> 'arriving' BEGIN
   INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 CREATE TRIGGER projects_count_update AFTER UPDATE OF status ON projects WHEN OLD.status <> NEW.status BEGIN
@@ -156,6 +163,14 @@ CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
   DELETE FROM row_counts WHERE project_id = OLD.id;
   UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
 END;
+
+-- What stopped as a project was exported or imported, and goes on when that is said: by its public id.
+CREATE TABLE withheld (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule', 'sequence', 'broadcast')),
+  id TEXT NOT NULL,
+  PRIMARY KEY (project_id, kind, id)
+) STRICT, WITHOUT ROWID;
 
 -- --- access: keys --------------------------------------------------------------------------------------------------
 
@@ -373,7 +388,10 @@ END;
 CREATE TABLE store_removals (
   public_id TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER objects_leave_store AFTER DELETE ON objects WHEN OLD.store = 's3' BEGIN
+-- While a project arrives, the bytes may still be those of the Satchel that it comes from.
+CREATE TRIGGER objects_leave_store AFTER DELETE ON objects
+  WHEN OLD.store = 's3' AND NOT EXISTS (SELECT 1 FROM projects WHERE id = OLD.project_id AND status = 'arriving')
+BEGIN
   INSERT OR IGNORE INTO store_removals VALUES (OLD.public_id);
 END;
 
@@ -712,6 +730,7 @@ CREATE TABLE captured_messages (
   captured_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX captured_by_email ON captured_messages (email_id);
+CREATE INDEX captured_by_age ON captured_messages (captured_at);
 
 -- Reports of other mail servers, and of an operator in their place. Each counts once.
 CREATE TABLE email_reports (
@@ -1267,6 +1286,14 @@ CREATE TABLE merge_sources (
   content TEXT NOT NULL, -- the last column: a redirect reads those before it and none of its pages
   UNIQUE (project_id, hash)
 ) STRICT;
+
+-- What a source was called in links that were sent before its project moved here.
+CREATE TABLE merge_source_names (
+  former_id INTEGER NOT NULL,
+  source_id INTEGER NOT NULL REFERENCES merge_sources (id) ON DELETE CASCADE,
+  PRIMARY KEY (former_id, source_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX merge_source_names_by_source ON merge_source_names (source_id);
 
 -- Where the links of a source lead: the only places that a redirect knows.
 CREATE TABLE merge_links (

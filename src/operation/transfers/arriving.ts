@@ -1,0 +1,240 @@
+/**
+ * What changes of a row as it arrives: the numbers by which rows name each other, and whatever would go on by itself. That
+ * waits, or is paused, until it is let go.
+ */
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { WITHHELD } from '../../platform/jobs/store.ts';
+import { columnsOf, type Going, type Numbered } from './inventory.ts';
+import type { WithheldKind } from './tables.ts';
+
+export type Value = string | number | null | Uint8Array;
+export type Row = Record<string, Value>;
+
+/** Numbers from one to another, and where the first of them is to be. */
+export interface Range {
+  from: number;
+  to: number;
+  starts_at: number;
+}
+
+/** How a sequence or a broadcast is to stand once all has arrived. Until then it is a draft, at which nothing works. */
+export interface Standing {
+  table: 'sequences' | 'broadcasts';
+  id: number;
+  status: string;
+}
+
+interface ArrivalFacts {
+  project_id: number;
+  now_ms: number;
+  ranges: ReadonlyMap<Numbered, Range>;
+  /** Numbers there by those of where it comes from. */
+  mailboxes: ReadonlyMap<number, number>;
+  tokens: ReadonlyMap<number, number>;
+  people: ReadonlyMap<number, number>;
+  /** Where the bytes of what was in a store will be. */
+  placeStored(row: Row): Value;
+}
+
+/** Statuses of mails that are yet to go out. */
+const WAITING: readonly Value[] = ['scheduled', 'queued', 'sending'];
+/** Types of jobs of what arrives paused: it is given another one as it goes on. */
+const OF_PAUSED: readonly Value[] = ['sequence.step', 'broadcast.send'];
+
+export class Arrival {
+  readonly facts: ArrivalFacts;
+  readonly standings: Standing[] = [];
+  readonly #stopped: { kind: WithheldKind; id: string }[] = [];
+
+  constructor(facts: ArrivalFacts) {
+    this.facts = facts;
+  }
+
+  /** The number that a row gets or has here. Null for none, and for one that no row has had; 0 names nothing, and stays. */
+  numberOf(table: Numbered | 'projects', value: Value): number | null {
+    if (table === 'projects') return this.facts.project_id;
+    if (value === 0) return 0;
+    const range = this.facts.ranges.get(table);
+    if (typeof value !== 'number' || !range || value < range.from || value > range.to) return null;
+    return value - range.from + range.starts_at;
+  }
+
+  /** What arrives of a row; null where nothing does. */
+  of(going: Going, row: Row): Row | null {
+    const arriving = { ...row };
+    for (const [column, table] of Object.entries(going.numbers ?? {}))
+      arriving[column] = this.numberOf(table, row[column] ?? null);
+    const rule = RULES[going.table];
+    return rule ? rule(arriving, this) : arriving;
+  }
+
+  /** Notes that something stopped that ran where it comes from. */
+  stop(kind: WithheldKind, id: Value): void {
+    this.#stopped.push({ kind, id: String(id) });
+  }
+
+  /** What stopped since this was asked last. */
+  takeStopped(): { kind: WithheldKind; id: string }[] {
+    return this.#stopped.splice(0);
+  }
+}
+
+/** Changes a row whose numbers are those of here already; null where nothing of it arrives. */
+type Rule = (row: Row, arrival: Arrival) => Row | null;
+
+const RULES: Partial<Record<string, Rule>> = {
+  // That it was active is told by its own row.
+  withheld: (row) => (row.kind === 'project' ? null : row),
+  idempotent_answers: (row, arrival) => {
+    const [kind = '', id = ''] = String(row.caller).split(':');
+    const number =
+      kind === 'key'
+        ? arrival.numberOf('api_keys', Number(id))
+        : (kind === 'token' ? arrival.facts.tokens : arrival.facts.people).get(Number(id));
+    return number ? { ...row, caller: `${kind}:${number}` } : null;
+  },
+  audit_events: (row, arrival) => ({ ...withActor(row, arrival), target: targetOf(row.target, arrival) }),
+  vault_reveals: withActor,
+  objects: (row, arrival) => (row.store === 's3' ? { ...row, store: arrival.facts.placeStored(row) } : row),
+  email_schedules: (row, arrival) => {
+    if (row.is_active === 1) arrival.stop('schedule', row.id ?? null);
+    return { ...row, is_active: 0, next_run_at: null };
+  },
+  jobs: arriveJob,
+  emails: arriveEmail,
+  email_attempts: (row, { facts }) =>
+    row.finished_at === null
+      ? {
+          ...row,
+          outcome: 'interrupted',
+          finished_at: facts.now_ms,
+          may_be_sent: row.mailbox === 'none' ? 0 : 1,
+        }
+      : row,
+  sequences: (row, arrival) => {
+    const runs = row.status === 'active';
+    if (runs) arrival.stop('sequence', row.public_id ?? null);
+    const paused = runs ? { ...row, status: 'paused', pause_reason: 'manual', job_id: null } : row;
+    return asDraft('sequences', paused, arrival);
+  },
+  broadcasts: (row, arrival) => {
+    const runs = row.status === 'scheduled' || row.status === 'sending';
+    if (runs) arrival.stop('broadcast', row.public_id ?? null);
+    const paused = runs ? { ...row, status: 'paused', pause_reason: 'manual', job_id: null } : row;
+    return asDraft('broadcasts', paused, arrival);
+  },
+};
+
+/** Their work looks at what is open each hour: it must not find half of it. */
+function asDraft(table: Standing['table'], row: Row, { standings }: Arrival): Row {
+  standings.push({ table, id: Number(row.id), status: String(row.status) });
+  return { ...row, status: 'draft' };
+}
+
+function withActor(row: Row, arrival: Arrival): Row {
+  const { facts } = arrival;
+  const { actor_kind, actor_id } = row;
+  if (actor_id === null || actor_id === undefined) return row;
+  if (actor_kind === 'token') return { ...row, actor_id: textOf(facts.tokens.get(Number(actor_id))) };
+  if (actor_kind === 'person') return { ...row, actor_id: textOf(facts.people.get(Number(actor_id))) };
+  return { ...row, actor_id: targetOf(actor_id, arrival) };
+}
+
+/** `api_key:12` and `project:3` name rows by their numbers; all other targets are public ids. */
+function targetOf(target: Value | undefined, arrival: Arrival): Value {
+  const [, kind, id] = /^(api_key|project):(\d+)$/.exec(String(target)) ?? [];
+  if (kind === undefined) return target ?? null;
+  const number = arrival.numberOf(kind === 'project' ? 'projects' : 'api_keys', Number(id));
+  return number === null ? kind : `${kind}:${number}`;
+}
+
+function textOf(number: number | undefined): string | null {
+  return number === undefined ? null : String(number);
+}
+
+function arriveJob(row: Row, arrival: Arrival): Row {
+  const payload = JSON.stringify(renumbered(parseObject(row.payload), arrival));
+  if (row.status !== 'pending' && row.status !== 'processing') return { ...row, payload };
+  const interruptions = Number(row.interruptions) + (row.status === 'processing' ? 1 : 0);
+  if (OF_PAUSED.includes(row.type ?? null))
+    return { ...row, payload, status: 'completed', finished_at: arrival.facts.now_ms };
+  return {
+    ...row,
+    payload,
+    interruptions,
+    status: 'pending',
+    run_at: WITHHELD,
+    // The lane of a mail is its mailbox's: it is put into another one as it is sent.
+    lane: row.type === 'email.send' ? String(row.lane).replace(/\d+$/, '0') : (row.lane ?? null),
+  };
+}
+
+/** Numbers within what a job is to do. */
+function renumbered(payload: Record<string, unknown>, arrival: Arrival): Record<string, unknown> {
+  const tables = {
+    api_key_id: 'api_keys',
+    list_id: 'contact_lists',
+    sequence_id: 'sequences',
+    broadcast_id: 'broadcasts',
+  } as const;
+  for (const [name, table] of Object.entries(tables)) {
+    const value = payload[name];
+    if (typeof value === 'number') payload[name] = arrival.numberOf(table, value);
+  }
+  return payload;
+}
+
+function arriveEmail(row: Row, arrival: Arrival): Row {
+  const { mailboxes } = arrival.facts;
+  const arriving = {
+    ...row,
+    mailbox_id: mailboxes.get(Number(row.mailbox_id)) ?? null,
+    merge: row.merge === null ? null : mergeOf(row.merge, arrival),
+  };
+  if (!WAITING.includes(row.status ?? null)) return arriving;
+  const is_bulk = row.job_id === null;
+  return {
+    ...arriving,
+    status: row.status === 'sending' ? 'queued' : (row.status ?? null),
+    // It gets a mailbox, and a place in its quota, as it goes out.
+    mailbox_id: null,
+    quota_day: null,
+    due_at: is_bulk ? WITHHELD : null,
+  };
+}
+
+/** What a mail is rendered from (`s`), and whom it is for (`c`). */
+function mergeOf(merge: Value | undefined, arrival: Arrival): string {
+  const { s, c, ...more } = parseObject(merge);
+  const source = typeof s === 'number' ? arrival.numberOf('merge_sources', s) : null;
+  const contact = typeof c === 'number' ? arrival.numberOf('contacts', c) : null;
+  return JSON.stringify({ s: source ?? 0, ...more, c: contact });
+}
+
+function parseObject(json: Value | undefined): Record<string, unknown> {
+  const value: unknown = JSON.parse(String(json));
+  return isPlainObject(value) ? { ...value } : {};
+}
+
+/* --- As lines of a file --------------------------------------------------------------------------------------- */
+
+/** A row as one line of JSON: its values in the order of the columns. Bytes stand as `{"base64": ...}`. */
+export function lineOf(values: readonly unknown[]): string {
+  return `${JSON.stringify(values.map((value) => (value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value)))}\n`;
+}
+
+/** The row of a line; null for what is none. */
+export function rowOfLine(going: Going, line: string): Row | null {
+  const values: unknown = JSON.parse(line);
+  const names = columnsOf(going);
+  if (!Array.isArray(values) || values.length !== names.length) return null;
+  const row: Row = {};
+  for (const [index, name] of names.entries()) {
+    const value: unknown = values[index];
+    if (value === null || typeof value === 'string' || typeof value === 'number') row[name] = value;
+    else if (isPlainObject(value) && typeof value.base64 === 'string')
+      row[name] = Buffer.from(value.base64, 'base64');
+    else return null;
+  }
+  return row;
+}

@@ -1,0 +1,135 @@
+/** `satchel project export` and `import`: a project moves from one Satchel to another. */
+import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import { textOption } from '../../platform/cli/options.ts';
+import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
+import { counted, formatBytes, formatFields } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import type { Exported, Imported, LetGo, Transfers } from './service.ts';
+
+interface Services {
+  projects: { require(ref: string): { id: number; public_id: string; name: string; slug: string } };
+  transfers: Transfers;
+}
+
+/** Adds `export` and `import` to `satchel project`. */
+export function registerTransferCommands<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
+  registerExport(cli, project);
+  registerImport(cli, project);
+}
+
+function registerExport<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
+  project
+    .verb(
+      'export <project> <file>',
+      'write all of a project to one new file, to import it into another Satchel',
+    )
+    .requiredOption('--passphrase <from>', 'what seals its secrets: - (standard input), @file or env:NAME')
+    .option('--copy', 'leave it as it is; otherwise it is set inactive, and nothing of it goes on here')
+    .option('--with-store', 'bring the bytes along that are in the object store')
+    .remark(`The file holds everything but what is the operator's: domains, mailboxes, people, accounts at
+providers. Secrets are sealed; addresses, mails and files in it are not: keep it as you keep backups.
+Without --with-store, the other Satchel must reach the same bucket.`)
+    .example(
+      'satchel project export shop shop.satchel --passphrase @passphrase.txt',
+      'satchel project export shop copy.satchel --passphrase - --copy --with-store',
+    )
+    .does(async ({ services, actor, progress, note }, options, ref, file = '') => {
+      const found = services.projects.require(ref);
+      const passphrase = await readPassphrase(cli, options);
+      cli.host.process.yieldToOthers();
+      const exported = await services.transfers.export(found, {
+        file,
+        passphrase,
+        is_copy: options.copy === true,
+        with_store: options.withStore === true,
+        actor,
+        onProgress: progress('exporting'),
+      });
+      for (const id of exported.left_out)
+        note(`satchel: warning: the bytes of object ${id} are gone or damaged; it is not in the file`);
+      return {
+        json: exported,
+        text: presentExported(exported, { ...found, is_copy: options.copy === true }),
+      };
+    });
+}
+
+function presentExported(exported: Exported, of: { slug: string; is_copy: boolean }): string {
+  const { file, size_bytes, rows, objects, object_bytes, stored_objects, left_out } = exported;
+  const fields = formatFields({
+    file,
+    size: formatBytes(size_bytes),
+    rows,
+    objects: `${objects} (${formatBytes(object_bytes)})`,
+    ...(stored_objects > 0 ? { in_the_store: `${stored_objects}: not in the file` } : {}),
+    left_out: left_out.length,
+  });
+  const now = of.is_copy
+    ? 'The project goes on here as before.'
+    : `The project is inactive here, and nothing of it goes on. To have it go on after all:\n  satchel project import --go ${of.slug}`;
+  return `${fields}\n\n${now}\nImport it elsewhere with: satchel project import ${shellWord(file)} --passphrase -`;
+}
+
+function registerImport<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
+  project
+    .verb('import <file>', 'take a project in from its file, paused; with --go, have it go on')
+    .option('--passphrase <from>', 'the one that it was exported with: - (standard input), @file or env:NAME')
+    .option('--go', 'let it go on: what was paused to be moved, and mail that waits')
+    .remark(`Keys, links and public ids stay the same. Schedules, sequences and broadcasts arrive paused, and mail
+that waits is withheld, until --go is said: at once, or later with the project in place of the file.
+Where mailboxes are missing that it uses, only the latter does it.`)
+    .example(
+      'satchel project import shop.satchel --passphrase @passphrase.txt',
+      'satchel project import --go shop',
+    )
+    .does(async ({ services, actor, progress, note }, options, file) => {
+      const lets_go = options.go === true;
+      if (options.passphrase === undefined) {
+        if (!lets_go) throw new UsageError('a project file needs --passphrase; a project that is here, --go');
+        const went = await services.transfers.letGo(services.projects.require(file), actor);
+        return { json: went, text: presentGone(went) };
+      }
+      const passphrase = await readPassphrase(cli, options);
+      cli.host.process.yieldToOthers();
+      const imported = await services.transfers.import({
+        file,
+        passphrase,
+        actor,
+        onProgress: progress('importing'),
+      });
+      for (const [what, names] of Object.entries(imported.missing))
+        if (names.length > 0) note(`satchel: not here: ${what.replaceAll('_', ' ')} ${names.join(', ')}`);
+      const may_go = imported.missing.mailboxes.length === 0;
+      const went =
+        lets_go && may_go
+          ? await services.transfers.letGo(services.projects.require(String(imported.id)), actor)
+          : null;
+      return { json: { ...imported, went_on: went }, text: presentImported(imported, went) };
+    });
+}
+
+function presentImported(imported: Imported, went: LetGo | null): string {
+  const { id, public_id, slug, rows, objects, tokens } = imported;
+  const fields = formatFields({ id, ulid: public_id, slug, rows, files: objects, tokens });
+  const next =
+    went === null
+      ? `What was paused and withheld waits. Once domains and mailboxes are there, let it go with:\n  satchel project import --go ${slug}`
+      : presentGone(went);
+  return `${fields}\n\n${next}`;
+}
+
+function presentGone({ schedules, sequences, broadcasts, jobs, stayed }: LetGo): string {
+  const gone = [
+    counted(schedules, 'schedule'),
+    counted(sequences, 'sequence'),
+    counted(broadcasts, 'broadcast'),
+    `${counted(jobs, 'job')} that waited`,
+  ];
+  const lines = stayed.map(({ kind, id, reason }) => `The ${kind} ${id} stays paused: ${reason}`);
+  return [`It goes on: ${gone.join(', ')}.`, ...lines].join('\n');
+}
+
+function readPassphrase<S>(cli: Cli<S>, options: Readonly<Record<string, unknown>>): Promise<string> {
+  return readHiddenSecret(cli, textOption(options, 'passphrase') ?? '', '--passphrase');
+}

@@ -1,0 +1,216 @@
+/**
+ * Writing a project's file: all rows of one committed state, then the bytes that they name, while a server goes on. The file
+ * appears under its name only when it is whole and durable.
+ */
+import type { Database as Sqlite } from 'bun:sqlite';
+import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
+import { TRANSFER_PIECE_BYTES } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { connect } from '../../platform/database/plain-connection.ts';
+import { blobName } from '../../platform/files/archive.ts';
+import { flushFolder } from '../../platform/files/file-sink.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
+import { blobPathOf } from '../../platform/files/store.ts';
+import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
+import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
+import type { MasterKey } from '../../platform/secrets/sealing.ts';
+import { lineOf } from './arriving.ts';
+import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
+import { columnsOf, GOING, type Going } from './inventory.ts';
+import type { Manifest } from './manifest.ts';
+import { listObjects, listPinned, type ObjectBytesRow, readManifest, readRows, sumBytes } from './store.ts';
+
+const WHAT = 'an export';
+
+/** What is to be written, and under which key. */
+export interface ExportJob {
+  data_dir: string;
+  file: string;
+  project_id: number;
+  about: ProjectFile;
+  key: MasterKey;
+  /** The data keys of the project, wrapped by `key`. */
+  wrapKeys(): WrappedKey[];
+  store: S3Store | null;
+  now_ms: number;
+  onProgress: OnProgress;
+}
+
+export interface Exported {
+  file: string;
+  size_bytes: number;
+  rows: number;
+  objects: number;
+  object_bytes: number;
+  /** Objects whose bytes are in the object store, and not in the file. */
+  stored_objects: number;
+  /** Objects that are not in the file, as their bytes were gone or damaged. */
+  left_out: string[];
+}
+
+/** Throws AppError `conflict` where the file is there, `invalid` where its folder is not. */
+export function checkPlace(file: string): string {
+  const path = resolve(file);
+  refuseExisting(path, WHAT);
+  if (!existsSync(dirname(path)))
+    throw new AppError('invalid', `The folder ${dirname(path)} does not exist.`);
+  return path;
+}
+
+/** Writes the file, mode 0600. Throws AppError `unavailable` where it can't be written: nothing is left of it then. */
+export async function writeProject(job: ExportJob): Promise<Exported> {
+  const { file, data_dir } = job;
+  const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
+  return withScratch([partial], async () => {
+    const sqlite = connect(databasePathOf(data_dir), { query_only: true });
+    try {
+      rmSync(partial, { force: true });
+      const fd = openSync(partial, 'wx', 0o600);
+      let exported: Omit<Exported, 'file'>;
+      try {
+        // Until its end, all that is read is of one committed state.
+        sqlite.run('BEGIN');
+        exported = await new Export(sqlite, fd, job).write();
+      } finally {
+        closeSync(fd);
+      }
+      publish(partial, file, WHAT);
+      await flushFolder(dirname(file));
+      return { file, ...exported };
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      const message = `The file ${file} could not be written: ${messageOf(error)}. Nothing was left of it.`;
+      throw new AppError('unavailable', message, { cause: error });
+    } finally {
+      sqlite.close();
+    }
+  });
+}
+
+class Export {
+  readonly #sqlite: Sqlite;
+  readonly #job: ExportJob;
+  readonly #writer: ProjectWriter;
+  readonly #left_out: string[] = [];
+  #pieces = 0;
+  #rows = 0;
+  #objects = 0;
+  #object_bytes = 0;
+  #stored_objects = 0;
+  readonly #total_bytes: number;
+
+  constructor(sqlite: Sqlite, fd: number, job: ExportJob) {
+    this.#sqlite = sqlite;
+    this.#job = job;
+    this.#writer = new ProjectWriter(fd, job.now_ms, job);
+    this.#total_bytes = sumBytes(sqlite, job.project_id, job.about.with_store);
+  }
+
+  async write(): Promise<Omit<Exported, 'file'>> {
+    const { project_id, wrapKeys } = this.#job;
+    const manifest: Manifest = { ...readManifest(this.#sqlite, project_id), data_keys: wrapKeys() };
+    this.#writer.writeText(MANIFEST, JSON.stringify(manifest));
+    for (const going of GOING) await this.#writeRows(going);
+    for (const object of listObjects(this.#sqlite, project_id)) await this.#writeObject(object);
+    for (const pinned of listPinned(this.#sqlite, project_id)) await this.#writePinned(pinned);
+    this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#left_out }));
+    return {
+      size_bytes: await this.#writer.finish(),
+      rows: this.#rows,
+      objects: this.#objects,
+      object_bytes: this.#object_bytes,
+      stored_objects: this.#stored_objects,
+      left_out: this.#left_out,
+    };
+  }
+
+  async #writeRows(going: Going): Promise<void> {
+    const head = `${JSON.stringify({ table: going.table, columns: columnsOf(going) })}\n`;
+    let lines: string[] = [];
+    let size = 0;
+    const flush = async (): Promise<void> => {
+      if (lines.length === 0) return;
+      this.#pieces += 1;
+      this.#writer.writeText(rowsName(this.#pieces), head + lines.join(''));
+      lines = [];
+      size = 0;
+      this.#tell();
+      // Signals are heard, and others have a turn.
+      await new Promise((done) => setImmediate(done));
+    };
+    for (const values of readRows(this.#sqlite, going, this.#job.project_id)) {
+      const line = lineOf(values);
+      lines.push(line);
+      size += line.length;
+      this.#rows += 1;
+      if (size >= TRANSFER_PIECE_BYTES) await flush();
+    }
+    await flush();
+  }
+
+  async #writeObject(object: ObjectBytesRow): Promise<void> {
+    const is_stored = object.store === 's3';
+    if (is_stored && !this.#job.about.with_store) {
+      this.#stored_objects += 1;
+      return;
+    }
+    const is_written = is_stored ? await this.#writeStored(object) : await this.#writeFile(object);
+    if (!is_written) {
+      this.#left_out.push(object.public_id);
+      return;
+    }
+    this.#objects += 1;
+    this.#object_bytes += object.size_bytes;
+    this.#tell();
+  }
+
+  async #writePinned({ public_id, is_stored }: { public_id: string; is_stored: boolean }): Promise<void> {
+    const size_bytes = is_stored ? await this.#job.store?.sizeOf(public_id) : null;
+    const file = { public_id, size_bytes: size_bytes ?? null, sha256: null };
+    await (typeof size_bytes === 'number'
+      ? this.#writeStored({ ...file, size_bytes })
+      : this.#writeFile(file));
+  }
+
+  async #writeFile(of: {
+    public_id: string;
+    size_bytes: number | null;
+    sha256: string | null;
+  }): Promise<boolean> {
+    const { public_id, sha256 } = of;
+    const fd = openIfPresent(blobPathOf(this.#job.data_dir, public_id));
+    if (fd === null) return false;
+    try {
+      const size_bytes = fstatSync(fd).size;
+      if (of.size_bytes !== null && of.size_bytes !== size_bytes) return false;
+      return await this.#writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 });
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  async #writeStored(of: { public_id: string; size_bytes: number; sha256: string | null }): Promise<boolean> {
+    const { public_id, size_bytes } = of;
+    const { store } = this.#job;
+    if (!store)
+      throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
+    const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
+    return bytes !== null && (await this.#writer.writeStream(blobName(public_id), { ...of, bytes }));
+  }
+
+  #tell(): void {
+    this.#job.onProgress(this.#writer.position, Math.max(this.#writer.position, this.#total_bytes));
+  }
+}
+
+function openIfPresent(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,472 @@
+/**
+ * Taking a project's file in. It is read twice: once to its end, so that a wrong passphrase and a changed file are refused before
+ * anything is written; then its rows are written in pieces under a project that nobody sees. The import has one moment at which it
+ * counts: the transaction that shows the project. Until then all of it goes again, whatever cuts it off.
+ */
+import { AppError, conflict } from '../../errors.ts';
+import { MAX_TRANSFER_PIECE_BYTES, SWEEP_BATCH } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { blobIdOf } from '../../platform/files/archive.ts';
+import type { ByteStore } from '../../platform/files/byte-store.ts';
+import { S3Store } from '../../platform/files/s3-store.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { BlobUpload } from '../../platform/files/upload.ts';
+import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { letOthers } from '../../platform/host/turns.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { isPlainObject, parse } from '../../platform/http/schema.ts';
+import type { KeyRing } from '../../platform/secrets/key-ring.ts';
+import type { MasterKey } from '../../platform/secrets/sealing.ts';
+import type { S3Settings } from '../../s3-settings.ts';
+import { Arrival, type Range, type Row, rowOfLine } from './arriving.ts';
+import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
+import { columnsOf, GOING, type Going, type Numbered } from './inventory.ts';
+import { type Manifest, manifest, rangesOf } from './manifest.ts';
+import * as store from './store.ts';
+
+/** Rows that one transaction takes: a few milliseconds, so that nobody waits long behind it. */
+const IMPORT_PIECE_ROWS = 100;
+/** Small files that are made durable at once, and requests to the store. */
+const AT_ONCE = 8;
+/** Files up to this size are held in memory until then. */
+const HELD_FILE_BYTES = 1024 * 1024;
+
+export interface ImportDeps {
+  database: Database;
+  clock: Clock;
+  key_ring: KeyRing;
+  blobs: BlobStore;
+  bytes: { readonly current: ByteStore };
+  config: { object_store: S3Settings | null };
+}
+
+export interface ImportJob {
+  path: string;
+  key: MasterKey;
+  about: ProjectFile;
+  actor: Actor;
+  /** Whether a server may wait for the database meanwhile. */
+  is_served: boolean;
+  onProgress: OnProgress;
+}
+
+/** What the project refers to and is not here: listed, never made. */
+export interface Missing {
+  people: string[];
+  domains: string[];
+  mailboxes: string[];
+  ai_accounts: string[];
+  database_projects: string[];
+}
+
+export interface Imported {
+  id: number;
+  public_id: string;
+  slug: string;
+  name: string;
+  rows: number;
+  objects: number;
+  tokens: number;
+  missing: Missing;
+}
+
+/* --- The first reading ------------------------------------------------------------------------------------------ */
+
+/** What the whole file says, once it proved whole, true and fit for this build. */
+export interface Examined {
+  seal: string;
+  manifest: Manifest;
+}
+
+/**
+ * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, a change, or rows of another build;
+ * `conflict` where bytes that are not in it can't be reached.
+ */
+export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
+  const reader = new ProjectReader(job.path, job.key);
+  const reach = new Reach(deps, job.about);
+  let found: Manifest | null = null;
+  let gone: string[] = [];
+  try {
+    for (let entry = reader.next(); entry; entry = reader.next()) {
+      if (entry.name === MANIFEST)
+        found = parse(manifest, JSON.parse(await readText(reader, entry.size_bytes)));
+      else if (entry.name === LEFT_OUT)
+        gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
+      else if (isRowsName(entry.name)) {
+        const piece = readPiece(await readText(reader, entry.size_bytes), job.path);
+        if (piece.going.table === 'objects') await reach.ask(piece.rows);
+      } else {
+        if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
+        await reader.read(() => {});
+      }
+      job.onProgress(reader.position, 2 * reader.size_bytes);
+    }
+    if (!found || reader.seal === null) throw ofAnotherBuild(job.path, 'no project');
+    reach.check(new Set(gone));
+    return { seal: reader.seal, manifest: found };
+  } catch (error) {
+    if (error instanceof SyntaxError) throw ofAnotherBuild(job.path, 'what is no JSON');
+    throw error;
+  } finally {
+    reader.close();
+  }
+}
+
+function ofAnotherBuild(path: string, what: string): AppError {
+  return new AppError(
+    'invalid',
+    `The project file ${path} holds ${what}, which this build of Satchel does not know: import it with the build that made it.`,
+  );
+}
+
+async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
+  if (size_bytes > MAX_TRANSFER_PIECE_BYTES)
+    throw ofAnotherBuild(reader.path, 'a piece of a size that none has');
+  const bytes = Buffer.allocUnsafe(size_bytes);
+  let at = 0;
+  await reader.read((chunk) => {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  });
+  return bytes.toString('utf8');
+}
+
+interface Piece {
+  going: Going;
+  rows: Row[];
+}
+
+const BY_TABLE = new Map(GOING.map((going) => [going.table, going]));
+
+function readPiece(text: string, path: string): Piece {
+  const [head = '', ...lines] = text.trimEnd().split('\n');
+  const said: unknown = JSON.parse(head);
+  const table = isPlainObject(said) ? String(said.table) : '';
+  const going = BY_TABLE.get(table);
+  const is_fit = going && isPlainObject(said) && String(said.columns) === String(columnsOf(going));
+  if (!is_fit) throw ofAnotherBuild(path, `rows of ${table} with other columns`);
+  const rows = lines.map((line) => {
+    const row = rowOfLine(going, line);
+    if (!row) throw ofAnotherBuild(path, `a row of ${table} with other values`);
+    return row;
+  });
+  return { going, rows };
+}
+
+/** Whether bytes that are not in the file can be had where they are. */
+class Reach {
+  readonly #store: S3Store | null;
+  readonly #about: ProjectFile;
+  readonly #unreached: string[] = [];
+
+  constructor(deps: ImportDeps, about: ProjectFile) {
+    this.#about = about;
+    this.#store = about.with_store ? null : storeOf(deps, about);
+  }
+
+  async ask(rows: readonly Row[]): Promise<void> {
+    if (this.#about.with_store) return;
+    const stored = rows.filter((row) => row.store === 's3').values();
+    const work = async (): Promise<void> => {
+      for (const { public_id, size_bytes } of stored) {
+        const size = this.#store ? await this.#store.sizeOf(String(public_id)) : null;
+        if (size !== size_bytes) this.#unreached.push(String(public_id));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+
+  check(gone: ReadonlySet<string>): void {
+    const [first, ...more] = this.#unreached.filter((id) => !gone.has(id));
+    if (first === undefined) return;
+    const bucket = this.#about.store?.bucket ?? '';
+    const others = more.length > 0 ? ` and ${more.length} more` : '';
+    throw conflict(
+      `The bytes of ${first}${others} are in the bucket ${bucket}, where this Satchel does not find them: set SATCHEL_OBJECT_STORE to that ` +
+        'bucket here, or export the project with --with-store.',
+    );
+  }
+}
+
+/** The place in our bucket where the bytes are by what the file says; null where no store is set, or there are none. */
+function storeOf({ config }: ImportDeps, { store: place }: ProjectFile): S3Store | null {
+  const { object_store } = config;
+  return object_store && place?.bucket === object_store.bucket
+    ? new S3Store({ ...object_store, prefix: place.prefix })
+    : null;
+}
+
+/** The numbers that things of ours have here, by those that they have where the file comes from. */
+function here<T extends { id: number }>(
+  read: Tx,
+  kind: 'mailbox' | 'person',
+  things: readonly T[],
+  nameOf: (one: T) => string,
+): Map<number, number> {
+  const pairs = things.map((one) => [one.id, store.idHere(read, kind, nameOf(one))] as const);
+  return new Map(pairs.flatMap(([id, found]) => (found === null ? [] : [[id, found]])));
+}
+
+/** The slug as it was, or with a number where that is taken. */
+function freeSlug(tx: Tx, wanted: string): string {
+  let slug = wanted;
+  for (let n = 2; store.isSlugTaken(tx, slug); n += 1) slug = `${wanted}-${n}`;
+  return slug;
+}
+
+/* --- The second reading ----------------------------------------------------------------------------------------- */
+
+export class Import {
+  readonly #deps: ImportDeps;
+  readonly #job: ImportJob;
+  readonly #examined: Examined;
+  readonly #arrival: Arrival;
+  readonly #id: number;
+  readonly #tokens: Map<number, number>;
+  readonly #inserters = new Map<string, ReturnType<typeof store.inserter>>();
+  /** Where stored bytes are copied from; null where they stay in the place that is ours. */
+  readonly #copied_from: S3Store | null;
+  /** Files under way. */
+  readonly #under_way = new Set<Promise<void>>();
+  #rows = 0;
+  #objects = 0;
+
+  private constructor(
+    of: { deps: ImportDeps; job: ImportJob; examined: Examined },
+    begun: { id: number; ranges: Map<Numbered, Range>; tokens: Map<number, number> },
+  ) {
+    this.#deps = of.deps;
+    this.#job = of.job;
+    this.#examined = of.examined;
+    this.#id = begun.id;
+    this.#tokens = begun.tokens;
+    const { about } = of.job;
+    const { config, bytes, database, clock } = of.deps;
+    const there = about.with_store ? null : storeOf(of.deps, about);
+    const keeps_place = there !== null && config.object_store?.prefix === about.store?.prefix;
+    this.#copied_from = keeps_place ? null : there;
+    const { mailboxes, people } = of.examined.manifest;
+    this.#arrival = new Arrival({
+      project_id: begun.id,
+      now_ms: clock.now(),
+      ranges: begun.ranges,
+      tokens: begun.tokens,
+      mailboxes: here(database.read, 'mailbox', mailboxes, ({ address }) => address),
+      people: here(database.read, 'person', people, ({ email }) => email),
+      placeStored: () => (keeps_place ? 's3' : bytes.current.name),
+    });
+  }
+
+  /** Begins an import, of which nobody sees anything yet. Throws AppError `conflict` where the project is here. */
+  static async begin(deps: ImportDeps, job: ImportJob, examined: Examined): Promise<Import> {
+    const { public_id } = job.about.project;
+    const { database, key_ring } = deps;
+    const { project, data_keys, tokens } = examined.manifest;
+    const begun = await database.write((tx) => {
+      const known = store.findKnown(tx, public_id);
+      if (known) throw conflict(`The project ${known.name} (${public_id}) is here already.`);
+      const { id: _elsewhere, ...row } = project;
+      const id = store.insertRecord(tx, 'projects', {
+        ...row,
+        status: 'arriving',
+        slug: `arriving-${public_id.toLowerCase()}`,
+      });
+      key_ring.takeIn(tx, data_keys, job.key);
+      const ranges = new Map(rangesOf(examined.manifest).map((one) => [one.table, store.reserve(tx, one)]));
+      const { starts_at } = store.reserve(tx, { table: 'access_tokens', from: 1, to: tokens.length });
+      const numbered = tokens.map((token, index): [number, number] => [
+        Number(token.id),
+        store.idHere(tx, 'token', String(token.token_hash)) ?? starts_at + index,
+      ]);
+      return { id, ranges, tokens: new Map(numbered) };
+    });
+    return new Import({ deps, job, examined }, begun);
+  }
+
+  /** Takes all in and shows it. Whatever it throws, nobody sees anything of it: the caller takes out what was written. */
+  async run(): Promise<Imported> {
+    const { path, key, onProgress } = this.#job;
+    const reader = new ProjectReader(path, key);
+    let gone: string[] = [];
+    try {
+      for (let entry = reader.next(); entry; entry = reader.next()) {
+        const id = blobIdOf(entry.name);
+        if (id !== null) await this.#takeFile(reader, id, entry.size_bytes);
+        else {
+          const text = await readText(reader, entry.size_bytes);
+          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path));
+          else if (entry.name === LEFT_OUT) gone = parse(leftOut, JSON.parse(text)).objects;
+        }
+        onProgress(reader.size_bytes + reader.position, 2 * reader.size_bytes);
+      }
+      await Promise.all(this.#under_way);
+      if (reader.seal !== this.#examined.seal)
+        throw new AppError('invalid', `${path} was changed while it was read.`);
+    } finally {
+      await Promise.allSettled(this.#under_way);
+      reader.close();
+    }
+    for (let from = 0; from < gone.length; from += SWEEP_BATCH)
+      await this.#write((tx) => {
+        for (const id of gone.slice(from, from + SWEEP_BATCH)) store.dropArrivingObject(tx, id, this.#id);
+      });
+    return this.#deps.database.write((tx) => this.#show(tx));
+  }
+
+  /** As long as a piece has held the lock on the database, the server has it. */
+  async #write(change: (tx: Tx) => void): Promise<void> {
+    const began_ms = monotonicMs();
+    await this.#deps.database.write(change);
+    if (this.#job.is_served) await Bun.sleep(monotonicMs() - began_ms);
+    else await letOthers();
+  }
+
+  async #takeRows({ going, rows }: Piece): Promise<void> {
+    const insert = this.#inserters.get(going.table) ?? store.inserter(going);
+    this.#inserters.set(going.table, insert);
+    for (let from = 0; from < rows.length; from += IMPORT_PIECE_ROWS) {
+      const piece = rows.slice(from, from + IMPORT_PIECE_ROWS);
+      await this.#write((tx) => {
+        for (const row of piece) this.#takeRow(tx, going, row, insert);
+        for (const one of this.#arrival.takeStopped()) store.noteWithheld(tx, this.#id, one);
+      });
+      if (going.table === 'objects') await this.#copyStored(piece);
+    }
+  }
+
+  #takeRow(tx: Tx, going: Going, row: Row, insert: ReturnType<typeof store.inserter>): void {
+    const arriving = this.#arrival.of(going, row);
+    if (!arriving) return;
+    if (going.table === 'audit_events' && store.isOnTrail(tx, String(arriving.id)))
+      arriving.id = newId(Number(arriving.at));
+    insert(tx, arriving);
+    this.#rows += 1;
+    if (going.table === 'merge_sources') store.nameFormerly(tx, Number(row.id), Number(arriving.id));
+  }
+
+  /** Bytes that are elsewhere in our bucket. Their rows are there, so that no sweep takes them. */
+  async #copyStored(rows: readonly Row[]): Promise<void> {
+    const from = this.#copied_from;
+    if (!from) return;
+    const stored = rows.filter((row) => row.store === 's3').values();
+    const work = async (): Promise<void> => {
+      for (const row of stored) {
+        const size_bytes = Number(row.size_bytes);
+        const bytes = await from.read(String(row.public_id), { start: 0, end: size_bytes, size_bytes });
+        if (bytes) await this.#keep(this.#deps.bytes.current, String(row.public_id), bytes);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+
+  async #takeFile(reader: ProjectReader, id: string, size_bytes: number): Promise<void> {
+    const { blobs, bytes, database } = this.#deps;
+    const row = store.findArrivingObject(database.read, id, this.#id);
+    // What waiting mails keep of an object that is gone is in the data directory.
+    const place = row?.store === 's3' ? bytes.current : blobs;
+    if (size_bytes > HELD_FILE_BYTES) {
+      const upload = place.openUpload(id);
+      await this.#commit(upload, row, () => reader.read((chunk) => upload.write(chunk)));
+      return;
+    }
+    const held: Uint8Array[] = [];
+    await reader.read((chunk) => void held.push(Uint8Array.from(chunk)));
+    while (this.#under_way.size >= AT_ONCE) await Promise.race(this.#under_way);
+    const upload = place.openUpload(id);
+    const kept = this.#commit(upload, row, async () => {
+      for (const chunk of held) await upload.write(chunk);
+    }).finally(() => this.#under_way.delete(kept));
+    this.#under_way.add(kept);
+    kept.catch(() => {}); // Whoever waits for all of them gets it.
+  }
+
+  async #keep(place: ByteStore, id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const row = store.findArrivingObject(this.#deps.database.read, id, this.#id);
+    const upload = place.openUpload(id);
+    await this.#commit(upload, row, async () => {
+      for await (const chunk of bytes) await upload.write(chunk);
+    });
+  }
+
+  async #commit(
+    upload: BlobUpload,
+    row: { sha256: string } | null,
+    fill: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await fill();
+      if (row && upload.sha256() !== row.sha256)
+        throw new AppError('invalid', `The bytes of ${upload.id} are not those that its row tells of.`);
+      await upload.commit();
+      this.#objects += 1;
+    } finally {
+      await upload.abort(); // What was committed stays.
+    }
+  }
+
+  /** The moment at which the project is here. */
+  #show(tx: Tx): Imported {
+    const { about, actor } = this.#job;
+    const { clock } = this.#deps;
+    const { public_id, name } = about.project;
+    const project = { id: this.#id, public_id };
+    const now_ms = clock.now();
+    for (const standing of this.#arrival.standings) store.setStanding(tx, standing);
+    const missing = this.#tieAll(tx);
+    const slug = freeSlug(tx, about.project.slug);
+    const status = this.#examined.manifest.was_active ? 'active' : 'inactive';
+    if (!store.showProject(tx, this.#id, { status, slug, now_ms }))
+      throw conflict('The import was taken out meanwhile.');
+    const metadata = { name, slug, missing: Object.values(missing).flat().length };
+    recordAudit(
+      tx,
+      actor,
+      { event: 'project.imported', target: `project:${this.#id}`, project, metadata },
+      now_ms,
+    );
+    const { size: tokens } = this.#tokens;
+    return { id: this.#id, public_id, slug, name, rows: this.#rows, objects: this.#objects, tokens, missing };
+  }
+
+  /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
+  #tieAll(tx: Tx): Missing {
+    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.#examined.manifest;
+    for (const token of tokens) {
+      const id = this.#tokens.get(Number(token.id)) ?? 0;
+      if (store.idHere(tx, 'token', String(token.token_hash)) === null) {
+        const person_id = this.#arrival.facts.people.get(Number(token.person_id)) ?? null;
+        store.insertRecord(tx, 'access_tokens', { ...token, id, person_id, created_by_id: null });
+      }
+      store.tie(tx, 'token', id, this.#id);
+    }
+    const unknown = (kind: Parameters<typeof store.idHere>[1], name: string): boolean =>
+      store.idHere(tx, kind, name) === null;
+    const granted = people.filter(({ is_granted }) => is_granted).map(({ email }) => email);
+    for (const email of granted) {
+      const id = store.idHere(tx, 'person', email);
+      if (id !== null) store.tie(tx, 'person', id, this.#id);
+    }
+    for (const { public_id } of ai_accounts) {
+      const id = store.idHere(tx, 'ai_account', public_id);
+      if (id !== null) store.tie(tx, 'ai_account', id, this.#id);
+    }
+    for (const { public_id, is_shown } of database_projects) {
+      const id = store.idHere(tx, 'database_project', public_id);
+      if (id !== null) store.tieDatabaseProject(tx, id, this.#id, is_shown);
+    }
+    const used = mailboxes.filter(({ is_used }) => is_used).map(({ address }) => address);
+    return {
+      people: granted.filter((email) => unknown('person', email)),
+      domains: domains.filter((name) => unknown('domain', name)),
+      mailboxes: used.filter((address) => unknown('mailbox', address)),
+      ai_accounts: ai_accounts.filter((one) => unknown('ai_account', one.public_id)).map((one) => one.name),
+      database_projects: database_projects
+        .filter((one) => unknown('database_project', one.public_id))
+        .map((one) => one.name),
+    };
+  }
+}

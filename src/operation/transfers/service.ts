@@ -1,0 +1,296 @@
+/**
+ * A project moves: it is exported to a file here, and imported from it elsewhere. What would go on by itself stops on both sides
+ * until somebody lets it go: schedules, sequences and broadcasts are paused, mail that waits is withheld.
+ */
+import type { Config } from '../../config.ts';
+import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
+import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH, TRANSFER_WAIT_MS } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { counted } from '../../platform/cli/tables.ts';
+import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { isServed, lockImports } from '../../platform/host/directory-lock.ts';
+import { requireRoom } from '../../platform/host/scratch.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { countCodePoints, parse } from '../../platform/http/schema.ts';
+import { projectScope } from '../../platform/secrets/key-ring.ts';
+import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
+import type { MasterKey } from '../../platform/secrets/sealing.ts';
+import { checkPlace, type Exported, writeProject } from './exporting.ts';
+import { openAbout, type ProjectFile, projectFile } from './format.ts';
+import { examine, Import, type ImportDeps, type Imported } from './importing.ts';
+import { GOING } from './inventory.ts';
+import * as store from './store.ts';
+
+export type { Exported } from './exporting.ts';
+export type { Imported } from './importing.ts';
+
+/** Rows that one transaction of an undone import takes out, or of a stop withholds. */
+const PIECE_ROWS = 200;
+const LOOK_AGAIN_MS = 200;
+
+interface Owner {
+  readonly id: number;
+  readonly public_id: string;
+  readonly name: string;
+  readonly slug: string;
+}
+
+/** What goes on again is the business of those whose it is. */
+export interface TransfersDeps extends ImportDeps {
+  config: Pick<Config, 'data_dir' | 'object_store'>;
+  object_store: Parameters<typeof writeProject>[0]['store'];
+  schedules: {
+    update(project_id: number, id: string, changes: { is_active: boolean }, note: Note): Promise<unknown>;
+  };
+  sequence_life: { resume(actor: Actor, owner: Owner, public_id: string): Promise<void> };
+  broadcast_life: { letGo(actor: Actor, owner: Owner, public_id: string): Promise<void> };
+  engine: { wake(): void };
+}
+
+/** What did not go on, and why. */
+interface Stayed {
+  kind: string;
+  id: string;
+  reason: string;
+}
+
+export interface LetGo {
+  schedules: number;
+  sequences: number;
+  broadcasts: number;
+  jobs: number;
+  stayed: Stayed[];
+}
+
+export class Transfers {
+  readonly #deps: TransfersDeps;
+
+  constructor(deps: TransfersDeps) {
+    this.#deps = deps;
+  }
+
+  /* --- Out -------------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Writes a project to a new file. Unless it is a copy, the project is set inactive first, and all that goes on in it ends or
+   * stops. Throws AppError `conflict` where the file exists, or something does not end; `invalid` for a short passphrase.
+   */
+  async export(
+    project: Owner,
+    how: {
+      file: string;
+      passphrase: string;
+      is_copy: boolean;
+      with_store: boolean;
+      actor: Actor;
+      onProgress: OnProgress;
+    },
+  ): Promise<Exported> {
+    const { config, clock, key_ring, database, object_store } = this.#deps;
+    const file = checkPlace(how.file);
+    if (countCodePoints(how.passphrase) < MIN_TRANSFER_PASSPHRASE_CHARS)
+      throw invalid({
+        _: [`The passphrase must have at least ${MIN_TRANSFER_PASSPHRASE_CHARS} characters.`],
+      });
+    if (how.with_store && !object_store)
+      throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
+    const salt = createSalt();
+    const key = await deriveMasterKey(how.passphrase, salt);
+    await database.write((tx) => {
+      const metadata = { name: project.name, copy: how.is_copy };
+      const entry = { event: 'project.exported', target: `project:${project.id}`, project, metadata };
+      recordAudit(tx, how.actor, entry, clock.now());
+      if (!how.is_copy) store.stopProject(tx, project.id, clock.now());
+    });
+    if (!how.is_copy) await this.#quieten(project);
+    const { public_id, name, slug } = project;
+    return writeProject({
+      data_dir: config.data_dir,
+      file,
+      project_id: project.id,
+      key,
+      about: {
+        project: { public_id, name, slug },
+        salt,
+        key_id: key.id,
+        store: config.object_store && placeOf(config.object_store),
+        with_store: how.with_store,
+      },
+      wrapKeys: () => key_ring.wrapScope(database.read, projectScope(public_id), key),
+      store: object_store,
+      now_ms: clock.now(),
+      onProgress: how.onProgress,
+    });
+  }
+
+  /** Withholds what waits, and waits for what is being worked on: what follows from that is withheld too. */
+  async #quieten(project: Owner): Promise<void> {
+    const { database, clock, config } = this.#deps;
+    const gives_up_ms = clock.now() + TRANSFER_WAIT_MS;
+    for (;;) {
+      const stopped = await database.write((tx) => {
+        store.stopProject(tx, project.id, clock.now());
+        return store.withholdSome(tx, project.id, clock.now(), PIECE_ROWS);
+      });
+      if (stopped > 0) continue;
+      const { jobs, mails } = store.countUnderWay(database.read, project.id);
+      // Without a server nobody works on them: they were cut off.
+      if (jobs + mails === 0 || !isServed(config.data_dir)) return;
+      if (clock.now() >= gives_up_ms)
+        throw conflict(
+          `${counted(jobs, 'job')} and ${counted(mails, 'mail')} of ${project.slug} are still being worked on. It is inactive, and nothing else of ` +
+            `it goes on: export it again, or have it go on with: satchel project import --go ${project.slug}`,
+        );
+      await Bun.sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /* --- In --------------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Takes a project in from its file. Throws AppError, with nothing left of it: `invalid` for a wrong passphrase, a damaged or
+   * changed file, or one of another build; `conflict` where the project is here, or its bytes can't be reached.
+   */
+  async import(of: {
+    file: string;
+    passphrase: string;
+    actor: Actor;
+    onProgress: OnProgress;
+  }): Promise<Imported> {
+    const { file, actor, onProgress } = of;
+    const { config } = this.#deps;
+    const { about, size_bytes, path } = openAbout(file);
+    const said = parse(projectFile, about);
+    const key = await keyOf(said, of.passphrase, path);
+    const lock = lockImports(config.data_dir);
+    if (!lock) throw conflict('Another project is being imported: wait for its end.');
+    try {
+      await this.#removeAll();
+      const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
+      this.#refuseKnown(said);
+      const examined = await examine(this.#deps, job);
+      requireRoom(config.data_dir, size_bytes, 'an import');
+      try {
+        return await (await Import.begin(this.#deps, job, examined)).run();
+      } catch (error) {
+        throw await this.#takeOut(said, error);
+      }
+    } finally {
+      lock.release();
+    }
+  }
+
+  #refuseKnown({ project }: ProjectFile): void {
+    const known = store.findKnown(this.#deps.database.read, project.public_id);
+    if (known) throw conflict(`The project ${known.name} (${project.public_id}) is here already.`);
+  }
+
+  /** Takes out what an import wrote that failed; the error says so. */
+  async #takeOut({ project }: ProjectFile, error: unknown): Promise<unknown> {
+    let left = 'Nothing was left of it.';
+    try {
+      await this.#removeAll();
+    } catch (cause) {
+      left = `What it wrote could not be removed (${messageOf(cause)}): nobody sees it, and the next start of the server removes it.`;
+    }
+    const kind = error instanceof AppError ? error.kind : 'internal';
+    return new AppError(kind, `${project.name} was not imported: ${messageOf(error)} ${left}`, {
+      cause: error,
+    });
+  }
+
+  /** Removes what imports left that broke off, unless one is under way. */
+  async sweep(): Promise<void> {
+    const { database, config } = this.#deps;
+    if (store.listArriving(database.read).length === 0) return;
+    const lock = lockImports(config.data_dir);
+    if (!lock) return;
+    try {
+      await this.#removeAll();
+    } finally {
+      lock.release();
+    }
+  }
+
+  async #removeAll(): Promise<void> {
+    const { database, blobs, key_ring } = this.#deps;
+    for (const { id, public_id } of store.listArriving(database.read)) {
+      for (const file of store.listFiles(database.read, id)) await blobs.remove(file);
+      for (const going of GOING.toReversed()) {
+        const remove = store.remover(database.read, going);
+        while ((await database.write((tx) => remove(tx, id, PIECE_ROWS))) > 0) await Bun.sleep(0);
+      }
+      await database.write((tx) => {
+        key_ring.forgetScope(tx, projectScope(public_id));
+        store.deleteArriving(tx, id);
+      });
+    }
+  }
+
+  /* --- On --------------------------------------------------------------------------------------------------------- */
+
+  /**
+   * Lets go on what stopped as a project was exported or imported: what was paused then, and mail that waits. What can't go on
+   * stays paused, and is told.
+   */
+  async letGo(project: Owner, actor: Actor): Promise<LetGo> {
+    const { database, clock, engine } = this.#deps;
+    const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };
+    const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
+    await database.write((tx) => {
+      for (const mark of store.listWithheld(tx, project.id).filter(({ kind }) => kind === 'project')) {
+        store.activateProject(tx, project.id, clock.now());
+        store.forgetWithheld(tx, project.id, mark);
+      }
+      note(tx, {
+        event: 'project.let_go',
+        target: `project:${project.id}`,
+        metadata: { name: project.name },
+      });
+    });
+    for (const { kind, id } of store.listWithheld(database.read, project.id)) {
+      if (kind === 'project') continue;
+      try {
+        if (store.isStopped(database.read, project.id, { kind, id })) {
+          await this.#goOn(project, { kind, id }, { actor, note });
+          result[COUNTED[kind]] += 1;
+        }
+        await database.write((tx) => store.forgetWithheld(tx, project.id, { kind, id }));
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        result.stayed.push({ kind, id, reason: messageOf(error) });
+      }
+    }
+    for (let released = -1; released !== 0; result.jobs += released)
+      released = await database.write((tx: Tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
+    engine.wake();
+    return result;
+  }
+
+  #goOn(
+    project: Owner,
+    { kind, id }: { kind: keyof typeof COUNTED; id: string },
+    { actor, note }: { actor: Actor; note: Note },
+  ): Promise<unknown> {
+    const { schedules, sequence_life, broadcast_life } = this.#deps;
+    if (kind === 'schedule') return schedules.update(project.id, id, { is_active: true }, note);
+    if (kind === 'sequence') return sequence_life.resume(actor, project, id);
+    return broadcast_life.letGo(actor, project, id);
+  }
+}
+
+const COUNTED = { schedule: 'schedules', sequence: 'sequences', broadcast: 'broadcasts' } as const;
+
+function placeOf({ bucket, prefix }: { bucket: string; prefix: string }) {
+  return { bucket, prefix };
+}
+
+async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, path: string): Promise<MasterKey> {
+  const key = await deriveMasterKey(passphrase, salt);
+  if (key.id === key_id) return key;
+  throw new AppError(
+    'invalid',
+    `The passphrase is not the one that ${path} was exported with. Nothing was written.`,
+  );
+}

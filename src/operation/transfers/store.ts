@@ -1,0 +1,474 @@
+/**
+ * SQL of projects that move: reading all of one, withholding what would go on, letting it go, and taking rows in or out in
+ * pieces. It looks at tables of every noun.
+ */
+import type { Database as Sqlite } from 'bun:sqlite';
+import type { Tx } from '../../platform/database/database.ts';
+import { readCount, readTexts } from '../../platform/database/plain-connection.ts';
+import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
+import { WITHHELD } from '../../platform/jobs/store.ts';
+import type { Range, Row, Standing, Value } from './arriving.ts';
+import { columnsOf, GOING, type Going, NAMED_BEYOND, NUMBERED, type Numbered } from './inventory.ts';
+import type { Manifest } from './manifest.ts';
+import type { WithheldKind } from './tables.ts';
+
+/* --- Reading what goes, of one committed state ------------------------------------------------------------------ */
+
+/** The rows of a table, each as its values in the order of `columnsOf`. */
+export function* readRows(sqlite: Sqlite, going: Going, project_id: number): Generator<unknown[]> {
+  const columns = columnsOf(going).map((name) => `t.${name}`);
+  const order = going.order === undefined ? '' : ` ORDER BY ${going.order}`;
+  const rows = sqlite.query<Record<string, unknown>, [number]>(
+    `SELECT ${columns.join(', ')} FROM ${going.from}${order}`,
+  );
+  for (const row of rows.iterate(project_id)) yield Object.values(row);
+}
+
+/** From the least to the greatest number that rows have, or name. */
+function readRange(sqlite: Sqlite, table: Numbered, project_id: number): { from: number; to: number } | null {
+  const own = GOING.filter((going) => going.table === table).map(({ from }) => ({ column: 't.id', from }));
+  const parts = [...own, ...(NAMED_BEYOND[table] ?? [])].map(
+    ({ column, from }) => `SELECT min(${column}) AS a, max(${column}) AS b FROM ${from}`,
+  );
+  const [row] = sqlite.query(`SELECT min(a), max(b) FROM (${parts.join(' UNION ALL ')})`).values(project_id);
+  const [from, to] = row ?? [];
+  return typeof from === 'number' && typeof to === 'number' ? { from, to } : null;
+}
+
+/** What the file says first, but for the data keys. */
+export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest, 'data_keys'> {
+  const all = <T extends object>(sql: string): T[] => sqlite.query<T, [number]>(sql).all(project_id);
+  const [project = {}] = all<Manifest['project']>('SELECT * FROM projects WHERE id = ?1');
+  const ranges: Manifest['ranges'] = {};
+  for (const table of NUMBERED) {
+    const range = readRange(sqlite, table, project_id);
+    if (range) ranges[table] = range;
+  }
+  return {
+    project,
+    was_active:
+      readCount(
+        sqlite,
+        `SELECT count(*) FROM projects p WHERE p.id = ?1 AND (p.status = 'active' OR EXISTS (
+         SELECT 1 FROM withheld w WHERE w.project_id = p.id AND w.kind = 'project'))`,
+        project_id,
+      ) === 1,
+    ranges,
+    mailboxes: all<{ id: number; address: string; is_used: number }>(
+      `SELECT id, address, EXISTS (SELECT 1 FROM marketing_settings s, json_each(s.accounts) a
+         WHERE s.project_id = ?1 AND a.value = address)
+         OR id IN (SELECT mailbox_id FROM emails WHERE project_id = ?1) AS is_used
+       FROM mailboxes ORDER BY address`,
+    )
+      .filter(({ is_used }) => is_used === 1)
+      .map((one) => ({ ...one, is_used: true })),
+    people: all<{ id: number; email: string; is_granted: number }>(
+      `SELECT id, email, EXISTS (SELECT 1 FROM person_projects g WHERE g.person_id = people.id AND g.project_id = ?1) AS is_granted
+       FROM people WHERE is_granted OR CAST(id AS TEXT) IN (
+         SELECT actor_id FROM audit_events WHERE project_id = ?1 AND actor_kind = 'person'
+         UNION SELECT actor_id FROM vault_reveals WHERE project_id = ?1 AND actor_kind = 'person')
+       ORDER BY email`,
+    ).map((one) => ({ ...one, is_granted: one.is_granted === 1 })),
+    domains: all<{ name: string }>(
+      `SELECT domain AS name FROM email_schedules WHERE project_id = ?1 AND domain IS NOT NULL
+       UNION SELECT requested_domain FROM emails WHERE project_id = ?1 AND requested_domain IS NOT NULL
+       UNION SELECT domain FROM emails WHERE project_id = ?1`,
+    ).map(({ name }) => name),
+    tokens: all<Row>(
+      `SELECT t.* FROM access_token_projects s JOIN access_tokens t ON t.id = s.token_id
+       WHERE s.project_id = ?1 AND t.all_projects = 0 ORDER BY t.id`,
+    ) as Manifest['tokens'],
+    ai_accounts: all(
+      `SELECT a.public_id, a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id
+       WHERE p.project_id = ?1 AND a.all_projects = 0 ORDER BY a.id`,
+    ),
+    database_projects: all(
+      `SELECT d.public_id, d.name, l.is_shown FROM database_project_links l
+       JOIN database_projects d ON d.id = l.database_project_id WHERE l.project_id = ?1 ORDER BY d.id`,
+    ),
+  };
+}
+
+export interface ObjectBytesRow {
+  public_id: string;
+  size_bytes: number;
+  sha256: string;
+  store: 'local' | 's3';
+}
+
+/** What has bytes, in the order in which it is stored. */
+export function listObjects(sqlite: Sqlite, project_id: number): IterableIterator<ObjectBytesRow> {
+  return sqlite
+    .query<ObjectBytesRow, [number]>(
+      'SELECT public_id, size_bytes, sha256, store FROM objects WHERE project_id = ? ORDER BY id',
+    )
+    .iterate(project_id);
+}
+
+/** Objects that are gone, and whose bytes waiting mails keep. */
+export function listPinned(sqlite: Sqlite, project_id: number): { public_id: string; is_stored: boolean }[] {
+  return sqlite
+    .query<{ public_id: string; is_stored: number }, [number]>(
+      `SELECT DISTINCT p.object_public_id AS public_id,
+         p.object_public_id IN (SELECT public_id FROM store_removals) AS is_stored
+       FROM emails e CROSS JOIN attachment_pins p ON p.email_id = e.id
+       WHERE e.project_id = ? AND p.object_public_id NOT IN (SELECT public_id FROM objects)`,
+    )
+    .all(project_id)
+    .map((one) => ({ ...one, is_stored: one.is_stored === 1 }));
+}
+
+export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean): number {
+  return readCount(
+    sqlite,
+    "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE project_id = ? AND (store = 'local' OR ?)",
+    project_id,
+    with_store ? 1 : 0,
+  );
+}
+
+/** Columns of a table as this build has it, but for a number of its own. */
+export function readColumns(sqlite: Sqlite, table: string): string[] {
+  return readTexts(sqlite, 'SELECT name FROM pragma_table_info(?)', table);
+}
+
+/* --- Withholding ------------------------------------------------------------------------------------------------ */
+
+const markProject = rawSql<never, [number]>(
+  `INSERT INTO withheld SELECT id, 'project', public_id FROM projects WHERE id = ? AND status = 'active'
+   ON CONFLICT DO NOTHING`,
+);
+const deactivate = rawSql<never, [number, number]>(
+  "UPDATE projects SET status = 'inactive', updated_at = ?2 WHERE id = ?1 AND status = 'active'",
+);
+const activate = rawSql<never, [number, number]>(
+  "UPDATE projects SET status = 'active', updated_at = ?2 WHERE id = ?1 AND status = 'inactive'",
+);
+const markSchedules = rawSql<never, [number]>(
+  `INSERT INTO withheld SELECT project_id, 'schedule', id FROM email_schedules WHERE project_id = ? AND is_active = 1
+   ON CONFLICT DO NOTHING`,
+);
+const pauseSchedules = rawSql<never, [number]>(
+  'UPDATE email_schedules SET is_active = 0, next_run_at = NULL WHERE project_id = ? AND is_active = 1',
+);
+const markSequences = rawSql<never, [number]>(
+  `INSERT INTO withheld SELECT project_id, 'sequence', public_id FROM sequences WHERE project_id = ? AND status = 'active'
+   ON CONFLICT DO NOTHING`,
+);
+const pauseSequences = rawSql<never, [number, number]>(
+  `UPDATE sequences SET status = 'paused', pause_reason = 'manual', updated_at = ?2
+   WHERE project_id = ?1 AND status = 'active'`,
+);
+const markBroadcasts = rawSql<never, [number]>(
+  `INSERT INTO withheld SELECT project_id, 'broadcast', public_id FROM broadcasts
+   WHERE project_id = ? AND status IN ('scheduled', 'sending') ON CONFLICT DO NOTHING`,
+);
+const pauseBroadcasts = rawSql<never, [number, number]>(
+  `UPDATE broadcasts SET status = 'paused', pause_reason = 'manual', updated_at = ?2
+   WHERE project_id = ?1 AND status IN ('scheduled', 'sending')`,
+);
+
+/** Sets a project inactive, and pauses what goes on by itself; notes what that was. */
+export function stopProject(tx: Tx, project_id: number, now_ms: number): void {
+  markProject.run(tx, project_id);
+  deactivate.run(tx, project_id, now_ms);
+  markSchedules.run(tx, project_id);
+  pauseSchedules.run(tx, project_id);
+  markSequences.run(tx, project_id);
+  pauseSequences.run(tx, project_id, now_ms);
+  markBroadcasts.run(tx, project_id);
+  pauseBroadcasts.run(tx, project_id, now_ms);
+}
+
+export function activateProject(tx: Tx, project_id: number, now_ms: number): void {
+  activate.run(tx, project_id, now_ms);
+}
+
+const endJobs = rawSql<never, [number, number, number]>(
+  `UPDATE jobs SET status = 'completed', finished_at = ?2 WHERE id IN (
+     SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND type IN ('sequence.step', 'broadcast.send')
+     LIMIT ?3)`,
+);
+const withholdJobs = rawSql<never, [number, number, number]>(
+  `UPDATE jobs SET run_at = ?2 WHERE id IN (
+     SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at < ?2 LIMIT ?3)`,
+);
+const holdBulk = rawSql<never, [number, number, number]>(
+  `UPDATE emails SET due_at = ?2 WHERE id IN (
+     SELECT id FROM emails WHERE project_id = ?1 AND status = 'queued' AND due_at < ?2 LIMIT ?3)`,
+);
+
+/** Withholds up to `limit` jobs, and as many mails without one; returns how many that were. Jobs of what is paused end. */
+export function withholdSome(tx: Tx, project_id: number, now_ms: number, limit: number): number {
+  return (
+    endJobs.run(tx, project_id, now_ms, limit) +
+    withholdJobs.run(tx, project_id, WITHHELD, limit) +
+    holdBulk.run(tx, project_id, WITHHELD, limit)
+  );
+}
+
+const underWay = rawSql<{ jobs: number; mails: number }, [number]>(
+  `SELECT (SELECT count(*) FROM jobs WHERE project_id = ?1 AND status = 'processing') AS jobs,
+     (SELECT count(*) FROM emails WHERE project_id = ?1 AND status = 'sending') AS mails`,
+);
+
+/** How many jobs and mails are being worked on. */
+export function countUnderWay(read: Tx, project_id: number): { jobs: number; mails: number } {
+  return underWay.get(read, project_id) ?? { jobs: 0, mails: 0 };
+}
+
+const withheldOf = rawSql<{ kind: WithheldKind; id: string }, [number]>(
+  'SELECT kind, id FROM withheld WHERE project_id = ?',
+);
+const addWithheld = rawSql<never, [number, string, string]>(
+  'INSERT INTO withheld VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+);
+const dropWithheld = rawSql<never, [number, string, string]>(
+  'DELETE FROM withheld WHERE project_id = ? AND kind = ? AND id = ?',
+);
+
+export function listWithheld(read: Tx, project_id: number): { kind: WithheldKind; id: string }[] {
+  return withheldOf.all(read, project_id);
+}
+
+export function noteWithheld(tx: Tx, project_id: number, { kind, id }: { kind: string; id: string }): void {
+  addWithheld.run(tx, project_id, kind, id);
+}
+
+export function forgetWithheld(tx: Tx, project_id: number, { kind, id }: { kind: string; id: string }): void {
+  dropWithheld.run(tx, project_id, kind, id);
+}
+
+const stopped = {
+  schedule: rawSql<{ id: string }, [number, string]>(
+    'SELECT id FROM email_schedules WHERE project_id = ? AND id = ? AND is_active = 0',
+  ),
+  sequence: rawSql<{ id: string }, [number, string]>(
+    "SELECT public_id AS id FROM sequences WHERE project_id = ? AND public_id = ? AND status = 'paused'",
+  ),
+  broadcast: rawSql<{ id: string }, [number, string]>(
+    "SELECT public_id AS id FROM broadcasts WHERE project_id = ? AND public_id = ? AND status = 'paused'",
+  ),
+};
+
+/** Whether it is as the stop left it: somebody may have resumed, ended or deleted it since. */
+export function isStopped(
+  read: Tx,
+  project_id: number,
+  { kind, id }: { kind: keyof typeof stopped; id: string },
+): boolean {
+  return stopped[kind].get(read, project_id, id) !== null;
+}
+
+const releaseJobs = rawSql<never, [number, number, number]>(
+  `UPDATE jobs SET run_at = coalesce(
+       (SELECT CASE WHEN e.attempts = 0 THEN e.scheduled_at END FROM emails e WHERE e.id = jobs.payload ->> 'email_id'), 0)
+   WHERE id IN (SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at > ?2 LIMIT ?3)`,
+);
+/** Past any date. */
+const LAST_DATE_MS = 8.64e15;
+
+/** Lets up to `limit` jobs go; a mail that is to go out later waits for its time. Returns how many there were. */
+export function releaseSome(tx: Tx, project_id: number, limit: number): number {
+  return releaseJobs.run(tx, project_id, LAST_DATE_MS, limit);
+}
+
+/* --- Arriving --------------------------------------------------------------------------------------------------- */
+
+const known = rawSql<{ status: string; name: string }, [string]>(
+  'SELECT status, name FROM projects WHERE public_id = ?',
+);
+
+/** A project of this id, be it on its way here. */
+export function findKnown(read: Tx, public_id: string): { status: string; name: string } | null {
+  return known.get(read, public_id);
+}
+
+const bySlug = rawSql<{ id: number }, [string]>('SELECT id FROM projects WHERE slug = ?');
+
+export function isSlugTaken(read: Tx, slug: string): boolean {
+  return bySlug.get(read, slug) !== null;
+}
+
+const arriving = rawSql<{ id: number; public_id: string; name: string }, []>(
+  "SELECT id, public_id, name FROM projects WHERE status = 'arriving'",
+);
+
+/** Projects whose import is under way, or broke off. */
+export function listArriving(read: Tx): { id: number; public_id: string; name: string }[] {
+  return arriving.all(read);
+}
+
+/** Inserts a row whose columns are named by its members, and returns its number. */
+export function insertRecord(tx: Tx, table: string, row: Row): number {
+  const names = Object.keys(row);
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING rowid AS id`;
+  return rawSql<{ id: number }, Value[]>(sql).get(tx, ...Object.values(row))?.id ?? 0;
+}
+
+/** What takes rows of a table in. */
+export function inserter(going: Going): (tx: Tx, row: Row) => void {
+  const names = columnsOf(going);
+  const keys = going.replaces?.split(' ');
+  const rest = keys && names.filter((name) => !keys.includes(name));
+  const conflict =
+    keys && rest
+      ? ` ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${rest.map((name) => `${name} = excluded.${name}`).join(', ')}`
+      : '';
+  const insert: RawSql<never, Value[]> = rawSql(
+    `INSERT INTO ${going.table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})${conflict}`,
+  );
+  return (tx, row) => {
+    insert.run(tx, ...names.map((name) => row[name] ?? null));
+  };
+}
+
+const setSequence = rawSql<never, [number, string]>('UPDATE sqlite_sequence SET seq = ? WHERE name = ?');
+const addSequence = rawSql<never, [string, number]>('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)');
+
+/** Keeps as many numbers of a table free as this range has, and says where they begin. */
+export function reserve(
+  tx: Tx,
+  { table, from, to }: { table: Numbered | 'access_tokens'; from: number; to: number },
+): Range {
+  const last = rawSql<{ last: number }, []>(
+    `SELECT max(coalesce((SELECT max(id) FROM ${table}), 0),
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)) AS last`,
+  ).get(tx);
+  const starts_at = (last?.last ?? 0) + 1;
+  if (to < from) return { from, to, starts_at };
+  const end = starts_at + to - from;
+  if (setSequence.run(tx, end, table) === 0) addSequence.run(tx, table, end);
+  return { from, to, starts_at };
+}
+
+const idOf = {
+  mailbox: rawSql<{ id: number }, [string]>('SELECT id FROM mailboxes WHERE address = ?'),
+  person: rawSql<{ id: number }, [string]>('SELECT id FROM people WHERE email = ?'),
+  domain: rawSql<{ id: number }, [string]>('SELECT id FROM sending_domains WHERE name = ?'),
+  token: rawSql<{ id: number }, [string]>('SELECT id FROM access_tokens WHERE token_hash = ?'),
+  ai_account: rawSql<{ id: number }, [string]>('SELECT id FROM ai_accounts WHERE public_id = ?'),
+  database_project: rawSql<{ id: number }, [string]>('SELECT id FROM database_projects WHERE public_id = ?'),
+};
+
+/** The number of something that may be known here, by what it is known by everywhere. */
+export function idHere(read: Tx, kind: keyof typeof idOf, name: string): number | null {
+  return idOf[kind].get(read, name)?.id ?? null;
+}
+
+const link = {
+  // Who has all projects has this one.
+  token: rawSql<never, [number, number]>(
+    `INSERT INTO access_token_projects SELECT id, ?2 FROM access_tokens WHERE id = ?1 AND all_projects = 0
+     ON CONFLICT DO NOTHING`,
+  ),
+  person: rawSql<never, [number, number]>(
+    'INSERT INTO person_projects SELECT id, ?2 FROM people WHERE id = ?1 AND all_projects = 0 ON CONFLICT DO NOTHING',
+  ),
+  ai_account: rawSql<never, [number, number]>(
+    'INSERT INTO ai_account_projects VALUES (?, ?) ON CONFLICT DO NOTHING',
+  ),
+};
+
+/** Ties something of this Satchel to the project. */
+export function tie(tx: Tx, kind: keyof typeof link, id: number, project_id: number): void {
+  link[kind].run(tx, id, project_id);
+}
+
+const tieDatabase = rawSql<never, [number, number, number]>(
+  'INSERT INTO database_project_links VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+);
+
+export function tieDatabaseProject(tx: Tx, id: number, project_id: number, is_shown: number): void {
+  tieDatabase.run(tx, id, project_id, is_shown);
+}
+
+const auditTaken = rawSql<{ id: string }, [string]>('SELECT id FROM audit_events WHERE id = ?');
+
+/** Whether an event of this id is on the trail, as when a project comes back to where it was. */
+export function isOnTrail(read: Tx, id: string): boolean {
+  return auditTaken.get(read, id) !== null;
+}
+
+const nameSource = rawSql<never, [number, number]>(
+  'INSERT INTO merge_source_names (former_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
+
+/** Notes what a source is called in links that were sent before. */
+export function nameFormerly(tx: Tx, former_id: number, source_id: number): void {
+  nameSource.run(tx, former_id, source_id);
+}
+
+const stand = {
+  sequences: rawSql<never, [string, number]>('UPDATE sequences SET status = ? WHERE id = ?'),
+  broadcasts: rawSql<never, [string, number]>('UPDATE broadcasts SET status = ? WHERE id = ?'),
+};
+
+export function setStanding(tx: Tx, { table, id, status }: Standing): void {
+  stand[table].run(tx, status, id);
+}
+
+const arrive = rawSql<never, [string, string, number, number]>(
+  "UPDATE projects SET status = ?, slug = ?, updated_at = ? WHERE id = ? AND status = 'arriving'",
+);
+
+/** Everybody sees it from now on. False where it is gone. */
+export function showProject(
+  tx: Tx,
+  id: number,
+  as: { status: string; slug: string; now_ms: number },
+): boolean {
+  return arrive.run(tx, as.status, as.slug, as.now_ms, id) === 1;
+}
+
+const objectOf = rawSql<Pick<ObjectBytesRow, 'sha256' | 'store'>, [string, number]>(
+  'SELECT sha256, store FROM objects WHERE public_id = ? AND project_id = ?',
+);
+
+export function findArrivingObject(
+  read: Tx,
+  public_id: string,
+  project_id: number,
+): Pick<ObjectBytesRow, 'sha256' | 'store'> | null {
+  return objectOf.get(read, public_id, project_id);
+}
+
+const dropObject = rawSql<never, [string, number]>(
+  'DELETE FROM objects WHERE public_id = ? AND project_id = ?',
+);
+
+export function dropArrivingObject(tx: Tx, public_id: string, project_id: number): void {
+  dropObject.run(tx, public_id, project_id);
+}
+
+/* --- Taking it out again ---------------------------------------------------------------------------------------- */
+
+const localOf = rawSql<{ public_id: string }, [number]>(
+  `SELECT public_id FROM objects WHERE project_id = ?1 AND store = 'local'
+   UNION SELECT p.object_public_id FROM emails e CROSS JOIN attachment_pins p ON p.email_id = e.id WHERE e.project_id = ?1`,
+);
+
+/** Every file that the rows of a project name. */
+export function listFiles(read: Tx, project_id: number): string[] {
+  return localOf.all(read, project_id).map(({ public_id }) => public_id);
+}
+
+const keyOf = rawSql<{ name: string }, [string]>(
+  'SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk',
+);
+
+/** What deletes up to so many rows of a table that are of a project, and says how many there were. */
+export function remover(read: Tx, going: Going): (tx: Tx, project_id: number, limit: number) => number {
+  const names = keyOf.all(read, going.table).map(({ name }) => name);
+  const wanted = names.map((name) => `t.${name}`).join(', ');
+  const remove = rawSql<never, [number, number]>(
+    `DELETE FROM ${going.table} WHERE (${names.join(', ')}) IN (SELECT ${wanted} FROM ${going.from} LIMIT ?2)`,
+  );
+  return (tx, project_id, limit) => remove.run(tx, project_id, limit);
+}
+
+const removeProject = rawSql<never, [number]>("DELETE FROM projects WHERE id = ? AND status = 'arriving'");
+
+export function deleteArriving(tx: Tx, id: number): void {
+  removeProject.run(tx, id);
+}
