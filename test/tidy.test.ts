@@ -39,7 +39,8 @@ const LOOKS_ACROSS = [
   'src/operation/overview/store.ts',
   'src/operation/replica/store.ts',
   'src/operation/search/store.ts',
-  'src/operation/transfers/inventory.ts',
+  'src/operation/transfers/inventory-tables.ts',
+  'src/operation/transfers/manifest-store.ts',
   'src/operation/transfers/store.ts',
 ];
 const MAX_SRC_LINES = 500;

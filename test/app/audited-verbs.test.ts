@@ -107,7 +107,9 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['webhook test HOOKED --project shop', 'webhook.tested', 'DELIVERY'],
   ['webhook replay HOOKED DELIVERY --project shop', 'webhook.replayed'],
   ['webhook remove WEBHOOK --project shop --yes', 'webhook.deleted'],
+  ['project export side EXPORT --passphrase env:PASS', 'project.exported'],
   ['project delete side --yes', 'public_api.project.deleted'],
+  ['project import EXPORT --passphrase env:PASS --go', 'project.imported'],
   ['master-key rotate', 'master_key.rotated'],
 ];
 
@@ -144,6 +146,7 @@ test('each verb that changes something leaves its event, as done by the shell us
   const env = {
     ...{ SATCHEL_DATA_DIR: on.app.data_dir, SATCHEL_DNS_SERVERS: on.dns.address },
     SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
+    PASS: 'correct horse battery',
   };
   const trail = () => on.app.services.audit.list(null, { page: 1, per_page: 10 }).data;
   for (const [command, event, keep] of CHANGES) {
@@ -224,6 +227,7 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
       TEMPLATE_FILE: template_file,
       SEQUENCE: sequence,
       SEQUENCE_FILE: sequence_file,
+      EXPORT: join(app.data_dir, 'side.satchel'),
     },
   };
   return Object.fromEntries(Object.entries(made).map(([name, id]) => [name, String(id)]));

@@ -4,25 +4,9 @@
  */
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
-import { columnsOf, type Going, type Numbered } from './inventory.ts';
+import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
+import type { Range, Row, Standing, Value } from './store.ts';
 import type { WithheldKind } from './tables.ts';
-
-export type Value = string | number | null | Uint8Array;
-export type Row = Record<string, Value>;
-
-/** Numbers from one to another, and where the first of them is to be. */
-export interface Range {
-  from: number;
-  to: number;
-  starts_at: number;
-}
-
-/** How a sequence or a broadcast is to stand once all has arrived. Until then it is a draft, at which nothing works. */
-export interface Standing {
-  table: 'sequences' | 'broadcasts';
-  id: number;
-  status: string;
-}
 
 interface ArrivalFacts {
   project_id: number;
@@ -95,6 +79,8 @@ const RULES: Partial<Record<string, Rule>> = {
   },
   audit_events: (row, arrival) => ({ ...withActor(row, arrival), target: targetOf(row.target, arrival) }),
   vault_reveals: withActor,
+  // What it is told of begins here.
+  webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => (row.store === 's3' ? { ...row, store: arrival.facts.placeStored(row) } : row),
   email_schedules: (row, arrival) => {
     if (row.is_active === 1) arrival.stop('schedule', row.id ?? null);

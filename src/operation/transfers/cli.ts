@@ -3,7 +3,7 @@ import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
-import { counted, formatBytes, formatFields } from '../../platform/cli/tables.ts';
+import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Exported, Imported, LetGo, Transfers } from './service.ts';
 
@@ -56,19 +56,22 @@ Without --with-store, the other Satchel must reach the same bucket.`)
 }
 
 function presentExported(exported: Exported, of: { slug: string; is_copy: boolean }): string {
-  const { file, size_bytes, rows, objects, object_bytes, stored_objects, left_out } = exported;
-  const fields = formatFields({
-    file,
-    size: formatBytes(size_bytes),
-    rows,
-    objects: `${objects} (${formatBytes(object_bytes)})`,
-    ...(stored_objects > 0 ? { in_the_store: `${stored_objects}: not in the file` } : {}),
-    left_out: left_out.length,
-  });
-  const now = of.is_copy
-    ? 'The project goes on here as before.'
-    : `The project is inactive here, and nothing of it goes on. To have it go on after all:\n  satchel project import --go ${of.slug}`;
-  return `${fields}\n\n${now}\nImport it elsewhere with: satchel project import ${shellWord(file)} --passphrase -`;
+  const { file, size_bytes, rows, objects, object_bytes, stored_objects } = exported;
+  const files = `${counted(objects, 'file')} (${formatBytes(object_bytes)})`;
+  const lines = [
+    `${file}: ${formatBytes(size_bytes)}, ${counted(rows, 'row')}, ${files}.`,
+    ...(stored_objects > 0
+      ? [`In the object store, and not in it: ${counted(stored_objects, 'file')}.`]
+      : []),
+    ...(of.is_copy
+      ? ['The project goes on here as before.']
+      : [
+          'The project is inactive here, and nothing of it goes on. To have it go on after all:',
+          `  satchel project import --go ${of.slug}`,
+        ]),
+    `Import it elsewhere with: satchel project import ${shellWord(file)} --passphrase -`,
+  ];
+  return lines.join('\n');
 }
 
 function registerImport<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
@@ -110,13 +113,13 @@ Where mailboxes are missing that it uses, only the latter does it.`)
 }
 
 function presentImported(imported: Imported, went: LetGo | null): string {
-  const { id, public_id, slug, rows, objects, tokens } = imported;
-  const fields = formatFields({ id, ulid: public_id, slug, rows, files: objects, tokens });
+  const { id, slug, rows, objects, tokens } = imported;
+  const what = [counted(rows, 'row'), counted(objects, 'file'), counted(tokens, 'token')].join(', ');
   const next =
     went === null
-      ? `What was paused and withheld waits. Once domains and mailboxes are there, let it go with:\n  satchel project import --go ${slug}`
+      ? `What was paused and withheld waits. Once its domains and mailboxes are here, let it go with:\n  satchel project import --go ${slug}`
       : presentGone(went);
-  return `${fields}\n\n${next}`;
+  return `Project ${id} (${slug}) is here: ${what}.\n${next}`;
 }
 
 function presentGone({ schedules, sequences, broadcasts, jobs, stayed }: LetGo): string {

@@ -19,9 +19,9 @@ import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { lineOf } from './arriving.ts';
 import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
-import { columnsOf, GOING, type Going } from './inventory.ts';
-import type { Manifest } from './manifest.ts';
-import { listObjects, listPinned, type ObjectBytesRow, readManifest, readRows, sumBytes } from './store.ts';
+import { columnsOf, GOING, type Going } from './inventory-tables.ts';
+import { type Manifest, readManifest } from './manifest-store.ts';
+import { listObjects, listPinned, type ObjectBytesRow, readRows, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
 

@@ -3,7 +3,7 @@
  * by it.
  *
  *   satchel-project.json   what made it, of which project, and how its key comes from the passphrase
- *   project.json           the project, its wrapped data keys, and what it refers to of what stays: see manifest.ts
+ *   project.json           the project, its wrapped data keys, and what it refers to of what stays: see manifest-store.ts
  *   rows/0000001 ...       rows of one table, a line each; the first line names the table and its columns
  *   objects/XY/ID ...      the bytes of objects; of those in the object store where that was asked for
  *   left-out.json          objects whose bytes were gone as the file was made

@@ -21,10 +21,11 @@ import { isPlainObject, parse } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import type { S3Settings } from '../../s3-settings.ts';
-import { Arrival, type Range, type Row, rowOfLine } from './arriving.ts';
+import { Arrival, rowOfLine } from './arriving.ts';
 import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
-import { columnsOf, GOING, type Going, type Numbered } from './inventory.ts';
-import { type Manifest, manifest, rangesOf } from './manifest.ts';
+import { columnsOf, GOING, type Going, type Numbered } from './inventory-tables.ts';
+import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
+import type { Range, Row } from './store.ts';
 import * as store from './store.ts';
 
 /** Rows that one transaction takes: a few milliseconds, so that nobody waits long behind it. */

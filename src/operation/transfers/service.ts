@@ -9,6 +9,7 @@ import type { OnProgress } from '../../platform/cli/progress.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { monotonicMs } from '../../platform/host/clock.ts';
 import { isServed, lockImports } from '../../platform/host/directory-lock.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import type { Actor } from '../../platform/http/callers.ts';
@@ -19,7 +20,7 @@ import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { checkPlace, type Exported, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
 import { examine, Import, type ImportDeps, type Imported } from './importing.ts';
-import { GOING } from './inventory.ts';
+import { GOING } from './inventory-tables.ts';
 import * as store from './store.ts';
 
 export type { Exported } from './exporting.ts';
@@ -127,7 +128,7 @@ export class Transfers {
   /** Withholds what waits, and waits for what is being worked on: what follows from that is withheld too. */
   async #quieten(project: Owner): Promise<void> {
     const { database, clock, config } = this.#deps;
-    const gives_up_ms = clock.now() + TRANSFER_WAIT_MS;
+    const gives_up_ms = monotonicMs() + TRANSFER_WAIT_MS;
     for (;;) {
       const stopped = await database.write((tx) => {
         store.stopProject(tx, project.id, clock.now());
@@ -137,7 +138,7 @@ export class Transfers {
       const { jobs, mails } = store.countUnderWay(database.read, project.id);
       // Without a server nobody works on them: they were cut off.
       if (jobs + mails === 0 || !isServed(config.data_dir)) return;
-      if (clock.now() >= gives_up_ms)
+      if (monotonicMs() >= gives_up_ms)
         throw conflict(
           `${counted(jobs, 'job')} and ${counted(mails, 'mail')} of ${project.slug} are still being worked on. It is inactive, and nothing else of ` +
             `it goes on: export it again, or have it go on with: satchel project import --go ${project.slug}`,

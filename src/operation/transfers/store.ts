@@ -7,10 +7,25 @@ import type { Tx } from '../../platform/database/database.ts';
 import { readCount, readTexts } from '../../platform/database/plain-connection.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
-import type { Range, Row, Standing, Value } from './arriving.ts';
-import { columnsOf, GOING, type Going, NAMED_BEYOND, NUMBERED, type Numbered } from './inventory.ts';
-import type { Manifest } from './manifest.ts';
+import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
 import type { WithheldKind } from './tables.ts';
+
+export type Value = string | number | null | Uint8Array;
+export type Row = Record<string, Value>;
+
+/** Numbers from one to another, and where the first of them is to be. */
+export interface Range {
+  from: number;
+  to: number;
+  starts_at: number;
+}
+
+/** How a sequence or a broadcast is to stand once all has arrived. Until then it is a draft, at which nothing works. */
+export interface Standing {
+  table: 'sequences' | 'broadcasts';
+  id: number;
+  status: string;
+}
 
 /* --- Reading what goes, of one committed state ------------------------------------------------------------------ */
 
@@ -22,71 +37,6 @@ export function* readRows(sqlite: Sqlite, going: Going, project_id: number): Gen
     `SELECT ${columns.join(', ')} FROM ${going.from}${order}`,
   );
   for (const row of rows.iterate(project_id)) yield Object.values(row);
-}
-
-/** From the least to the greatest number that rows have, or name. */
-function readRange(sqlite: Sqlite, table: Numbered, project_id: number): { from: number; to: number } | null {
-  const own = GOING.filter((going) => going.table === table).map(({ from }) => ({ column: 't.id', from }));
-  const parts = [...own, ...(NAMED_BEYOND[table] ?? [])].map(
-    ({ column, from }) => `SELECT min(${column}) AS a, max(${column}) AS b FROM ${from}`,
-  );
-  const [row] = sqlite.query(`SELECT min(a), max(b) FROM (${parts.join(' UNION ALL ')})`).values(project_id);
-  const [from, to] = row ?? [];
-  return typeof from === 'number' && typeof to === 'number' ? { from, to } : null;
-}
-
-/** What the file says first, but for the data keys. */
-export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest, 'data_keys'> {
-  const all = <T extends object>(sql: string): T[] => sqlite.query<T, [number]>(sql).all(project_id);
-  const [project = {}] = all<Manifest['project']>('SELECT * FROM projects WHERE id = ?1');
-  const ranges: Manifest['ranges'] = {};
-  for (const table of NUMBERED) {
-    const range = readRange(sqlite, table, project_id);
-    if (range) ranges[table] = range;
-  }
-  return {
-    project,
-    was_active:
-      readCount(
-        sqlite,
-        `SELECT count(*) FROM projects p WHERE p.id = ?1 AND (p.status = 'active' OR EXISTS (
-         SELECT 1 FROM withheld w WHERE w.project_id = p.id AND w.kind = 'project'))`,
-        project_id,
-      ) === 1,
-    ranges,
-    mailboxes: all<{ id: number; address: string; is_used: number }>(
-      `SELECT id, address, EXISTS (SELECT 1 FROM marketing_settings s, json_each(s.accounts) a
-         WHERE s.project_id = ?1 AND a.value = address)
-         OR id IN (SELECT mailbox_id FROM emails WHERE project_id = ?1) AS is_used
-       FROM mailboxes ORDER BY address`,
-    )
-      .filter(({ is_used }) => is_used === 1)
-      .map((one) => ({ ...one, is_used: true })),
-    people: all<{ id: number; email: string; is_granted: number }>(
-      `SELECT id, email, EXISTS (SELECT 1 FROM person_projects g WHERE g.person_id = people.id AND g.project_id = ?1) AS is_granted
-       FROM people WHERE is_granted OR CAST(id AS TEXT) IN (
-         SELECT actor_id FROM audit_events WHERE project_id = ?1 AND actor_kind = 'person'
-         UNION SELECT actor_id FROM vault_reveals WHERE project_id = ?1 AND actor_kind = 'person')
-       ORDER BY email`,
-    ).map((one) => ({ ...one, is_granted: one.is_granted === 1 })),
-    domains: all<{ name: string }>(
-      `SELECT domain AS name FROM email_schedules WHERE project_id = ?1 AND domain IS NOT NULL
-       UNION SELECT requested_domain FROM emails WHERE project_id = ?1 AND requested_domain IS NOT NULL
-       UNION SELECT domain FROM emails WHERE project_id = ?1`,
-    ).map(({ name }) => name),
-    tokens: all<Row>(
-      `SELECT t.* FROM access_token_projects s JOIN access_tokens t ON t.id = s.token_id
-       WHERE s.project_id = ?1 AND t.all_projects = 0 ORDER BY t.id`,
-    ) as Manifest['tokens'],
-    ai_accounts: all(
-      `SELECT a.public_id, a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id
-       WHERE p.project_id = ?1 AND a.all_projects = 0 ORDER BY a.id`,
-    ),
-    database_projects: all(
-      `SELECT d.public_id, d.name, l.is_shown FROM database_project_links l
-       JOIN database_projects d ON d.id = l.database_project_id WHERE l.project_id = ?1 ORDER BY d.id`,
-    ),
-  };
 }
 
 export interface ObjectBytesRow {

@@ -351,6 +351,14 @@ export const GOING: readonly Going[] = [
     numbers: PROJECT,
     has_own_number: true,
   },
+  {
+    table: 'webhooks',
+    ...byId('webhooks'),
+    columns: `public_id url description types sealed_secret sealed_old_secret old_secret_until is_active disabled_reason
+      failing_since after_event deliveries created_at updated_at`,
+    numbers: PROJECT,
+    has_own_number: true,
+  },
 ];
 
 /**
@@ -367,7 +375,7 @@ export const NAMED_BEYOND: Partial<Record<Numbered, readonly { column: string; f
   enrollments: [{ column: 't.enrollment_id', ...below('emails', 'sequence_mails', 'email_id') }],
 };
 
-/** What is in the file by a rule of its own: see manifest.ts. */
+/** What is in the file by a rule of its own: see manifest-store.ts. */
 export const APART: Readonly<Record<string, string>> = {
   projects: 'the project itself',
   data_keys: 'wrapped under the passphrase',
@@ -392,6 +400,8 @@ export const STAYING: Readonly<Record<string, string>> = {
   person_recovery_codes: "the operator's",
   person_networks: "the operator's",
   uploads: 'unfinished; their parts stay, and whoever sends them begins again',
+  webhook_events: 'what happened here is told from here',
+  webhook_deliveries: 'what happened here is told from here',
   store_removals: 'of the object store',
   sending_domains: "the operator's",
   mailboxes: "the operator's",

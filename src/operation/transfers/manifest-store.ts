@@ -1,0 +1,104 @@
+/** SQL of what a project's file says first: the project itself, what its rows are numbered by, and what they refer to of what stays. */
+import type { Database as Sqlite } from 'bun:sqlite';
+import { readCount } from '../../platform/database/plain-connection.ts';
+import { nullable, type Static, t } from '../../platform/http/schema.ts';
+import { GOING, NAMED_BEYOND, NUMBERED, type Numbered } from './inventory-tables.ts';
+
+const value = nullable(t.Union([t.String(), t.Number()]));
+const record = t.Record(t.String(), value);
+const range = t.Object({ from: t.Integer(), to: t.Integer() });
+
+export const manifest = t.Object({
+  /** Its row. */
+  project: record,
+  /** Before it was set inactive to be exported. */
+  was_active: t.Boolean(),
+  data_keys: t.Array(
+    t.Object({ id: t.Integer(), scope: t.String(), wrapped: t.String(), created_at: t.Integer() }),
+  ),
+  ranges: t.Record(t.String(), range),
+  /** Numbers and addresses. */
+  mailboxes: t.Array(t.Object({ id: t.Integer(), address: t.String(), is_used: t.Boolean() })),
+  people: t.Array(t.Object({ id: t.Integer(), email: t.String(), is_granted: t.Boolean() })),
+  domains: t.Array(t.String()),
+  /** Rows of tokens, without their scopes. */
+  tokens: t.Array(record),
+  ai_accounts: t.Array(t.Object({ public_id: t.String(), name: t.String() })),
+  database_projects: t.Array(
+    t.Object({ public_id: t.String(), name: t.String(), is_shown: t.Integer({ minimum: 0, maximum: 1 }) }),
+  ),
+});
+export type Manifest = Static<typeof manifest>;
+
+/** The numbers that the rows of a table have, as far as it has any. */
+export function rangesOf({ ranges }: Manifest): { table: Numbered; from: number; to: number }[] {
+  return NUMBERED.flatMap((table) => {
+    const found = ranges[table];
+    return found ? [{ table, ...found }] : [];
+  });
+}
+
+/** From the least to the greatest number that rows have, or name. */
+function readRange(sqlite: Sqlite, table: Numbered, project_id: number): { from: number; to: number } | null {
+  const own = GOING.filter((going) => going.table === table).map(({ from }) => ({ column: 't.id', from }));
+  const parts = [...own, ...(NAMED_BEYOND[table] ?? [])].map(
+    ({ column, from }) => `SELECT min(${column}) AS a, max(${column}) AS b FROM ${from}`,
+  );
+  const [row] = sqlite.query(`SELECT min(a), max(b) FROM (${parts.join(' UNION ALL ')})`).values(project_id);
+  const [from, to] = row ?? [];
+  return typeof from === 'number' && typeof to === 'number' ? { from, to } : null;
+}
+
+/** What the file says first, but for the data keys. */
+export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest, 'data_keys'> {
+  const all = <T extends object>(sql: string): T[] => sqlite.query<T, [number]>(sql).all(project_id);
+  const [project = {}] = all<Manifest['project']>('SELECT * FROM projects WHERE id = ?1');
+  const ranges: Manifest['ranges'] = {};
+  for (const table of NUMBERED) {
+    const range = readRange(sqlite, table, project_id);
+    if (range) ranges[table] = range;
+  }
+  return {
+    project,
+    was_active:
+      readCount(
+        sqlite,
+        `SELECT count(*) FROM projects p WHERE p.id = ?1 AND (p.status = 'active' OR EXISTS (
+         SELECT 1 FROM withheld w WHERE w.project_id = p.id AND w.kind = 'project'))`,
+        project_id,
+      ) === 1,
+    ranges,
+    mailboxes: all<{ id: number; address: string; is_used: number }>(
+      `SELECT id, address, EXISTS (SELECT 1 FROM marketing_settings s, json_each(s.accounts) a
+         WHERE s.project_id = ?1 AND a.value = address)
+         OR id IN (SELECT mailbox_id FROM emails WHERE project_id = ?1) AS is_used
+       FROM mailboxes ORDER BY address`,
+    )
+      .filter(({ is_used }) => is_used === 1)
+      .map((one) => ({ ...one, is_used: true })),
+    people: all<{ id: number; email: string; is_granted: number }>(
+      `SELECT id, email, EXISTS (SELECT 1 FROM person_projects g WHERE g.person_id = people.id AND g.project_id = ?1) AS is_granted
+       FROM people WHERE is_granted OR CAST(id AS TEXT) IN (
+         SELECT actor_id FROM audit_events WHERE project_id = ?1 AND actor_kind = 'person'
+         UNION SELECT actor_id FROM vault_reveals WHERE project_id = ?1 AND actor_kind = 'person')
+       ORDER BY email`,
+    ).map((one) => ({ ...one, is_granted: one.is_granted === 1 })),
+    domains: all<{ name: string }>(
+      `SELECT domain AS name FROM email_schedules WHERE project_id = ?1 AND domain IS NOT NULL
+       UNION SELECT requested_domain FROM emails WHERE project_id = ?1 AND requested_domain IS NOT NULL
+       UNION SELECT domain FROM emails WHERE project_id = ?1`,
+    ).map(({ name }) => name),
+    tokens: all<Manifest['tokens'][number]>(
+      `SELECT t.* FROM access_token_projects s JOIN access_tokens t ON t.id = s.token_id
+       WHERE s.project_id = ?1 AND t.all_projects = 0 ORDER BY t.id`,
+    ),
+    ai_accounts: all(
+      `SELECT a.public_id, a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id
+       WHERE p.project_id = ?1 AND a.all_projects = 0 ORDER BY a.id`,
+    ),
+    database_projects: all(
+      `SELECT d.public_id, d.name, l.is_shown FROM database_project_links l
+       JOIN database_projects d ON d.id = l.database_project_id WHERE l.project_id = ?1 ORDER BY d.id`,
+    ),
+  };
+}

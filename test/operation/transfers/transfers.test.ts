@@ -1,0 +1,179 @@
+/** A project moves: all of it, once, and nothing of it goes on by itself until that is said. */
+import { expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
+import { startSequenceApp } from '../../marketing/sequences/setup.ts';
+import { dumpBlobs } from '../../support/deployment.ts';
+import { actor } from '../../support/helpers.ts';
+import { contentsOf, exported, imported, startFilled } from './setup.ts';
+
+const from = await startFilled();
+const { ids, links, plain_key, token } = from;
+for (const email of ['known@example.com', 'unknown@example.com'])
+  await from.app.services.people.add(actor, null, { email, all_projects: false, projects: ['shop'] });
+const copy = await exported(from.app, { is_copy: true });
+const was_active = from.app.services.projects.require('shop').status;
+const moved = await exported(from.app);
+// It has a project of that slug, the same mailbox, and rows of its own, so that numbers differ.
+const there = await startSequenceApp();
+const { app } = there;
+await there.contact(await there.list(), 'somebody@example.com');
+await app.services.people.add(actor, null, {
+  email: 'known@example.com',
+  all_projects: false,
+  projects: ['shop'],
+});
+const result = await imported(app, moved);
+const again = await exported(app, { is_copy: true, ref: result.public_id });
+
+const here = (path: string, how: { key?: string; token?: string } = { key: plain_key }) =>
+  app.call('GET', path, how);
+const data = async (path: string): Promise<Record<string, unknown>> => {
+  const { body, text, status } = await here(`/api/v1${path}`);
+  if (status !== 200) throw new Error(text);
+  return (body.data ?? body) as Record<string, unknown>;
+};
+
+test('the project that is moved has a row in every table that goes', async () => {
+  const contents = await contentsOf(moved);
+  expect(GOING.map(({ table }) => table).filter((table) => contents[table] === undefined)).toEqual([]);
+});
+
+test('what arrives is what left, row by row and byte by byte, but for what stands for the move itself', async () => {
+  const left = await contentsOf(moved);
+  const arrived = await contentsOf(again);
+  const unlike = Object.keys({ ...left, ...arrived }).filter(
+    (name) => JSON.stringify(left[name]) !== JSON.stringify(arrived[name]),
+  );
+  expect(unlike.sort()).toEqual(['audit_events', 'emails', 'merge_source_names', 'withheld']);
+  const fresh = (table: string): string[] =>
+    (arrived[table] ?? []).filter((row) => !left[table]?.includes(row));
+  const lost = (table: string): string[] =>
+    (left[table] ?? []).filter((row) => !arrived[table]?.includes(row));
+  expect(lost('audit_events')).toEqual([]);
+  expect(
+    fresh('audit_events')
+      .map((row) => /project\.\w+/.exec(row)?.[0])
+      .sort(),
+  ).toEqual(['project.exported', 'project.imported']);
+  // A mail that waits gets its mailbox, and its place in that one's quota, as it goes out here.
+  const [waiting = '', ...more] = lost('emails');
+  expect(more).toEqual([]);
+  expect(fresh('emails')).toEqual([
+    waiting
+      .replace(/"mailbox_id",\d+/, '"mailbox_id",null')
+      .replace(/"quota_day","[^"]+"/, '"quota_day",null'),
+  ]);
+  expect(lost('withheld').map((row) => /"kind","(\w+)"/.exec(row)?.[1])).toEqual(['project']);
+  expect(lost('merge_source_names')).toEqual([]);
+});
+
+test('the file of a copy holds what the project is, at work, and leaves it so', async () => {
+  expect(was_active).toBe('active');
+  const [schedule = ''] = (await contentsOf(copy)).email_schedules ?? [];
+  expect(schedule).toContain('["is_active",1]');
+});
+
+test('where it was, it is inactive, and its keys answer 401', async () => {
+  expect(from.app.services.projects.require('shop').status).toBe('inactive');
+  expect((await from.app.call('GET', '/api/v1/objects', { key: plain_key })).status).toBe(401);
+});
+
+test('the file is its owner’s alone', () => {
+  expect((statSync(moved).mode & 0o777).toString(8)).toBe('600');
+});
+
+test('a taken slug gets a number, and the public id stays', () => {
+  expect(result.slug).toBe('shop-2');
+  expect(result.public_id).toBe(from.project.public_id);
+  expect(app.services.projects.require('shop-2').status).toBe('active');
+});
+
+test('keys, tokens, links of files, revealed copies and the vault are the same', async () => {
+  expect(await data(`/objects/${ids.object}`)).toBeDefined();
+  expect((await here(links.file, {})).text).toBe('bytes of the shop');
+  const revealed = await app.call('POST', '/api/public/v1/projects/shop-2/vault/reveal', { token });
+  expect(revealed.text).toContain('hidden');
+  const key = app.services.database.read.$client
+    .query<{ id: number }, []>(`SELECT id FROM api_keys WHERE key_prefix = '${plain_key.slice(0, 15)}'`)
+    .get();
+  const row = app.services.keys.require(String(key?.id));
+  expect(await app.services.keys.reveal(actor, row)).toEqual({ plaintext_key: plain_key });
+});
+
+test('a token of other projects too reaches this one alone', async () => {
+  const projects = await here('/api/public/v1/projects', { token });
+  expect((projects.body.data as { slug: string }[]).map(({ slug }) => slug)).toEqual(['shop-2']);
+});
+
+test('bytes that a waiting mail keeps of a deleted file come along', () => {
+  const names = Object.keys(dumpBlobs(app.data_dir)).map((path) => path.slice(-26));
+  expect(names.sort()).toEqual([String(ids.object), String(ids.pinned)].sort());
+});
+
+test('links in mails that were sent before lead where they led, and unsubscribe', async () => {
+  const followed = await here(links.clicked, {});
+  expect([followed.status, followed.headers.get('location')]).toEqual([302, 'https://shop.example.com/new']);
+  expect((await here(links.unsubscribe, {})).status).toBe(200);
+  expect((await here(`${links.clicked.slice(0, -1)}0`, {})).status).toBe(404);
+});
+
+test('suppressions match', async () => {
+  const added = await app.call('POST', `/api/v1/email-lists/${ids.list}/contacts`, {
+    key: plain_key,
+    body: { email: 'left@example.com', consent_basis: 'consent' },
+  });
+  expect([added.status, added.text.includes('suppress')]).toEqual([422, true]);
+});
+
+test('an Idempotency-Key answers what it answered', async () => {
+  const body = { to: 'ann@example.com', subject: 'Hello', body_text: 'Text' };
+  const answer = await app.call('POST', '/api/v1/emails/send', {
+    ...{ key: plain_key, body },
+    headers: { 'Idempotency-Key': 'once' },
+  });
+  expect([answer.body.id, answer.headers.get('idempotent-replayed')]).toEqual([ids.sent, 'true']);
+});
+
+test('people are granted it by their address, and those who are not there are listed', async () => {
+  expect(result.missing).toEqual({
+    ...{ people: ['unknown@example.com'], domains: [], mailboxes: [] },
+    ...{ ai_accounts: [], database_projects: [] },
+  });
+  const people = app.services.people.list({}).data.map(({ email, projects }) => [email, projects?.length]);
+  expect(people).toEqual([['known@example.com', 2]]);
+});
+
+test('it is refused where it is, and that changes nothing', async () => {
+  await expect(imported(app, moved)).rejects.toThrow('is here already');
+  await expect(imported(app, copy)).rejects.toThrow('is here already');
+});
+
+test('sequences, schedules and broadcasts arrive paused, and what waits is withheld, until all goes on where it was', async () => {
+  const story = async (): Promise<unknown[]> => [
+    (await data(`/email-sequences/${ids.sequence}`)).status,
+    (await data(`/email-broadcasts/${ids.broadcast}`)).status,
+    (await data(`/email-broadcasts/${ids.planned}`)).status,
+    (await data(`/email-schedules/${ids.schedule}`)).is_active,
+    (await data(`/emails/${ids.later}`)).status,
+  ];
+  await there.pass();
+  expect(await story()).toEqual(['paused', 'sent', 'paused', false, 'scheduled']);
+  const told = await app.services.deliveries.explain(String(ids.later));
+  expect(JSON.stringify(told)).toContain('satchel project import --go');
+
+  const project = app.services.projects.require('shop-2');
+  const went = await app.services.transfers.letGo(project, actor);
+  expect(went).toEqual({ schedules: 1, sequences: 1, broadcasts: 1, jobs: 1, stayed: [] });
+  expect(await story()).toEqual(['active', 'sent', 'scheduled', true, 'scheduled']);
+  // A second time there is nothing to let go.
+  expect(await app.services.transfers.letGo(project, actor)).toMatchObject({ schedules: 0, jobs: 0 });
+
+  await there.pass(24);
+  expect((await there.app.call('GET', '/api/v1/emails?per_page=50', { key: plain_key })).text).toContain(
+    '"sequence"',
+  );
+  await there.pass(24 * 16);
+  await there.pass(24 * 30);
+  expect(await story()).toEqual(['active', 'sent', 'sent', true, 'sent']);
+});
