@@ -381,18 +381,10 @@ export const MAX_FINDINGS_AGE_S = 3_600;
 export const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
 /** `doctor` counts mails that failed within this time. */
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
+/** Decision: the passphrase of an exported project; shorter ones are guessed, even against argon2id. */
+export const MIN_TRANSFER_PASSPHRASE_CHARS = 12;
 /** Ids that a finding lists before it only counts. */
 export const FINDING_EXAMPLES = 3;
-
-/* --- Moving a project ----------------------------------------------------------------------------------------- */
-/** Rows in the file of an exported project are read and written so many bytes at a time; a row is never cut. */
-export const TRANSFER_PIECE_BYTES = 1024 * 1024;
-/** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
-export const MAX_TRANSFER_PIECE_BYTES = 128 * 1024 * 1024;
-/** Decision: shorter ones are guessed, even against argon2id. */
-export const MIN_TRANSFER_PASSPHRASE_CHARS = 12;
-/** An export waits for attempts under way: the longest that SMTP's deadlines allow, and some. */
-export const TRANSFER_WAIT_MS = 240_000;
 
 /* --- Email marketing ------------------------------------------------------------------------------------------ */
 /** Sites that get a contact_token in their links: a team has few. */

@@ -6,7 +6,6 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
-import { TRANSFER_PIECE_BYTES } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
@@ -24,6 +23,8 @@ import { type Manifest, readManifest } from './manifest-store.ts';
 import { listObjects, listPinned, type ObjectBytesRow, readRows, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
+/** Rows are written so many bytes at a time; a row is never cut. */
+const PIECE_BYTES = 1024 * 1024;
 
 /** What is to be written, and under which key. */
 export interface ExportJob {
@@ -146,7 +147,7 @@ class Export {
       lines.push(line);
       size += line.length;
       this.#rows += 1;
-      if (size >= TRANSFER_PIECE_BYTES) await flush();
+      if (size >= PIECE_BYTES) await flush();
     }
     await flush();
   }

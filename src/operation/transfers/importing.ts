@@ -4,7 +4,7 @@
  * counts: the transaction that shows the project. Until then all of it goes again, whatever cuts it off.
  */
 import { AppError, conflict } from '../../errors.ts';
-import { MAX_TRANSFER_PIECE_BYTES, SWEEP_BATCH } from '../../limits.ts';
+import { SWEEP_BATCH } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -28,6 +28,8 @@ import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
 import type { Range, Row } from './store.ts';
 import * as store from './store.ts';
 
+/** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
+const MAX_PIECE_BYTES = 128 * 1024 * 1024;
 /** Rows that one transaction takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_PIECE_ROWS = 100;
 /** Small files that are made durable at once, and requests to the store. */
@@ -125,8 +127,7 @@ function ofAnotherBuild(path: string, what: string): AppError {
 }
 
 async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
-  if (size_bytes > MAX_TRANSFER_PIECE_BYTES)
-    throw ofAnotherBuild(reader.path, 'a piece of a size that none has');
+  if (size_bytes > MAX_PIECE_BYTES) throw ofAnotherBuild(reader.path, 'a piece of a size that none has');
   const bytes = Buffer.allocUnsafe(size_bytes);
   let at = 0;
   await reader.read((chunk) => {
