@@ -114,6 +114,11 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     one('SELECT min(id) FROM api_keys'),
   );
   insert("INSERT INTO email_hours VALUES (?, 1, 'failed', 3) ON CONFLICT DO NOTHING", owner.id);
+  insert(
+    `INSERT INTO webhooks (public_id, project_id, url, sealed_secret, is_active, after_event, created_at, updated_at)
+     VALUES ('HOOK', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
+    owner.id,
+  );
   insert("INSERT INTO withheld VALUES (?, 'schedule', 'of a former move')", owner.id);
 
   const { read } = services.database;
