@@ -45,7 +45,10 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
   atEnd(() => dns.stop());
   const app = await startTestApp({
     clock: new TestClock(new Date().toISOString()),
-    env: { SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
+    env: {
+      ...{ SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
+      SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
+    },
   });
   const browser = await launchChromium();
   return { app, browser, dns, close: () => browser.close() };

@@ -7,6 +7,7 @@ import { addImports, addMarketing, type ImportsSample, type MarketingSample } fr
 import { addPeople, type PeopleSample } from './sample-people.ts';
 import { addSecrets, type SecretsSample } from './sample-secrets.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
+import { addWebhooks, type WebhooksSample } from './sample-webhooks.ts';
 
 /** What must be shown as the text it is. */
 export const HOSTILE = '<img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>';
@@ -19,7 +20,8 @@ export interface Sample
     PeopleSample,
     SequencesSample,
     BroadcastsSample,
-    AdministrationSample {
+    AdministrationSample,
+    WebhooksSample {
   project: string;
   key: string;
 }
@@ -43,6 +45,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
   app.clock.at_ms = now_ms;
   const imports = await addImports(app, key);
   const administration = await addAdministration(app, HOSTILE);
+  const webhooks = await addWebhooks(app, HOSTILE);
   return {
     project: sample.project,
     key: sample.key,
@@ -54,6 +57,7 @@ export async function addSampleData(app: TestApp): Promise<Sample> {
     ...people,
     ...secrets,
     ...administration,
+    ...webhooks,
   };
 }
 

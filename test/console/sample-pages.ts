@@ -145,6 +145,26 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project, hostile_template }) => `/projects/${project}/templates/${hostile_template}`,
   },
   {
+    ...{ name: 'webhooks', pattern: '/projects/:project/webhooks' },
+    path: ({ project }) => `/projects/${project}/webhooks`,
+  },
+  {
+    ...{ name: 'webhooks-empty', pattern: '/projects/:project/webhooks' },
+    path: () => '/projects/bakery/webhooks',
+  },
+  {
+    ...{ name: 'webhook-new', pattern: '/projects/:project/webhooks/new' },
+    path: ({ project }) => `/projects/${project}/webhooks/new`,
+  },
+  {
+    ...{ name: 'webhook', pattern: '/projects/:project/webhooks/:webhook' },
+    path: ({ project, webhook }) => `/projects/${project}/webhooks/${webhook}`,
+  },
+  {
+    ...{ name: 'webhook-settings', pattern: '/projects/:project/webhooks/:webhook' },
+    path: ({ project, webhook }) => `/projects/${project}/webhooks/${webhook}?tab=settings`,
+  },
+  {
     ...{ name: 'schedules', pattern: '/projects/:project/schedules' },
     path: ({ project }) => `/projects/${project}/schedules`,
   },

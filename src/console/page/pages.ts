@@ -253,6 +253,19 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Schedule',
     load: () => import('./pages/schedules/detail.tsx'),
   }),
+  page('/projects/:project/webhooks', {
+    title: 'Webhooks',
+    nav: { group: 'app', icon: 'hook' },
+    load: () => import('./pages/webhooks/list.tsx'),
+  }),
+  page('/projects/:project/webhooks/new', {
+    title: 'Add a webhook',
+    load: () => import('./pages/webhooks/new.tsx'),
+  }),
+  page('/projects/:project/webhooks/:webhook', {
+    title: 'Webhook',
+    load: () => import('./pages/webhooks/detail.tsx'),
+  }),
   page('/projects/:project/jobs', {
     title: 'Jobs',
     nav: { group: 'record', icon: 'jobs' },

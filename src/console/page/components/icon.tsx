@@ -7,6 +7,7 @@ const STROKES = {
   files: 'M6 3h8l4 4v14H6zM14 3v5h4',
   mail: 'M3 6h18v12H3zM3 7l9 7 9-7',
   template: 'M4 4h16v16H4zM4 9h16M10 9v11',
+  hook: 'M4 12h11M11 8l4 4-4 4M14 4h6v16h-6',
   clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 7v5l3 2',
   list: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
   contacts:

@@ -1,0 +1,48 @@
+/** Adding a webhook. Its secret is shown this once. */
+import type { WebhookWithSecret } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { type Entered, Form } from '../../components/form.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SecretOnce } from '../../components/secret-once.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, navigate, to } from '../../router.ts';
+import { useRevealed } from '../../use-revealed.ts';
+import { nameOf, WebhookFields, webhookIn } from './webhook-fields.tsx';
+
+export default function NewWebhookPage({ params }: PageProps<'project'>) {
+  const all = to`/projects/${params.project}/webhooks`;
+  const { shown: made, show } = useRevealed<WebhookWithSecret>(null);
+  const create = async (entered: Entered): Promise<void> => {
+    const { url, description, types } = webhookIn(entered);
+    const body = { url, ...(description !== null && { description }), ...(types !== null && { types }) };
+    show(await call('POST /projects/{project}/webhooks', { path: params, body }));
+  };
+  return (
+    <>
+      <PageHeader
+        title={made ? `Webhook to ${nameOf(made)}` : 'Add a webhook'}
+        back={{ href: hrefOf(all), label: 'Webhooks' }}
+      />
+      <Panel>
+        {made ? (
+          <div class="stack">
+            <SecretOnce secret={made.secret}>
+              The webhook is added, and its secret shown this once. Give it to the receiver now, which checks
+              signatures with it.
+            </SecretOnce>
+            <div>
+              <a class="button primary" href={hrefOf(to`/projects/${params.project}/webhooks/${made.id}`)}>
+                Go on to test it
+              </a>
+            </div>
+          </div>
+        ) : (
+          <Form is_wide submit="Add the webhook" onSubmit={create} onCancel={() => navigate(all)}>
+            <WebhookFields />
+          </Form>
+        )}
+      </Panel>
+    </>
+  );
+}
