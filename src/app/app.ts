@@ -66,6 +66,7 @@ import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accou
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
 import { webhookCronEntries } from '../webhooks/tasks.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
+import { createFront } from './front.ts';
 import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
@@ -279,8 +280,11 @@ export interface App {
   scheduler: Scheduler;
   /** Answers a request without a listener. */
   handle(request: Request): Promise<Response>;
-  /** Starts background work and the listener; resolves with the port. */
+  /** Starts background work and the listeners; resolves with the port. */
   start(): Promise<number>;
+  isServed(): boolean;
+  /** Resolves when requests are served: with `start`, or where a certificate is to be had first, once it is there. */
+  whenServed(): Promise<void>;
   /** Resolves when what a crash may have left in the file system is gone. */
   whenSwept(): Promise<unknown>;
   /** Lets requests and mails in flight finish, within their deadlines. */
@@ -315,11 +319,13 @@ export function createApp(config: Config, deps: AppDeps): App {
   const { clock, logger } = deps;
   const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
   const http = createListener(routes, services, deps);
+  const front = createFront(http, { config, clock, logger });
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
   // It goes on to answer whoever reads; attempts under way come to their end.
   services.ownership.onFenced(() => {
     services.bytes.stop();
+    front.stopOrders();
     for (const stopped of [
       engine.stop(0),
       scheduler.stop(0),
@@ -354,8 +360,10 @@ export function createApp(config: Config, deps: AppDeps): App {
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
         .catch((error: unknown) => logger.error('sweeping failed', { error: messageOf(error) }));
-      return http.listen();
+      return front.start();
     },
+    isServed: () => front.isServed(),
+    whenServed: () => front.whenServed(),
     whenSwept: () => swept,
     async stop() {
       wake_file?.close();
@@ -368,7 +376,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       const is_told = webhook_dispatcher.stop();
       services.report_reader.stop();
       await uploads.stop();
-      await Promise.all([http.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
       await mailer.stop(STOP_MAILER_DEADLINE_MS);

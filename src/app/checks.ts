@@ -14,6 +14,7 @@ import { sequenceChecks } from '../marketing/sequences/checks.ts';
 import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
+import { certificateChecks } from '../operation/certificates/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
 import { ownershipChecks } from '../operation/ownership/checks.ts';
 import { replicaChecks } from '../operation/replica/checks.ts';
@@ -40,6 +41,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...objectStoreChecks(services),
     ...variantChecks(services),
     ...ownershipChecks(services),
+    ...certificateChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

@@ -66,6 +66,16 @@ function registerServe(cli: Cli<Services>): void {
     .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
     .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
     .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
+    .option(
+      '--tls <names>',
+      'serve https at these names, comma-separated, with certificates by ACME (SATCHEL_TLS)',
+    )
+    .option(
+      '--acme-directory <url>',
+      "the authority's directory (SATCHEL_ACME_DIRECTORY, else Let's Encrypt)",
+    )
+    .option('--acme-email <address>', 'where the authority writes to (SATCHEL_ACME_EMAIL)')
+    .option('--tls-http-port <port>', 'port that http://NAME arrives at (SATCHEL_TLS_HTTP_PORT, else 80)')
     .option('--take-over', 'go on in place of another Satchel that uses the object store')
     .option('--now', 'with --take-over: do not wait until the other one has been silent for 90 s')
     .addHelpText(
@@ -75,9 +85,14 @@ All other settings are environment variables: see /docs/guide/configuration. Of 
 store (SATCHEL_OBJECT_STORE), one serves: another is refused, until it is told to take over, once. The
 one before then answers whoever reads, and changes and sends nothing any more.
 
+With --tls it listens at all addresses, on port 443, and on port 80, where the authority looks and everybody
+else is sent on to https; links start with the first name. The names must lead to this machine before. Certificates
+are renewed in time. To use it is to agree to the authority's terms.
+
 Examples:
   satchel serve
   satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com
+  satchel serve --tls example.com,www.example.com --acme-email admin@example.com
   satchel serve --take-over --now       # another machine is lost, and this has its database`,
     )
     .action(async (_: unknown, command: Command) => {
@@ -88,6 +103,10 @@ Examples:
         host: flag('host'),
         port: flag('port'),
         public_url: flag('publicUrl'),
+        tls: flag('tls'),
+        acme_directory: flag('acmeDirectory'),
+        acme_email: flag('acmeEmail'),
+        tls_http_port: flag('tlsHttpPort'),
       });
       const take_over = { take_over: options.takeOver === true, now: options.now === true };
       if (take_over.now && !take_over.take_over) throw new UsageError('--now goes with --take-over');

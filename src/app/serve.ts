@@ -64,14 +64,16 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
     await ownership.release();
     throw error;
   });
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  terminal.print(`satchel listening on http://${host}:${port}`);
-  if (terminal.is_shown) {
+  if (config.tls && !app.isServed())
+    terminal.print(`satchel waits for a certificate for ${config.tls.names.join(', ')}`);
+  const served = app.whenServed().then(async () => {
+    terminal.print(`satchel listening on ${addressOf(config, port)}`);
+    if (!terminal.is_shown) return;
     await welcomeFirstPerson(app.services.people, terminal).catch((error: unknown) =>
       logger.warn('no link for the first person could be made', { error: messageOf(error) }),
     );
-  }
-  const signal = await stopped;
+  });
+  const signal = await Promise.race([stopped, served.then(() => stopped)]);
   logger.info('stopping', { signal });
   await app.stop();
   await ownership.release();
@@ -79,6 +81,11 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
   logger.info('stopped');
   logger.flush();
   return 0;
+}
+
+function addressOf({ host, tls }: Config, port: number): string {
+  if (tls) return `https://${tls.names[0]}${port === 443 ? '' : `:${port}`}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Printed for whoever sits at the terminal and logged nowhere: the link lets its reader in. */

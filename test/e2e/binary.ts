@@ -40,8 +40,10 @@ export async function satchel(
 }
 
 export interface Server {
+  /** Empty where it waits for a certificate. */
   url: string;
   pid: number;
+  stdout(): string;
   stderr(): string;
   /** Ends it with a signal and resolves with its exit status. */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number>;
@@ -51,6 +53,8 @@ export interface Server {
 
 const servers = new Set<Server>();
 atEnd(() => Promise.all([...servers].map((server) => server.end('SIGKILL'))));
+
+const READY = /^satchel (?:listening on (https?:\S+)|waits for a certificate for .*)$/m;
 
 /** Starts a server on a port of the system's choice; throws with what it printed when it ends before it listens. */
 export async function startServer(
@@ -69,16 +73,21 @@ export async function startServer(
     for await (const chunk of child.stderr) stderr += new TextDecoder().decode(chunk);
   })();
   let stdout = '';
-  let url = '';
-  for await (const chunk of child.stdout) {
-    stdout += new TextDecoder().decode(chunk);
-    url = /^satchel listening on (http:\S+)$/m.exec(stdout)?.[1] ?? '';
-    if (url !== '') break;
-  }
-  if (url === '') throw new Error(`the server ended with ${await child.exited}: ${stderr}`);
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  void (async () => {
+    for await (const chunk of child.stdout) {
+      stdout += new TextDecoder().decode(chunk);
+      if (READY.test(stdout)) resolve();
+    }
+    resolve();
+  })();
+  await ready;
+  const [line, url = ''] = READY.exec(stdout) ?? [];
+  if (line === undefined) throw new Error(`the server ended with ${await child.exited}: ${stderr}`);
   const server: Server = {
     url,
     pid: child.pid,
+    stdout: () => stdout,
     stderr: () => stderr,
     exited: child.exited,
     signal: (signal) => child.kill(signal),

@@ -19,6 +19,7 @@ export function part(
     | 'haproxy'
     | 'litestream'
     | 'nginx'
+    | 'pebble'
     | 'prometheus'
     | 'promtool'
     | 'versitygw',

@@ -1,29 +1,26 @@
 /** The listener: mounts the routes on Elysia, answers what no route takes, and stops in an orderly way. */
-import type { Server } from 'bun';
 import { Elysia } from 'elysia';
-import { AppError, errorCodeOf, messageOf, notFound } from '../../errors.ts';
-import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
-import { monotonicMs } from '../host/clock.ts';
+import { AppError, errorCodeOf, notFound } from '../../errors.ts';
+import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
 import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
 import { type Family, failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
 import { mayCompress } from './encoding.ts';
+import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
-
-/** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
-const MAX_REQUEST_BODY_BYTES = 2 ** 50;
-/** What closing the connections that are left may take. */
-const STOP_CONNECTIONS_DEADLINE_MS = 500;
-
-type BunServer = Server<undefined>;
 
 export interface HttpServer {
   /** Answers one request without a listener; tests call this. */
   handle(request: Request): Promise<Response>;
-  /** Starts to listen; returns the port, which is chosen by the system for port 0. */
-  listen(): number;
+  /** Takes the port, and serves nothing yet; returns it. */
+  hold(): number;
+  /**
+   * Starts to listen, by TLS where it is given what for; returns the port, which is chosen by the system for port 0. Called
+   * again with another certificate, whoever connects gets that one.
+   */
+  listen(identity?: TlsIdentity): number;
   /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
   stop(): Promise<void>;
 }
@@ -80,39 +77,23 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     return response;
   };
 
+  const listener = new Listener({
+    host: deps.config.host,
+    port: deps.config.port,
+    settings: 'Choose another with SATCHEL_HOST and SATCHEL_PORT, or --host and --port.',
+    fetch(request, by) {
+      // Where there are two, either tells of a request of the other.
+      server = by;
+      return handle(request);
+    },
+    error: (error) => secured(unsentResponse(error, deps)),
+  });
+
   return {
     handle,
-    listen() {
-      try {
-        server = Bun.serve({
-          hostname: deps.config.host,
-          // A second server on a taken port must fail at its start instead of sharing the port's requests.
-          reusePort: false,
-          port: deps.config.port,
-          idleTimeout: HTTP_IDLE_TIMEOUT_S,
-          maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
-          development: false,
-          fetch: handle,
-          error: (error) => secured(unsentResponse(error, deps)),
-        });
-      } catch (error) {
-        const { host, port } = deps.config;
-        throw new AppError(
-          'conflict',
-          `Cannot listen on ${host} port ${port}: ${messageOf(error)} Choose another with SATCHEL_HOST and SATCHEL_PORT, or --host and --port.`,
-        );
-      }
-      return server.port ?? deps.config.port;
-    },
-    async stop() {
-      const listening = server;
-      if (!listening) return;
-      // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
-      void listening.stop(false);
-      const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
-      while (listening.pendingRequests > 0 && monotonicMs() < give_up_ms) await Bun.sleep(10);
-      await Promise.race([listening.stop(true), Bun.sleep(STOP_CONNECTIONS_DEADLINE_MS)]);
-    },
+    hold: () => listener.hold(),
+    listen: (identity) => (identity ? listener.listenTls(identity) : listener.listen()),
+    stop: () => listener.stop(),
   };
 }
 
@@ -144,7 +125,9 @@ function mountRoutes(
   contextOf: (request: Request, params: Record<string, string>) => RequestContext,
   onAnswer: (request: Request, response: Response) => void,
 ): { handle(request: Request): Promise<Response> } {
-  const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname: false } });
+  // Elysia looks for the path from a fixed place on: behind `http://`, or, told of a standard host name, behind `https://abc`.
+  const standardHostname = deps.config.tls !== null;
+  const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname } });
   for (const route of routes) {
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
     const may_compress = mayCompress(route);
@@ -188,10 +171,11 @@ function badHost(request: Request, now_ms: number): Response {
 
 /**
  * Without a Host (HTTP/1.0), or with one that is no host name, a request's URL is no URL, which everything after this
- * needs. Nothing depends on the name a client used: links start with the public URL.
+ * needs; behind https a Host of one or two characters would have a part of the path taken for the host. Nothing depends on the name a client used: links start with the public URL.
  */
 function withUsableUrl(request: Request): Request {
-  if (URL.canParse(request.url)) return request;
+  const is_short = request.url.startsWith('https:') && request.url.indexOf('/', 8) < 11;
+  if (!is_short && URL.canParse(request.url)) return request;
   const path = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '');
   return new Request(`http://localhost${path.startsWith('/') ? path : '/'}`, request);
 }

@@ -1,0 +1,58 @@
+/** Where requests come in: at one port; or with TLS by itself at two, and by https once there is a certificate. */
+import type { Config } from '../config.ts';
+import { Certificates } from '../operation/certificates/service.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import type { Logger } from '../platform/host/logger.ts';
+import type { TlsIdentity } from '../platform/http/listener.ts';
+import { createPlainPort } from '../platform/http/plain-port.ts';
+import type { HttpServer } from '../platform/http/server.ts';
+
+export interface Front {
+  /** Takes its ports, and serves where it can already. Returns the port; throws AppError `conflict` where one can't be had. */
+  start(): number;
+  isServed(): boolean;
+  /** Resolves when requests are served. */
+  whenServed(): Promise<void>;
+  /** Orders no certificate any more. */
+  stopOrders(): void;
+  /** Takes nothing new, and lets requests in flight finish within their deadline. */
+  stop(): Promise<unknown>;
+}
+
+export function createFront(http: HttpServer, on: { config: Config; clock: Clock; logger: Logger }): Front {
+  const served = Promise.withResolvers<void>();
+  let is_served = false;
+  const serve = (identity?: TlsIdentity): number => {
+    const port = http.listen(identity);
+    is_served = true;
+    served.resolve();
+    return port;
+  };
+  const common = { isServed: () => is_served, whenServed: () => served.promise };
+  const { tls, host, port: https_port, public_url } = on.config;
+  if (!tls) return { ...common, start: serve, stopOrders: () => {}, stop: () => http.stop() };
+  const certificates = new Certificates({ ...on, tls, serve });
+  const plain = createPlainPort({
+    host,
+    port: tls.http_port,
+    names: tls.names,
+    public_url,
+    https_port,
+    challenges: certificates.challenges,
+    explainWaiting: () => certificates.explainWaiting(),
+  });
+  return {
+    ...common,
+    start() {
+      const port = http.hold();
+      plain.listen();
+      certificates.start();
+      return port;
+    },
+    stopOrders: () => certificates.stop(),
+    stop() {
+      certificates.stop();
+      return Promise.all([http.stop(), plain.stop()]);
+    },
+  };
+}

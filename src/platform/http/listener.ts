@@ -1,0 +1,144 @@
+/** What listens on a port: opened once, once more beside itself where it gets another certificate, and stopped in order. */
+import type { Server, TCPSocketListener } from 'bun';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
+import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
+import { monotonicMs } from '../host/clock.ts';
+
+/** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
+const MAX_REQUEST_BODY_BYTES = 2 ** 50;
+/** What closing the connections that are left may take. */
+const STOP_CONNECTIONS_DEADLINE_MS = 500;
+/** By then each connection has had its last answer or has idled out: Bun looks at idle ones each four seconds. */
+const DRAIN_MS = (HTTP_IDLE_TIMEOUT_S + 10) * 1_000;
+
+export type BunServer = Server<undefined>;
+
+/** In PEM. */
+export interface TlsIdentity {
+  readonly private_key: string;
+  /** The certificate, and those that lead to its authority's. */
+  readonly chain: string;
+}
+
+interface ListenerOptions {
+  host: string;
+  /** 0: the system chooses one, which is kept. */
+  port: number;
+  /** The settings that name another port, to go behind a complaint. */
+  settings: string;
+  fetch(request: Request, server: BunServer): Response | Promise<Response>;
+  error?(error: Error): Response;
+}
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  #port: number;
+  /** Keeps the port from others until there is something to serve on it. */
+  #holder: TCPSocketListener | null = null;
+  /** The last one goes on; those before it are on their way out. */
+  #servers: BunServer[] = [];
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#port = options.port;
+  }
+
+  /**
+   * Takes the port without serving on it: who connects is hung up on. Returns the port. Throws AppError `conflict` where it
+   * can't be had, as `listen` does.
+   */
+  hold(): number {
+    const socket = { open: (opened: { end(): void }) => opened.end(), data() {} };
+    this.#holder = this.#claim(() => Bun.listen({ hostname: this.#options.host, port: this.#port, socket }));
+    this.#port = this.#holder.port;
+    return this.#port;
+  }
+
+  /** Serves plain http; returns the port. A second server on a taken port fails at its start instead of sharing its requests. */
+  listen(): number {
+    return this.#serve({ reusePort: false });
+  }
+
+  /**
+   * Serves https; returns the port. Called again, a second listener takes the port beside the first, which then ends: it lets
+   * each of its connections go with its next answer, as Bun would cut those that are kept alive, and stops after the last.
+   */
+  listenTls({ private_key: key, chain: cert }: TlsIdentity): number {
+    // A port that may be shared is shared with anybody who asks likewise: whether it is free, holding it tells.
+    if (this.#servers.length === 0 && !this.#holder) this.hold();
+    this.#holder?.stop(true);
+    this.#holder = null;
+    const former = this.#servers.at(-1);
+    const port = this.#serve({ reusePort: true, tls: { key, cert } });
+    if (former) setTimeout(() => this.#retire(former), DRAIN_MS).unref();
+    return port;
+  }
+
+  /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
+  async stop(): Promise<void> {
+    this.#holder?.stop(true);
+    const servers = this.#servers;
+    // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
+    for (const server of servers) void server.stop(false);
+    const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
+    const isBusy = (): boolean => servers.some(({ pendingRequests }) => pendingRequests > 0);
+    while (isBusy() && monotonicMs() < give_up_ms) await Bun.sleep(10);
+    const closed = Promise.all(servers.map((server) => server.stop(true)));
+    await Promise.race([closed, Bun.sleep(STOP_CONNECTIONS_DEADLINE_MS)]);
+  }
+
+  #serve(options: { reusePort: boolean; tls?: { key: string; cert: string } }): number {
+    const { host, fetch, error } = this.#options;
+    const server = this.#claim(() =>
+      Bun.serve({
+        ...options,
+        hostname: host,
+        port: this.#port,
+        idleTimeout: HTTP_IDLE_TIMEOUT_S,
+        maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
+        development: false,
+        fetch: async (request, by) => {
+          const response = await fetch(request, by);
+          if (by !== this.#servers.at(-1)) response.headers.set('Connection', 'close');
+          return response;
+        },
+        ...(error ? { error } : {}),
+      }),
+    );
+    this.#servers.push(server);
+    this.#port = server.port ?? this.#port;
+    return this.#port;
+  }
+
+  #retire(server: BunServer): void {
+    void server.stop(false).then(() => {
+      this.#servers = this.#servers.filter((other) => other !== server);
+    });
+  }
+
+  #claim<T>(open: () => T): T {
+    try {
+      return open();
+    } catch (error) {
+      const { host, settings } = this.#options;
+      throw new AppError(
+        'conflict',
+        `Cannot listen on ${host} port ${this.#port}: ${whyNot(error)} ${settings}`,
+      );
+    }
+  }
+}
+
+function whyNot(error: unknown): string {
+  switch (errorCodeOf(error)) {
+    case 'EADDRINUSE':
+      return 'another process has it.';
+    case 'EACCES':
+      return (
+        'only root may, or who has the capability CAP_NET_BIND_SERVICE, as the systemd unit that install.sh ' +
+        `installs gives it; elsewhere: setcap cap_net_bind_service=+ep ${process.execPath}.`
+      );
+    default:
+      return messageOf(error);
+  }
+}
