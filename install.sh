@@ -265,8 +265,16 @@ start_service() {
     '' | 0.0.0.0 | ::) host=127.0.0.1 ;;
     *:*) host="[$host]" ;;
   esac
-  local address="http://$host:${port:-8420}"
-  wait_for_health "$host" "${port:-8420}" || {
+  local address="http://$host:${port:-8420}" names statuses=200
+  names=$(setting SATCHEL_TLS "$settings")
+  if [[ -n $names ]]; then
+    # The http port leads to https, or says why there is no certificate yet.
+    address=https://${names%%,*}
+    port=$(setting SATCHEL_TLS_HTTP_PORT "$settings")
+    port=${port:-80}
+    statuses='308|503'
+  fi
+  wait_for_health "$host" "${port:-8420}" "$statuses" || {
     systemctl --no-pager --lines=20 status satchel.service >&2 || true
     die "Satchel does not answer at $address. Its log says why: journalctl -u satchel
 Backup from before this installation: $BACKUP"
@@ -276,18 +284,18 @@ Backup from before this installation: $BACKUP"
 
 wait_for_health() {
   local deadline=$((SECONDS + HEALTH_TIMEOUT_S))
-  until answers_health "$1" "$2" 2>/dev/null; do
+  until answers_health "$1" "$2" "$3" 2>/dev/null; do
     if ((SECONDS >= deadline)); then return 1; fi
     sleep 0.5
   done
 }
 
-# Bash's own connections, as neither Bun nor curl need be here.
+# Does host $1 answer at port $2 with one of the statuses $3? Bash's own connections, as neither Bun nor curl need be here.
 answers_health() (
   exec 3<>"/dev/tcp/${1//[\[\]]/}/$2" || exit 1
   printf 'GET /api/health HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" >&3
   read -r -t 5 status <&3
-  [[ $status == 'HTTP/'*' 200 '* ]]
+  [[ $status =~ ^HTTP/[0-9.]+\ ($3)\  ]]
 )
 
 how_to_begin() {

@@ -21,6 +21,16 @@ test.each([
   [{ SATCHEL_OBJECT_STORE: STORE, SATCHEL_S3_ACCESS_KEY_ID: 'k' }, {}, 'SATCHEL_S3_SECRET_ACCESS_KEY'],
   [{ SATCHEL_OBJECT_REDIRECT: 'large' }, {}, 'SATCHEL_OBJECT_REDIRECT'],
   [{ SATCHEL_VARIANTS_MAX_BYTES: '1 GiB' }, {}, 'SATCHEL_VARIANTS_MAX_BYTES'],
+  [{ SATCHEL_TLS: 'https://example.com' }, {}, 'SATCHEL_TLS'],
+  [{ SATCHEL_TLS: '*.example.com' }, {}, 'SATCHEL_TLS'],
+  [{}, { tls: 'localhost' }, '--tls'],
+  [{}, { tls: '192.0.2.1' }, '--tls'],
+  [{}, { tls: ',' }, '--tls'],
+  [{}, { tls: Array.from({ length: 101 }, (_, at) => `${at}.example.com`).join() }, '--tls'],
+  [{ SATCHEL_PUBLIC_URL: 'http://example.com' }, { tls: 'example.com' }, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_ACME_DIRECTORY: 'http://acme.test' }, { tls: 'example.com' }, 'SATCHEL_ACME_DIRECTORY'],
+  [{}, { tls: 'example.com', acme_email: 'a@example.com,b@example.com' }, '--acme-email'],
+  [{}, { tls: 'example.com', tls_http_port: '443' }, '--tls-http-port \\(SATCHEL_TLS_HTTP_PORT\\)'],
 ])('%j with the flags %j is refused by the name of what was given', (env, flags, named) => {
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
 });
@@ -43,4 +53,23 @@ test('a store is read whole, its keys from files too; an unknown parameter is na
   expect(load({ SATCHEL_MAX_UPLOAD_BYTES: '83886080001' })).toThrow(
     'SATCHEL_MAX_UPLOAD_BYTES must be at most',
   );
+});
+
+test('TLS by itself is for names in the form of the DNS, on all addresses and the usual ports, links start with the first', () => {
+  const { tls, host, port, public_url } = loadConfig(
+    {},
+    { tls: 'Bücher.Example.com, www.example.com,www.example.com' },
+  );
+  expect(tls).toEqual({
+    names: ['xn--bcher-kva.example.com', 'www.example.com'],
+    acme_directory: 'https://acme-v02.api.letsencrypt.org/directory',
+    acme_email: null,
+    http_port: 80,
+  });
+  expect(['::', '0.0.0.0']).toContain(host);
+  expect([port, public_url]).toEqual([443, 'https://xn--bcher-kva.example.com']);
+  const other = loadConfig({ SATCHEL_HOST: '192.0.2.1', SATCHEL_PORT: '8443' }, { tls: 'example.com' });
+  expect([other.host, other.public_url]).toEqual(['192.0.2.1', 'https://example.com:8443']);
+  expect(loadConfig({ SATCHEL_ACME_EMAIL: 'a@example.com' }).tls).toBeNull();
+  expect(() => loadConfig({}, { acme_email: 'a@example.com' })).toThrow('--acme-email goes with --tls');
 });
