@@ -115,6 +115,12 @@ describe.skipIf(skip)('satchel serve --tls', () => {
     const health = await ask('/api/health');
     expect([health.status, health.headers['strict-transport-security']]).toEqual([200, 'max-age=31536000']);
     expect(JSON.parse(health.body)).toMatchObject({ app: 'satchel' });
+    // The shortest names have no part of the path taken for theirs.
+    for (const [path, status] of [
+      ['/api/health', 200],
+      ['/b/api/health', 404],
+    ] as const)
+      expect((await ask(path, { headers: { Host: 'a' } })).status).toBe(status);
     expect(await handshake({ maxVersion: 'TLSv1.1' })).not.toMatch(/^[0-9A-F]+$/);
     expect(await server.end('SIGTERM')).toBe(0);
     expect(pebble.orders()).toBe(1);

@@ -137,7 +137,18 @@ test.each([
     'is of another key',
     { files: { 'certificate.json': { ...kept, private_key: SERVER_CERTIFICATES.localhost.key } } },
   ],
-  ['is not for what it was ordered for', { files: { 'certificate.json': { ...kept, names: ['a.test'] } } }],
+  [
+    'is not for what it was ordered for',
+    {
+      files: {
+        'certificate.json': {
+          ...kept,
+          private_key: SERVER_CERTIFICATES.localhost.key,
+          chain: SERVER_CERTIFICATES.localhost.cert,
+        },
+      },
+    },
+  ],
   ['is damaged', { files: { 'certificate.json': '{"chain":' } }],
   ['is not there', {}],
 ])('one that %s is not served, and another ordered', async (_, given: Given) => {
