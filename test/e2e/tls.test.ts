@@ -5,12 +5,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import { blocksOf, guide } from '../support/documents.ts';
 import { parseObject } from '../support/helpers.ts';
 import { DUE, PEBBLE, type Pebble, startPebble } from '../support/pebble.ts';
 import { makeDataDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 import { freePort, makeKey, type Server, satchel, startServer } from './binary.ts';
 
+/** The guide's block, which the settings of the tests stand beside. */
+const GUIDE = Object.fromEntries(
+  (blocksOf(guide('proxies'), 'ini')[1] ?? '')
+    .trim()
+    .split('\n')
+    .map((line) => line.split('=')),
+);
 const NAMES = ['satchel.example.com', 'www.satchel.example.com'];
 const skip = PEBBLE === null;
 const https_port = freePort();
@@ -24,12 +32,11 @@ beforeAll(async () => {
 
 function settings(more: Record<string, string> = {}): Record<string, string> {
   return {
-    SATCHEL_TLS: NAMES.join(),
+    ...GUIDE,
     SATCHEL_TLS_HTTP_PORT: http_port,
     SATCHEL_PORT: https_port,
     SATCHEL_HOST: '127.0.0.1',
     SATCHEL_ACME_DIRECTORY: pebble.directory,
-    SATCHEL_ACME_EMAIL: 'admin@example.com',
     SATCHEL_DNS_SERVERS: pebble.dns.address,
     NODE_EXTRA_CA_CERTS: pebble.ca_file,
     ...more,
