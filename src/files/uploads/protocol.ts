@@ -20,6 +20,12 @@ export function requireVersion(headers: Headers): void {
   throw new AppError('precondition_failed', `Send the header Tus-Resumable: ${TUS_VERSION}.`);
 }
 
+/** Throws AppError `invalid` for an upload of parts of a file, which would each be a file here. */
+export function refuseConcatenation(headers: Headers): void {
+  if (headers.has('upload-concat'))
+    throw invalid({ 'Upload-Concat': [`is not offered; these are: ${TUS_EXTENSIONS}`] });
+}
+
 /** A header that holds a number of bytes. Throws AppError `invalid`. */
 export function readBytes(headers: Headers, name: 'Upload-Length' | 'Upload-Offset'): number {
   const value = headers.get(name) ?? '';

@@ -18,6 +18,7 @@ import {
   PART_TYPE,
   readBytes,
   readChecksum,
+  refuseConcatenation,
   requireVersion,
   TUS_EXTENSIONS,
   TUS_VERSION,
@@ -112,6 +113,7 @@ function creationRoute({ uploads, limiter, config }: UploadRoutesDeps): Route {
         per: 'minute',
         what: 'Uploads of this API key',
       });
+      refuseConcatenation(headers);
       const upload = await uploads.create(
         { project_id: caller.project_id, key_id: caller.key_id },
         { size_bytes: readBytes(headers, 'Upload-Length'), metadata: headers.get('upload-metadata') ?? '' },
@@ -186,7 +188,9 @@ function partRoute({ uploads }: UploadRoutesDeps): Route {
         checksum: readChecksum(headers),
       };
       ctx.keepOpen();
-      return answer(204, await uploads.append(resource, { ...part, body, acceptAgain }));
+      const upload = await uploads.append(resource, { ...part, body, acceptAgain });
+      ctx.closeWhenIdle();
+      return answer(204, upload);
     },
   });
 }

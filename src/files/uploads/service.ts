@@ -4,7 +4,7 @@
  * cut at any moment leaves an upload that goes on from its row.
  */
 import { createReadStream, statfsSync } from 'node:fs';
-import { AppError, conflict, messageOf, notFound } from '../../errors.ts';
+import { AppError, conflict, invalid, messageOf, notFound } from '../../errors.ts';
 import {
   DISK_RETRY_AFTER_S,
   MAX_UNFINISHED_UPLOADS,
@@ -15,6 +15,7 @@ import {
 } from '../../limits.ts';
 import { noNote } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { declaredTypeOf } from '../../platform/files/media-types.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import { SNIFF_BYTES } from '../../platform/files/upload.ts';
@@ -55,7 +56,7 @@ interface UploadsDeps {
   mayUpload(key_id: number): boolean;
   /** SHA-256 of a file in hex, made where nobody waits for it. */
   hashFile(path: string): Promise<string>;
-  config: { data_dir: string; max_upload_bytes: number };
+  config: { data_dir: string; max_upload_bytes: number; allowed_mime_types: readonly string[] };
 }
 
 /** Whose upload it is. */
@@ -92,7 +93,9 @@ export class Uploads {
       throw new AppError('too_large', `Upload-Length must be at most ${max}.`);
     }
     const now = clock.now();
-    readUploadFields(readMetadata(metadata), now);
+    const fields = readMetadata(metadata);
+    readUploadFields(fields, now);
+    await this.#requireAllowed(fields.filetype ?? null);
     const upload = {
       id: newId(now),
       ...owner,
@@ -109,6 +112,16 @@ export class Uploads {
       insertUpload(tx, upload);
     });
     return size_bytes === 0 ? this.#finished(upload) : upload;
+  }
+
+  /** What the file says of itself is judged before gigabytes of it are sent; its bytes are judged at the end. */
+  async #requireAllowed(filetype: string | null): Promise<void> {
+    const allowed = this.#deps.config.allowed_mime_types;
+    const mime_type = declaredTypeOf({ declared: filetype });
+    if (mime_type === null || allowed.length === 0) return;
+    const { isAllowedMediaType } = await import('../../platform/files/type-detection.ts');
+    if (!isAllowedMediaType({ mime_type, sniffed: null }, allowed))
+      throw invalid({ filetype: [`must be an allowed type: ${allowed.join(', ')}`] });
   }
 
   /** An upload of the key. Throws 404, also for one that expired, or whose bytes are gone. */
@@ -276,8 +289,11 @@ export class Uploads {
       filename: cleanFilename(fields.filename ?? ''),
       mime_type: fields.filetype ?? null,
     };
-    const within = (tx: Tx, { public_id }: { public_id: string }): void =>
-      setObject(tx, id, { object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS });
+    // One that was ended meanwhile becomes nothing.
+    const within = (tx: Tx, { public_id }: { public_id: string }): void => {
+      const told = { object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS };
+      if (!setObject(tx, id, told)) throw notFound('Upload');
+    };
     if (upload.size_bytes === 0) await blobs.continueUpload(id, { from: 0, hasher: null }).commit();
     const path = blobs.path(id);
     try {
@@ -287,13 +303,14 @@ export class Uploads {
         return id;
       }
       // Under an id of its own: what a store still does for a try that failed must not meet the next one.
-      const sent = { ...file, bytes: createReadStream(path), max_bytes: upload.size_bytes };
+      const sent = { ...file, bytes: chunksOf(path), max_bytes: upload.size_bytes };
       const { public_id } = await objects.take(project, sent, noNote, within);
       await this.#removeBytes([id]);
       return public_id;
     } catch (error) {
       // Refused for good: another try would end the same.
-      if (error instanceof AppError && error.kind === 'invalid') await this.#drop([id]);
+      const is_final = error instanceof AppError && (error.kind === 'invalid' || error.kind === 'too_large');
+      if (is_final) await this.#drop([id]);
       throw error;
     }
   }
@@ -327,6 +344,11 @@ export class Uploads {
       await this.#deps.blobs.remove(id);
     }
   }
+}
+
+/** Opened only once it is read. */
+async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path);
 }
 
 function tooMany(): AppError {

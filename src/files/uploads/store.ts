@@ -59,8 +59,10 @@ export function setOffset(tx: Tx, id: string, offset_bytes: number): boolean {
   return tx.update(uploads).set({ offset_bytes }).where(those).returning({ id: uploads.id }).all().length > 0;
 }
 
-export function setObject(tx: Tx, id: string, object: { object_id: string; expires_at: number }): void {
-  tx.update(uploads).set(object).where(eq(uploads.id, id)).run();
+/** Whether it was still there, and unfinished. */
+export function setObject(tx: Tx, id: string, object: { object_id: string; expires_at: number }): boolean {
+  const those = and(eq(uploads.id, id), isUnfinished());
+  return tx.update(uploads).set(object).where(those).returning({ id: uploads.id }).all().length > 0;
 }
 
 /** The rows as they were. */

@@ -65,7 +65,8 @@ export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): stri
   return readTexts(
     sqlite,
     `SELECT value FROM json_each(?) WHERE value NOT IN (SELECT public_id FROM objects)
-     AND value NOT IN (SELECT object_public_id FROM attachment_pins)`,
+     AND value NOT IN (SELECT object_public_id FROM attachment_pins)
+     AND value NOT IN (SELECT id FROM uploads WHERE object_id IS NULL)`,
     JSON.stringify(public_ids),
   );
 }

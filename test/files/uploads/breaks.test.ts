@@ -4,9 +4,11 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
+import { doctorDeps } from '../../../src/app/checks.ts';
 import { UPLOAD_IDLE_TIMEOUT_MS } from '../../../src/limits.ts';
 import { backUp } from '../../../src/operation/backups/making.ts';
 import { BackupReader } from '../../../src/operation/backups/reader.ts';
+import { examine } from '../../../src/operation/doctor/service.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { run } from '../../support/command.ts';
 import { actor, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
@@ -192,6 +194,22 @@ describe('beside a part that still comes', () => {
     await app.stop();
   });
 
+  test('the end of the upload, as its file is made, has none made', async () => {
+    const { app, tus } = await start();
+    const path = await tus.path(6);
+    const { objects, database } = app.services;
+    const create = objects.create.bind(objects);
+    objects.create = async (...given) => {
+      await database.write((tx) => {
+        tx.run(sql`DELETE FROM uploads`);
+      });
+      return create(...given);
+    };
+    expect((await tus.send(path, 0, 'abcdef')).status).toBe(404);
+    expect(database.read.values(sql`SELECT count(*) FROM objects`)).toEqual([[0]]);
+    await app.stop();
+  });
+
   test('whoever asks as the last one is made a file of is told the same file', async () => {
     const { tus } = stage;
     const path = await tus.path(3);
@@ -242,16 +260,16 @@ describe('a restart', () => {
   test('finishes what was whole, of no bytes too, but not of a key that may not any more, nor what is refused', async () => {
     const first = await start({ env: { SATCHEL_ALLOWED_MIME_TYPES: 'text/plain' } });
     const revoked = new Tus(first.app, await (await makeProject(first.app, 'revoked')).key());
-    const whole = async (tus: Tus, fields: Record<string, string>): Promise<string> => {
-      const path = await tus.path(6, fields);
-      await tus.send(path, 0, 'abc');
-      appendFileSync(fileOf(first.app, path), 'def');
-      await setOffset(first.app, path, 6);
+    const whole = async (tus: Tus, begin: string, end: string): Promise<string> => {
+      const path = await tus.path(begin.length + end.length);
+      await tus.send(path, 0, begin);
+      appendFileSync(fileOf(first.app, path), end);
+      await setOffset(first.app, path, begin.length + end.length);
       return path;
     };
-    const path = await whole(first.tus, { filetype: 'text/plain' });
-    const refused = await whole(first.tus, { filetype: 'image/png' });
-    const of_revoked = await whole(revoked, { filetype: 'text/plain' });
+    const path = await whole(first.tus, 'abc', 'def');
+    const refused = await whole(first.tus, '%PDF', '-1.7');
+    const of_revoked = await whole(revoked, 'abc', 'def');
     const empty = await first.tus.path(1, { filetype: 'text/plain' });
     await first.app.services.database.write((tx) => {
       tx.run(sql`UPDATE uploads SET size_bytes = 0 WHERE id = ${idOf(empty)}`);
@@ -289,13 +307,17 @@ describe('a restart', () => {
   });
 });
 
-describe('a backup', () => {
-  test('holds nothing of unfinished uploads, and what is restored knows none', async () => {
+describe('unfinished uploads', () => {
+  test('are no finding of doctor and in no backup, and what is restored knows none', async () => {
     const { app, tus, key } = await start();
     const path = await tus.path(6);
     await tus.send(path, 0, 'abc');
     const whole = await tus.path(2);
     const id = (await tus.send(whole, 0, 'ab')).headers.get('satchel-object');
+    const found = await examine(app.config, doctorDeps(systemClock));
+    expect(found.filter(({ check }) => check === 'objects')).toEqual([
+      expect.objectContaining({ status: 'ok', message: 'Stored: 1, each with its bytes.' }),
+    ]);
     const file = join(makeTempDir(), 'a.backup');
     expect(await backUp(app.data_dir, { file, clock: systemClock })).toMatchObject({
       objects: 1,

@@ -217,6 +217,17 @@ describe('refused', () => {
     expect((await tus.begin(MAX)).status).toBe(201);
   });
 
+  test('is a field that was good when the upload began and is no more; nothing stays', async () => {
+    const path = await begun(2, { expires_at: new Date(app.clock.now() + 1_000).toISOString() });
+    app.clock.advance(1_000);
+    expectRefused(await tus.send(path, 0, 'ab'), 422, 'expires_at');
+    expect([(await tus.look(path)).status, existsSync(fileOf(path))]).toEqual([404, false]);
+  });
+
+  test('is a file whose parts are uploads of their own', async () => {
+    expectRefused(await tus.begin(2, {}, { headers: { 'Upload-Concat': 'partial' } }), 422, 'Upload-Concat');
+  });
+
   test('is a length that is told later', async () => {
     const headers = { ...VERSION, 'Upload-Defer-Length': '1' };
     expectRefused(await app.call('POST', '/api/v1/uploads', { key, headers }), 422, 'Upload-Length');
@@ -315,6 +326,7 @@ describe('refused', () => {
   test('is a type that is not allowed, once the bytes show it, and nothing stays', async () => {
     const strict = await startTestApp({ env: { SATCHEL_ALLOWED_MIME_TYPES: 'image/png' } });
     const client = new Tus(strict, await (await makeProject(strict)).key());
+    expectRefused(await client.begin(5, { filetype: 'image/svg+xml' }), 422, 'filetype');
     const path = await client.path(5, { filetype: 'image/png' });
     const answer = await client.send(path, 0, '<svg>');
     expectRefused(answer, 422, 'file');
