@@ -40,6 +40,45 @@ export function png(
   return pngOf(width, height, deflateSync(rows, { level: 1 }));
 }
 
+/** EXIF that says nothing but an orientation: one entry (TIFF 6.0), the smaller byte first. */
+function exifOf(orientation: number): Buffer {
+  return Buffer.from([
+    ...Buffer.from('II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0', 'latin1'),
+    orientation,
+    0,
+    0,
+    0,
+  ]);
+}
+
+/** The PNG with an orientation, or with what there is in its place. */
+export function turnedPng(
+  file: Buffer,
+  orientation: number,
+  exif = exifOf(orientation),
+): Buffer<ArrayBuffer> {
+  const behind_head = 8 + 12 + 13;
+  return Buffer.concat([file.subarray(0, behind_head), chunk('eXIf', exif), file.subarray(behind_head)]);
+}
+
+/** A WebP without loss, with an orientation. */
+export async function turnedWebp(file: Buffer, orientation: number): Promise<Buffer<ArrayBuffer>> {
+  const { width, height } = await new Bun.Image(file).metadata();
+  const plain = Buffer.from(await new Bun.Image(file).webp({ lossless: true }).bytes());
+  const canvas = Buffer.alloc(10);
+  canvas[0] = 0x08;
+  canvas.writeUIntLE(width - 1, 4, 3);
+  canvas.writeUIntLE(height - 1, 7, 3);
+  const riff = (name: string, data: Buffer): Buffer<ArrayBuffer> => {
+    const head = Buffer.alloc(8);
+    head.write(name);
+    head.writeUInt32LE(data.length, 4);
+    return Buffer.concat([head, data]);
+  };
+  const exif = riff('EXIF', exifOf(orientation));
+  return riff('RIFF', Buffer.concat([Buffer.from('WEBP'), riff('VP8X', canvas), plain.subarray(12), exif]));
+}
+
 /** A PNG that says that it is 64,000 pixels wide and high, and has next to nothing. */
 export function bomb(): Buffer {
   return pngOf(64_000, 64_000, deflateSync(Buffer.alloc(0)));

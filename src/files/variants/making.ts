@@ -2,8 +2,10 @@
 import { open } from 'node:fs/promises';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_VARIANT_SOURCE_PIXELS } from '../../limits.ts';
+import { bufferOf } from './chunks.ts';
 import { cropPng } from './cropping.ts';
 import { firstFrameOf } from './first-frame.ts';
+import { type Turn, turnOf } from './orientation.ts';
 import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
 import type { VariantFormat, VariantWishes } from './schemas.ts';
 
@@ -27,7 +29,7 @@ const REFUSAL_OF_CODE: Readonly<Record<string, Refusal>> = {
 export async function makeVariant(job: VariantJob): Promise<VariantReply> {
   let made: { format: VariantFormat; bytes: Uint8Array };
   try {
-    made = await convert(firstFrameOf(await Bun.file(job.source).bytes()), job);
+    made = await convert(bufferOf(await Bun.file(job.source).bytes()), job);
   } catch (error) {
     const why = error instanceof RefusedImage ? error.why : REFUSAL_OF_CODE[errorCodeOf(error) ?? ''];
     if (why === undefined) throw error;
@@ -54,18 +56,25 @@ class RefusedImage extends Error {
 }
 
 async function convert(
-  source: Uint8Array,
+  source: Buffer,
   wishes: VariantWishes,
 ): Promise<{ format: VariantFormat; bytes: Uint8Array }> {
   // Its sides are read from its head, and held against the limit, before any pixel is.
-  const image = openImage(source);
-  const { width, height, format: given } = await image.metadata();
+  const image = openImage(firstFrameOf(source));
+  const { format: given, ...sides } = await image.metadata();
   const own_format = FORMAT_OF_SOURCE[given];
   if (own_format === undefined) throw new RefusedImage('unsupported');
   const format = wishes.format ?? own_format;
   const resize = wishes.fit === 'cover' ? cover : fitInside;
-  const resized = await resize(image, { width, height }, wishes);
+  const resized = await resize(image, turned(image, sides, turnOf(source)), wishes);
   return { format, bytes: await encoded(resized, format, wishes.quality).bytes() };
+}
+
+/** The image's sides once it is turned. */
+function turned(image: Bun.Image, { width, height }: Sides, { degrees, mirror }: Turn): Sides {
+  if (degrees !== 0) image.rotate(degrees);
+  if (mirror !== null) image[mirror]();
+  return degrees === 90 || degrees === 270 ? { width: height, height: width } : { width, height };
 }
 
 function openImage(bytes: Uint8Array): Bun.Image {

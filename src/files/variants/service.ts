@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { AppError, errorCodeOf, invalid, messageOf, notFound } from '../../errors.ts';
 import { MAX_VARIANT_SOURCE_BYTES, VARIANT_REFUSAL_KEPT_MS, VARIANTS_FREE_DISK_BYTES } from '../../limits.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
-import { monotonicMs, SECOND_MS, systemClock } from '../../platform/host/clock.ts';
+import { SECOND_MS, systemClock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { VariantProcesses } from './processes.ts';
 import type { Refusal, VariantReply } from './protocol.ts';
+import { Refusals } from './refusals.ts';
 import { VARIANT_FORMATS, type VariantFormat, type VariantWishes } from './schemas.ts';
 
 export { readVariantWishes, toVariantWishes, type VariantWishes, variantQuery } from './schemas.ts';
@@ -55,8 +56,6 @@ const USED_GRANULARITY_MS = 5 * SECOND_MS;
 const IN_USE_MS = 10 * SECOND_MS;
 /** What stays, of what may be kept, where some has to go: then there is peace for a while. */
 const KEPT_SHARE = 0.9;
-/** Sources that are remembered as refused. */
-const MAX_REFUSED = 1_000;
 
 const EXTENSIONS: Readonly<Record<VariantFormat, string>> = { webp: 'webp', jpeg: 'jpg', png: 'png' };
 
@@ -74,8 +73,7 @@ export class Variants {
   readonly processes = new VariantProcesses();
   /** By the names of their files: each is made once, however many ask. */
   readonly #making = new Map<string, Promise<Variant>>();
-  /** By the id of the source, the oldest first. */
-  readonly #refused = new Map<string, { error: AppError; until_ms: number }>();
+  readonly #refusals = new Refusals();
   #sweeping: Promise<void> | null = null;
   /** What is kept, but for what was there before the first sweep. */
   #kept_bytes = 0;
@@ -109,20 +107,21 @@ export class Variants {
       const found = await this.#find(source, name, format);
       if (found) return { ...found, tag };
     }
-    const refused = this.#refused.get(source.public_id);
-    if (refused && refused.until_ms > monotonicMs()) throw refused.error;
-    const made = await this.processes.inTurn((make) =>
-      this.#deps.withFiles([source], async (paths) => {
+    this.#refusals.check(source.public_id, wishes);
+    const made = await this.processes.inTurn((make) => {
+      // Others may have been refused while this one waited.
+      this.#refusals.check(source.public_id, wishes);
+      return this.#deps.withFiles([source], async (paths) => {
         const target = join(this.#parts, randomUUID());
         mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
         try {
           const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
-          return await this.#keep(source, name, this.#judge(source, reply), target);
+          return await this.#keep(source, name, this.#judge(source, wishes, reply), target);
         } finally {
           rmSync(target, { force: true });
         }
-      }),
-    );
+      });
+    });
     return { ...made, tag };
   }
 
@@ -135,8 +134,8 @@ export class Variants {
     return describe(path, format, there.size);
   }
 
-  /** The format in which the variant was made. Throws the refusal, which others of the same source then get at once for a while. */
-  #judge(source: Source, reply: VariantReply | null): VariantFormat {
+  /** The format in which the variant was made. Throws the refusal, and remembers it. */
+  #judge(source: Source, wishes: VariantWishes, reply: VariantReply | null): VariantFormat {
     if (reply?.is === 'made') return reply.format;
     if (reply?.is === 'failed') {
       if (reply.code === 'ENOENT') throw notFound('Object');
@@ -144,12 +143,7 @@ export class Variants {
     }
     const error = reply ? invalid({ _: [REFUSALS[reply.why]] }) : tooHard();
     if (!reply) this.#deps.logger.warn('an image took too long or too much', { public_id: source.public_id });
-    this.#refused.delete(source.public_id);
-    this.#refused.set(source.public_id, { error, until_ms: monotonicMs() + VARIANT_REFUSAL_KEPT_MS });
-    for (const [oldest] of this.#refused) {
-      if (this.#refused.size <= MAX_REFUSED) break;
-      this.#refused.delete(oldest);
-    }
+    this.#refusals.add(source.public_id, error, reply ? null : wishes);
     throw error;
   }
 

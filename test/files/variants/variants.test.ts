@@ -3,7 +3,17 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
-import { bmp, bomb, corners, look, png, quarters, sample } from '../../support/images.ts';
+import {
+  bmp,
+  bomb,
+  corners,
+  look,
+  png,
+  quarters,
+  sample,
+  turnedPng,
+  turnedWebp,
+} from '../../support/images.ts';
 import { dataOf, invalidFieldsOf, type Management, startManagement } from '../../support/management.ts';
 
 let on: Management;
@@ -116,6 +126,35 @@ describe('a variant', () => {
       ]);
       expect(Buffer.from(bytes).includes('SECRET-EXIF')).toBe(false);
     }
+  });
+
+  test.each([
+    [1, 'mbrk'],
+    [2, 'bmkr'],
+    [3, 'krbm'],
+    [4, 'rkmb'],
+    [5, 'mrbk'],
+    [6, 'rmkb'],
+    [7, 'kbrm'],
+    [8, 'bkmr'],
+  ])('of a PNG or a WebP of orientation %d is upright', async (orientation, upright) => {
+    const plain = png(64, 48, quarters);
+    for (const file of [turnedPng(plain, orientation), await turnedWebp(plain, orientation)]) {
+      const id = await upload(file);
+      const sides = orientation > 4 ? '24x32' : '32x24';
+      expect(await shape(id, 'w=32&h=32&format=png')).toBe(`png ${sides}`);
+      expect(await corners((await of(id, 'w=32&h=32&format=png')).bytes)).toBe(upright);
+      expect(await corners((await of(id, 'w=20&h=20&fit=cover&format=png')).bytes)).toBe(upright);
+    }
+  });
+
+  test('of an image whose EXIF is nonsense is as it lies', async () => {
+    const plain = png(64, 48, quarters);
+    for (const exif of ['', 'II*\0', 'II*\0\xff\xff\xff\xff', 'MM\0*\0\0\0\x08\xff\xff'])
+      expect(await shape(await upload(turnedPng(plain, 6, Buffer.from(exif, 'latin1'))), 'w=32')).toBe(
+        'png 32x24',
+      );
+    expect(await shape(await upload(turnedPng(plain, 9)), 'w=32')).toBe('png 32x24');
   });
 
   test('of an animated image is its first frame', async () => {
