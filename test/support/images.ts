@@ -79,9 +79,9 @@ export async function turnedWebp(file: Buffer, orientation: number): Promise<Buf
   return riff('RIFF', Buffer.concat([Buffer.from('WEBP'), riff('VP8X', canvas), plain.subarray(12), exif]));
 }
 
-/** A PNG that says that it is 64,000 pixels wide and high, and has next to nothing. */
-export function bomb(): Buffer {
-  return pngOf(64_000, 64_000, deflateSync(Buffer.alloc(0)));
+/** A PNG that says that it has these sides, and has next to nothing. */
+export function bomb(width: number, height: number): Buffer {
+  return pngOf(width, height, deflateSync(Buffer.alloc(0)));
 }
 
 /** A BMP of one colour (24 bits a pixel). */

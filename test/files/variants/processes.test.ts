@@ -116,9 +116,15 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     expect(fields[16]).toBe('10');
     expect((await of(await upload())).status).toBe(200);
     expect(makers()).toEqual([pid]);
+    const source = app.services.blobs.path(await upload());
+    const target = join(app.data_dir, 'made');
     process.kill(pid, 'SIGKILL');
-    await until(() => makers().length === 0);
-    expect((await of(await upload())).status).toBe(200);
+    // Nobody has been told yet that it is gone.
+    const asked = { width: 32, height: 32, fit: 'inside', format: null, quality: 80 } as const;
+    const { processes } = app.services.variants;
+    const reply = await processes.inTurn((make) => make({ ...asked, source, target }));
+    expect(reply).toEqual({ is: 'made', format: 'png' });
+    expect(makers()).not.toContain(pid);
     await app.stop();
     await until(() => makers().length === 0);
   });

@@ -214,7 +214,9 @@ describe('a variant is refused', () => {
       [whole.subarray(0, 20), /damaged|no image/],
       [sample('animated_webp').subarray(0, 150), /damaged/],
       [sample('turned_jpeg').subarray(0, 300), /damaged/],
-      [bomb(), /more than 40 megapixels/],
+      [bomb(64_000, 64_000), /more than 40 megapixels/],
+      [bomb(8_000, 5_001), /more than 40 megapixels/],
+      [bomb(8_000, 5_000), /damaged/],
     ];
     for (const [bytes, message] of refused) {
       const id = await upload(bytes);
@@ -224,7 +226,7 @@ describe('a variant is refused', () => {
         expect(filesOf(id)).toEqual([]);
       }
     }
-    expect(bomb().length).toBeLessThan(100);
+    expect(bomb(64_000, 64_000).length).toBeLessThan(100);
   });
 
   test('for more than 32 MiB, before a byte of it is read', async () => {
