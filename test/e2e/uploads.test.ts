@@ -11,6 +11,7 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 import { freePort, makeKey, type Server, satchel, startServer } from './binary.ts';
+import { canMount, fillDisk, freeDisk, startOnSmallDisk } from './small-disk.ts';
 
 setDefaultTimeout(120_000);
 const MIB = 1024 * 1024;
@@ -44,7 +45,8 @@ export async function uploadFile(endpoint, key, bytes) {
 }`;
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-const bytesOf = (size: number): Uint8Array => Uint8Array.from({ length: size }, (_, at) => (at * 31) % 251);
+const bytesOf = (size: number): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length: size }, (_, at) => (at * 31) % 251);
 
 /** A server that comes back where it was, behind a middle man who can hold a part. */
 async function startStage() {
@@ -171,6 +173,54 @@ test('a kill -9 within one long part takes back no more than came since the last
   expect(rowOf(data_dir, rest.headers.get('satchel-object') ?? '')?.sha256).toBe(sha256(bytes));
   await again.end('SIGTERM');
 });
+
+test.skipIf(!canMount)(
+  'a full disk refuses parts and new uploads, keeps what it told of, and heals by itself',
+  async () => {
+    const { server, dir, key } = await startOnSmallDisk({});
+    const bytes = bytesOf(4_000_000);
+    const usual = { 'X-API-Key': key, 'Tus-Resumable': '1.0.0' };
+    const begin = () => {
+      const headers = { ...usual, 'Upload-Length': String(bytes.length) };
+      return fetch(`${server.url}/api/v1/uploads`, { method: 'POST', headers });
+    };
+    const path = `${server.url}${(await begin()).headers.get('location')}`;
+    const send = (offset: number, body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>) => {
+      const told = { 'Upload-Offset': String(offset), 'Content-Type': 'application/offset+octet-stream' };
+      return fetch(path, { method: 'PATCH', headers: { ...usual, ...told }, body });
+    };
+    const offset = async () => {
+      const { headers } = await fetch(path, { method: 'HEAD', headers: usual });
+      return Number(headers.get('upload-offset'));
+    };
+    expect((await send(0, bytes.subarray(0, 500_000))).status).toBe(204);
+    // It fills up in the middle of a part.
+    const filled = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        controller.enqueue(bytes.subarray(500_000, 1_000_000));
+        await Bun.sleep(0);
+        fillDisk(dir);
+        controller.enqueue(bytes.subarray(1_000_000));
+        controller.close();
+      },
+    });
+    for (const refused of [
+      await send(500_000, filled),
+      await send(500_000, bytes.subarray(500_000)),
+      await begin(),
+    ])
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await offset()).toBe(500_000);
+    freeDisk(dir);
+    const last = await send(500_000, bytes.subarray(500_000));
+    expect(last.status).toBe(204);
+    const file = await fetch(`${server.url}/api/v1/objects/${last.headers.get('satchel-object')}`, {
+      headers: usual,
+    });
+    expect(sha256(await file.bytes())).toBe(sha256(bytes));
+    await server.end('SIGTERM');
+  },
+);
 
 test.skipIf(part('chromium') === null)(
   'Uppy in a page of another site goes on over a restart and a kill -9, with a key that the page’s origin may use',
