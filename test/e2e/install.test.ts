@@ -286,6 +286,7 @@ describe('install.sh with DESTDIR', () => {
     const command = /^ExecStart=(\S+) (.*)$/m.exec(unit);
     expect(existsSync(join(stage, command?.[1] ?? 'nowhere'))).toBe(true);
     expect(unit).not.toContain('\nMemoryDenyWriteExecute=yes');
+    expect(unit).toContain('\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n');
     expect(modeOf(join(stage, 'usr/local/bin/satchel'))).toBe('755');
     expect(modeOf(join(stage, 'var/lib/satchel'))).toBe('700');
     expect(modeOf(join(stage, 'etc/satchel/satchel.env'))).toBe('600');

@@ -44,7 +44,7 @@ function settings(more: Record<string, string> = {}): Record<string, string> {
 }
 
 const serve = (data_dir: string, more: Record<string, string> = {}): Promise<Server> =>
-  startServer(data_dir, settings(more), [], ['--port', https_port]);
+  startServer(data_dir, settings(more), [], ['--port', https_port, '--acme-directory', pebble.directory]);
 
 interface Answer {
   status: number;
@@ -269,6 +269,9 @@ describe.skipIf(skip)('satchel serve --tls', () => {
     await until(() => ordered(dir).failures === 2);
     expect(await page()).toContain('One is being ordered.');
     await third.end('SIGKILL');
+    const fourth = await serve(dir);
+    expect(await page()).toContain('broken off as the server ended');
+    await fourth.end('SIGTERM');
     expect(Number(ordered(dir).next_ms) - Number(ordered(dir).at_ms)).toBe(120_000);
   });
 });

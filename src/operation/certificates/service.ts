@@ -80,7 +80,8 @@ export class Certificates {
     const names = this.#deps.tls.names.join(', ');
     const failed = this.#failedHere();
     const waiting = `There is no certificate for ${names} yet, so nothing is served here.`;
-    if (!failed || failed.reason === BROKEN_OFF) return `${waiting} One is being ordered.\n`;
+    if (!failed || (this.#is_looking && failed.reason === BROKEN_OFF))
+      return `${waiting} One is being ordered.\n`;
     return (
       `${waiting} The order of ${toIso(failed.at_ms)} failed: ${failed.reason}\n` +
       `The next one is at ${toIso(failed.next_ms)}.\n`
@@ -100,7 +101,10 @@ export class Certificates {
     } finally {
       this.#is_looking = false;
       if (!this.#is_stopped) {
-        this.#timer = setTimeout(() => void this.look(), this.#nextLookMs(clock.now()));
+        this.#timer = setTimeout(
+          () => void this.look(),
+          waitToLook(this.#kept, this.#failedHere(), clock.now()),
+        );
       }
     }
   }
@@ -138,16 +142,6 @@ export class Certificates {
     const failed = this.#failed;
     const is_same = failed?.acme_directory === tls.acme_directory && failed.names.join() === tls.names.join();
     return failed && is_same ? failed : null;
-  }
-
-  #nextLookMs(now_ms: number): number {
-    const kept = this.#kept;
-    const every_ms = kept
-      ? Math.min(CERTIFICATE_LOOK_MS, (kept.to_ms - kept.from_ms) / 10)
-      : CERTIFICATE_LOOK_MS;
-    const failed = this.#failedHere();
-    const wait_ms = failed ? Math.min(every_ms, failed.next_ms - now_ms) : every_ms;
-    return Math.max(SECOND_MS, wait_ms);
   }
 
   async #order(): Promise<void> {
@@ -199,6 +193,17 @@ export class Certificates {
 /** When a third of its life is left. */
 export function renewalOf({ from_ms, to_ms }: Certificate): number {
   return to_ms - (to_ms - from_ms) * RENEW_AT_LIFE_LEFT;
+}
+
+/** Milliseconds until the next look: each hour, or each tenth of a life that is shorter, and as soon as an order may be tried again. */
+export function waitToLook(
+  kept: Pick<Certificate, 'from_ms' | 'to_ms'> | null,
+  failed: Pick<FailedOrder, 'next_ms'> | null,
+  now_ms: number,
+): number {
+  const tenth_ms = kept ? (kept.to_ms - kept.from_ms) / 10 : CERTIFICATE_LOOK_MS;
+  const order_ms = failed ? failed.next_ms - now_ms : CERTIFICATE_LOOK_MS;
+  return Math.max(SECOND_MS, Math.min(CERTIFICATE_LOOK_MS, tenth_ms, order_ms));
 }
 
 function inOneLine(text: string): string {

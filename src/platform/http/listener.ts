@@ -97,17 +97,20 @@ export class Listener {
         idleTimeout: HTTP_IDLE_TIMEOUT_S,
         maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
         development: false,
-        fetch: async (request, by) => {
-          const response = await fetch(request, by);
-          if (by !== this.#servers.at(-1)) response.headers.set('Connection', 'close');
-          return response;
-        },
+        fetch: options.tls ? (request, by) => this.#answerOrPart(request, by) : fetch,
         ...(error ? { error } : {}),
       }),
     );
     this.#servers.push(server);
     this.#port = server.port ?? this.#port;
     return this.#port;
+  }
+
+  /** A listener on its way out has each connection end with its answer. */
+  async #answerOrPart(request: Request, by: BunServer): Promise<Response> {
+    const response = await this.#options.fetch(request, by);
+    if (by !== this.#servers.at(-1)) response.headers.set('Connection', 'close');
+    return response;
   }
 
   #retire(server: BunServer): void {

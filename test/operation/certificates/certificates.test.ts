@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
 import { certificateChecks } from '../../../src/operation/certificates/checks.ts';
-import { Certificates } from '../../../src/operation/certificates/service.ts';
+import { Certificates, waitToLook } from '../../../src/operation/certificates/service.ts';
 import type { TlsIdentity } from '../../../src/platform/http/listener.ts';
 import type { Lookup } from '../../../src/platform/mail/dns.ts';
 import { captureLog } from '../../support/captured-log.ts';
@@ -167,6 +167,17 @@ test('one of another authority, or for some of the names, does until there is a 
     expect([served.length, orders()]).toEqual([1, 1]);
     certificates.stop();
   }
+});
+
+test.each([
+  ['each hour', { from_ms: 0, to_ms: 90 * 86_400_000 }, null, 60 * MINUTE_MS],
+  ['each tenth of a shorter life', { from_ms: 0, to_ms: 5 * 60 * MINUTE_MS }, null, 30 * MINUTE_MS],
+  ['each hour without one', null, null, 60 * MINUTE_MS],
+  ['when an order may be tried again', null, { next_ms: 1_000_000 + MINUTE_MS }, MINUTE_MS],
+  ['each hour while an order waits for longer', null, { next_ms: 86_400_000 }, 60 * MINUTE_MS],
+  ['after a second at the earliest', null, { next_ms: 1_000_000 }, 1_000],
+])('it is looked at %s', (_, certificate, failed_order, wait_ms) => {
+  expect(waitToLook(certificate, failed_order, 1_000_000)).toBe(wait_ms);
 });
 
 test('stopped, it orders nothing any more', async () => {
