@@ -33,8 +33,8 @@ export function registerWebhookCommands(cli: Cli<Needs>): void {
       (one) => ({
         id: one.id,
         url: one.url,
-        types: one.types?.join(', ') ?? 'all',
         on: one.is_active,
+        types: one.types?.join(', ') ?? 'all',
         'off because': one.disabled_reason,
         description: one.description,
       }),

@@ -152,6 +152,20 @@ export class Dispatcher {
   #look(): void {
     this.#timer = null;
     if (!this.#is_running) return;
+    this.#guard(() => this.#lookNow());
+  }
+
+  /** A disk that fails to be read ends no timer and no try: it is looked at again a little later. */
+  #guard(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      this.#deps.logger.error('webhooks were not looked at', { error: messageOf(error) });
+      this.#planLook(DATABASE_RETRY_MS);
+    }
+  }
+
+  #lookNow(): void {
     this.#looked_at = monotonicMs();
     const now_ms = this.#deps.clock.now();
     let next_at = Number.POSITIVE_INFINITY;
@@ -208,12 +222,13 @@ export class Dispatcher {
       if (body !== null) outcome = await tries.send(webhook, { id: delivery.id, body });
     } catch (error) {
       logger.error('a webhook could not be told', { webhook: webhook.public_id, error: messageOf(error) });
+      outcome = { ...UNMADE, is_ours: mayPass(error) };
     }
     lane.under_way -= 1;
     this.#under_way -= 1;
     this.#failing_under_way -= failing;
     const is_full_no_more = this.#first_webhook !== 0;
-    this.#fill(webhook.id);
+    this.#guard(() => this.#fill(webhook.id));
     if (is_full_no_more) this.#planLook(0);
     // What a stop has cut off is sent again at the next start.
     if (this.#is_running || !outcome.is_ours) await this.#settle(webhook.id, delivery.id, outcome);

@@ -12,6 +12,8 @@ interface SenderOptions {
   ca?: string | undefined;
   /** How the thread is started. */
   startWorker?: () => Worker;
+  /** Called with the error when the thread dies. */
+  onCrash?: (message: string) => void;
 }
 
 /** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
@@ -67,7 +69,9 @@ export class Sender {
       this.#idle_timer.unref();
     };
     worker.onerror = ({ message }) => {
-      if (worker === this.#worker) this.#end(message);
+      if (worker !== this.#worker) return;
+      this.#options.onCrash?.(message);
+      this.#end(message);
     };
     this.#worker = worker;
     return worker;

@@ -36,7 +36,9 @@ interface WebhookNeeds {
 
 /** Starts nothing. */
 export function createWebhooks(needs: WebhookNeeds) {
-  const sender = new Sender();
+  const sender = new Sender({
+    onCrash: (message) => needs.logger.error('the thread of webhooks ended', { error: message }),
+  });
   const on = { ...needs, destinations: new Destinations(needs), sender };
   const tries = new Tries(on);
   const dispatcher = new Dispatcher({ ...on, tries });
