@@ -235,7 +235,7 @@ function createWork(on: Tenancy) {
   const transfers = new Transfers({ ...on, ...mail, ...marketing, bytes, engine });
   const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
-  const metrics = new Metrics({ ...on, ...mail, backups });
+  const metrics = new Metrics({ ...on, ...mail, ...webhooks, backups });
   return {
     ...mail,
     ...marketing,

@@ -277,6 +277,15 @@ export class Webhooks {
     };
   }
 
+  /** Since when what an active webhook is to be told has been due, or will be; null where nothing waits. */
+  waitingSince(read: Tx): number | null {
+    const first = store
+      .listWaiting(read)
+      .filter(({ project_id }) => this.#deps.projects.findById(project_id)?.status === 'active')
+      .reduce((least, { first_at }) => Math.min(least, first_at), Number.POSITIVE_INFINITY);
+    return Number.isFinite(first) ? first : null;
+  }
+
   /** How webhooks take part in what is held about an address: what is told, or was, of it. */
   holderOfAddresses() {
     return {

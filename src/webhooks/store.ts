@@ -198,20 +198,20 @@ export function listDue(read: Tx, webhook_id: number, now_ms: number, limit: num
   return dueOf.all(read, webhook_id, now_ms, limit);
 }
 
-const waiting = rawSql<{ webhook_id: number; first_at: number }, []>(`
+const waiting = rawSql<{ webhook_id: number; project_id: number; first_at: number }, []>(`
   WITH RECURSIVE hooks (id) AS (
     SELECT min(webhook_id) FROM webhook_deliveries WHERE status = 'waiting'
     UNION ALL
     SELECT (SELECT min(webhook_id) FROM webhook_deliveries WHERE status = 'waiting' AND webhook_id > hooks.id)
     FROM hooks WHERE hooks.id IS NOT NULL
   )
-  SELECT webhooks.id AS webhook_id, (
+  SELECT webhooks.id AS webhook_id, webhooks.project_id, (
     SELECT min(next_at) FROM webhook_deliveries WHERE status = 'waiting' AND webhook_id = webhooks.id
   ) AS first_at
   FROM hooks JOIN webhooks ON webhooks.id = hooks.id WHERE webhooks.is_active = 1`);
 
 /** Active webhooks for which something waits, with when that is due: some seeks each, however much waits. */
-export function listWaiting(read: Tx): { webhook_id: number; first_at: number }[] {
+export function listWaiting(read: Tx): { webhook_id: number; project_id: number; first_at: number }[] {
   return waiting.all(read);
 }
 

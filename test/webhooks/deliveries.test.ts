@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
 import { WEBHOOK_RETRY_DELAYS_S } from '../../src/limits.ts';
 import { stateAfter } from '../../src/webhooks/dispatcher.ts';
+import { readMetrics } from '../operation/metrics/setup.ts';
 import { actor, makeProject, startTestApp } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import { dataOf, type Got, now, startWebhookApp, type WebhookApp, webhookApp } from './setup.ts';
@@ -350,6 +351,20 @@ test('deliveries and what they told are kept 30 days, and go with their webhook 
   await other.settled(hook, ([one]) => one?.status === 'delivered');
   await projects.remove(actor, 'gone');
   expect(counts()).toEqual([0, 1, 0]);
+});
+
+test('the metrics tell for how long something has been due that was not told', async () => {
+  const app = await startTestApp({ clock: now(), env: { SATCHEL_WEBHOOK_ALLOW: '127.0.0.1' } });
+  const own = await webhookApp(app, await makeProject(app), on.receiver);
+  const lag = async () => (await readMetrics(app)).values.get('satchel_webhook_lag_seconds');
+  expect(await lag()).toBe(0);
+  on.receiver.respond = () => new Response(null, { status: 500 });
+  const hook = await own.hook(path(), objects);
+  await own.upload();
+  await own.settled(hook, ([one]) => one?.attempts === 1);
+  await app.services.webhook_dispatcher.stop();
+  app.clock.advance(65_500);
+  expect(await lag()).toBeGreaterThanOrEqual(60);
 });
 
 test('a secret that does not decrypt sends nothing, is a finding, and rotating mends it', async () => {

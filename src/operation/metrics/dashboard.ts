@@ -92,9 +92,13 @@ const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Since inboxes were read, and since the newest backup',
+    title: 'Since inboxes were read, webhooks were to be told, and the newest backup',
     unit: 's',
-    queries: { inboxes: now('satchel_inbox_lag_seconds'), backup: now('satchel_backup_age_seconds') },
+    queries: {
+      inboxes: now('satchel_inbox_lag_seconds'),
+      webhooks: now('satchel_webhook_lag_seconds'),
+      backup: now('satchel_backup_age_seconds'),
+    },
   },
   {
     title: 'Inboxes that fail, and the age of these numbers',

@@ -46,6 +46,7 @@ interface MetricsDeps {
   event_loop: EventLoopWatch;
   blobs: { readonly syncs: Histogram };
   backups: Pick<Backups, 'list'>;
+  webhooks: { waitingSince(read: Tx): number | null };
   deliveries: { readonly outcomes: Tally<string>; readonly attempts: { readonly outcomes: Tally<string> } };
 }
 
@@ -58,6 +59,8 @@ interface Counted {
   lanes: Map<string, Lane>;
   mailboxes: ReturnType<typeof store.countMailboxes>;
   inboxes: ReturnType<typeof store.readInboxes>;
+  /** Since when what a webhook is to be told has been due; null where nothing waits. */
+  webhooks_since: number | null;
 }
 
 /** What waits in lanes of one kind, and for how long its oldest has been due. */
@@ -161,6 +164,7 @@ export class Metrics {
       lanes: await this.#countLanes(next, at),
       mailboxes: await next((read) => store.countMailboxes(read, at)),
       inboxes: await next(store.readInboxes),
+      webhooks_since: await next((read) => this.#deps.webhooks.waitingSince(read)),
     };
     return this.#counted;
   }
@@ -194,7 +198,8 @@ export class Metrics {
     return lanes;
   }
 
-  #read({ at, rows, emails, object_bytes, lanes, mailboxes, inboxes }: Counted): Metric[] {
+  #read(counted: Counted): Metric[] {
+    const { at, rows, emails, object_bytes, lanes, mailboxes, inboxes, webhooks_since } = counted;
     const { active, paused, resting, slowed, slowest } = mailboxes;
     const named = [...lanes];
     return [
@@ -222,6 +227,11 @@ export class Metrics {
         'inbox_lag_seconds',
         'How long ago the inbox was read that was not read for longest; absent without one.',
         inboxes.read_at === null ? null : Math.max(0, this.#deps.clock.now() - inboxes.read_at) / SECOND_MS,
+      ),
+      gauge(
+        'webhook_lag_seconds',
+        'For how long the oldest that a webhook is to be told has been due.',
+        Math.max(0, at - (webhooks_since ?? at)) / SECOND_MS,
       ),
       gauge(
         'inboxes_failing',
