@@ -370,6 +370,8 @@ export class Import {
     const row = store.findArrivingObject(database.read, id, this.#id);
     // What waiting mails keep of an object that is gone is in the data directory.
     const place = row?.store === 's3' ? bytes.current : blobs;
+    // What a project left that was here before: by its row the id is ours.
+    if (place.name === 'local') await blobs.remove(id);
     if (size_bytes > HELD_FILE_BYTES) {
       const upload = place.openUpload(id);
       await this.#commit(upload, row, () => reader.read((chunk) => upload.write(chunk)));

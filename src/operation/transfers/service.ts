@@ -198,9 +198,13 @@ export class Transfers {
       left = `What it wrote could not be removed (${messageOf(cause)}): nobody sees it, and the next start of the server removes it.`;
     }
     const kind = error instanceof AppError ? error.kind : 'internal';
-    return new AppError(kind, `${project.name} was not imported: ${messageOf(error)} ${left}`, {
-      cause: error,
-    });
+    return new AppError(
+      kind,
+      `${project.name} was not imported: ${messageOf(error).replace(/\.?$/, '.')} ${left}`,
+      {
+        cause: error,
+      },
+    );
   }
 
   /** Removes what imports left that broke off, unless one is under way. */
