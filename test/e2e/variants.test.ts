@@ -25,7 +25,7 @@ const makersOf = (server: number): { pid: number; environment: string }[] =>
     });
 
 test.skipIf(!existsSync('/proc/self/environ'))(
-  'outlast kill -9 of the server, though its processes do not, and go with their object',
+  'outlast kill -9 of the server, though its processes do not, are in no backup, and go with their object',
   async () => {
     const dir = makeTempDir();
     let server = await startServer(dir, { SATCHEL_ENV: 'secretive' });
@@ -47,6 +47,9 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     server = await startServer(dir);
     expect(await (await ask()).bytes()).toEqual(made);
     expect([inodes(), makersOf(server.pid)]).toEqual([before, []]);
+    const backup = join(makeTempDir(), 'backup.tar');
+    expect((await satchel(['backup', backup, '--data-dir', dir])).exit).toBe(0);
+    expect(readFileSync(backup).includes(readdirSync(folder)[0] ?? '?')).toBe(false);
     const deleted = await satchel(['object', 'delete', id, '--yes', '--data-dir', dir]);
     expect([deleted.exit, inodes(), (await ask()).status]).toEqual([0, [], 404]);
     await server.end('SIGTERM');

@@ -164,7 +164,7 @@ export class ObjectBytes {
   ): Promise<void> {
     const span = { start: 0, end: size_bytes, size_bytes };
     const bytes = await this.of('s3').read(public_id, span);
-    if (!bytes) throw new AppError('not_found', 'The bytes of an attachment are gone.');
+    if (!bytes) throw new AppError('not_found', 'The bytes of the file are gone.');
     try {
       mkdirSync(this.#fetched, { recursive: true, mode: 0o700 });
       const file = await open(path, 'wx', 0o600);

@@ -35,7 +35,7 @@ export async function makeVariant(job: VariantJob): Promise<VariantReply> {
     if (why === undefined) throw error;
     return { is: 'refused', why };
   }
-  const file = await open(job.target, 'wx', 0o600);
+  const file = await open(job.target, 'w', 0o600);
   try {
     await file.writeFile(made.bytes);
     // A name must never stand for bytes that a power cut took.

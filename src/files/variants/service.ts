@@ -108,19 +108,25 @@ export class Variants {
       if (found) return { ...found, tag };
     }
     this.#refusals.check(source.public_id, wishes);
-    const made = await this.processes.inTurn((make) => {
+    const made = await this.processes.inTurn(async (make) => {
       // Others may have been refused while this one waited.
       this.#refusals.check(source.public_id, wishes);
-      return this.#deps.withFiles([source], async (paths) => {
-        const target = join(this.#parts, randomUUID());
-        mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
-        try {
+      const target = join(this.#parts, randomUUID());
+      mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
+      const once = (): Promise<Omit<Variant, 'tag'>> =>
+        this.#deps.withFiles([source], async (paths) => {
           const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
-          return await this.#keep(source, name, this.#judge(source, wishes, reply), target);
-        } finally {
-          rmSync(target, { force: true });
-        }
-      });
+          return this.#keep(source, name, this.#judge(source, wishes, reply), target);
+        });
+      try {
+        return await once();
+      } catch (error) {
+        if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
+        // Its bytes may just have been moved to another place.
+        return await once();
+      } finally {
+        rmSync(target, { force: true });
+      }
     });
     return { ...made, tag };
   }

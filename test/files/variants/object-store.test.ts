@@ -55,4 +55,26 @@ describe.skipIf(skip)('a variant of an object in a store', () => {
     await app.services.bytes.tend();
     expect((await of(id, '?w=33')).status).toBe(200);
   });
+
+  test('is made though its bytes are moved as it begins', async () => {
+    const id = await upload();
+    const { object_moves, variants } = app.services;
+    const { processes } = variants;
+    const inTurn = processes.inTurn.bind(processes);
+    const move = (to: 'local' | 's3') =>
+      object_moves.move(to, { project_id: null, note: () => {}, onProgress() {} });
+    await move('local');
+    let tries = 0;
+    processes.inTurn = (work) =>
+      inTurn((make) =>
+        work(async (job) => {
+          tries += 1;
+          if (tries === 1) await move('s3');
+          return make(job);
+        }),
+      );
+    expect((await of(id, '?w=32')).status).toBe(200);
+    expect(tries).toBe(2);
+    processes.inTurn = inTurn;
+  });
 });

@@ -378,6 +378,12 @@ describe('a variant is kept', () => {
     expect([deleted, expiring, kept, theirs].map((id) => filesOf(id).length)).toEqual([0, 0, 1, 0]);
   });
 
+  test('and is not there where the bytes of its object are not', async () => {
+    const id = await upload(png(64, 48, quarters));
+    rmSync(app.services.blobs.path(id));
+    expect((await of(id, 'w=32')).status).toBe(404);
+  });
+
   test('not, where its object goes while it is made', async () => {
     const id = await upload(png(64, 48, quarters));
     const { processes } = app.services.variants;
