@@ -21,8 +21,8 @@ export function peopleChecks({ people, config }: { people: People; config: Confi
     {
       check: 'sign-in',
       run() {
-        const is_proxied = config.public_url.startsWith('https:') && config.trusted_proxies.length === 0;
-        if (!is_proxied || people.listAll().length === 0) {
+        const is_proxied = config.public_url.startsWith('https:') && !config.tls;
+        if (!is_proxied || config.trusted_proxies.length > 0 || people.listAll().length === 0) {
           return [ok('sign-in', 'Failures are counted by the addresses that they come from.')];
         }
         const message =

@@ -93,8 +93,8 @@ function isOnThisMachine({ ip, request }: RequestContext): boolean {
 export function requirePrivateLine(ctx: RequestContext, config: Config): void {
   if (isHttps(config) || (mayBePrivate(config) && isOnThisMachine(ctx))) return;
   throw forbidden(
-    'Over plain http, signing in works on this very machine only. Put a reverse proxy with TLS in front and set ' +
-      'SATCHEL_PUBLIC_URL to its https address; or open a tunnel, such as ssh -L 8420:localhost:8420 HOST, and go to ' +
+    'Over plain http, signing in works on this very machine only. Have Satchel serve https (satchel serve --tls NAME), or put ' +
+      'a reverse proxy with TLS in front and set SATCHEL_PUBLIC_URL to its https address; or open a tunnel, such as ssh -L 8420:localhost:8420 HOST, and go to ' +
       'http://localhost:8420/console.',
   );
 }

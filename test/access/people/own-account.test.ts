@@ -265,6 +265,7 @@ test('doctor warns where a proxy hides who signs in', async () => {
   };
   const SATCHEL_PUBLIC_URL = 'https://files.example.com';
   expect(await doctor({ SATCHEL_PUBLIC_URL })).toContain('set SATCHEL_TRUSTED_PROXIES');
-  for (const env of [{}, { SATCHEL_PUBLIC_URL, SATCHEL_TRUSTED_PROXIES: '127.0.0.1' }])
+  const alone = { SATCHEL_PUBLIC_URL, SATCHEL_TLS: 'a.example.com', SATCHEL_DNS_SERVERS: '127.0.0.1:1' };
+  for (const env of [{}, { SATCHEL_PUBLIC_URL, SATCHEL_TRUSTED_PROXIES: '127.0.0.1' }, alone])
     expect(await doctor(env)).not.toContain('set SATCHEL_TRUSTED_PROXIES');
 });

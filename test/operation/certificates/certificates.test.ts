@@ -188,6 +188,24 @@ test('stopped, it orders nothing any more', async () => {
   expect(orders()).toBe(1);
 });
 
+test('doctor goes by what is kept where only serve was told of TLS, and asks nothing where nobody was', async () => {
+  const lookupAddresses = async (): Promise<Lookup<string>> => ({ status: 'absent' });
+  const look = async (dir: string) => {
+    const config = loadConfig({ SATCHEL_DATA_DIR: dir });
+    const checks = certificateChecks({
+      config,
+      clock: new TestClock('2000-01-01'),
+      resolver: { lookupAddresses },
+    });
+    return (await Promise.all(checks.map((check) => check.run()))).flat().map(({ message }) => message);
+  };
+  const { dir } = makeCertificates({ files: { 'certificate.json': kept } });
+  expect((await look(dir)).slice(1)).toEqual(
+    NAMES.map((name) => expect.stringContaining(`${name} has no address`)),
+  );
+  expect(await look(makeTempDir())).toEqual([]);
+});
+
 test('doctor tells of an end that is near or past, of failed orders and of names that lead nowhere', async () => {
   const look = async (given: Given, found: Lookup<string> = { status: 'found', records: ['192.0.2.1'] }) => {
     const { config, clock } = makeCertificates(given);
