@@ -166,6 +166,26 @@ describe.skipIf(skip)('satchel serve --tls', () => {
       expect([answer.status, answer.headers.get('location')]).toEqual([308, location]);
     }
 
+    // Files come and go, and links lead to the first name.
+    const form = new FormData();
+    const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+    form.set('file', new Blob(Array<Uint8Array>(40).fill(bytes), { type: 'application/x-test' }), 'a.bin');
+    form.set('visibility', 'public');
+    const over_tls = { tls: { ca: pebble.root, serverName: NAMES[0] ?? '' } };
+    const stored = await fetch(`https://127.0.0.1:${https_port}/api/v1/objects`, {
+      ...over_tls,
+      method: 'POST',
+      headers: { Host: NAMES[1] ?? '', 'X-API-Key': await makeKey(data_dir) },
+      body: form,
+    });
+    const { url } = parseObject(await stored.text());
+    expect(String(url)).toStartWith(`https://${NAMES[0]}:${https_port}/api/v1/objects/`);
+    const there = await fetch(String(url).replace(NAMES[0] ?? '', '127.0.0.1'), {
+      ...over_tls,
+      headers: { Host: NAMES[0] ?? '' },
+    });
+    expect(Bun.hash(await there.bytes())).toBe(Bun.hash(Buffer.concat(Array<Uint8Array>(40).fill(bytes))));
+
     // A second one finds the ports taken, and says so.
     const second = await satchel(['serve', '--data-dir', makeDataDir()], { env: settings() });
     expect([second.exit, second.stderr]).toEqual([
