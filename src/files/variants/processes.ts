@@ -26,6 +26,8 @@ export interface MakerLimits {
 }
 
 type Job = Omit<VariantJob, 'memory_bytes'>;
+/** Whoever waits for a turn, by the project that the image is of. */
+type Waiting = PromiseWithResolvers<void> & { project_id: number };
 /** What a process says; or it ended without a word, or has not said any in time. */
 type Answer = VariantAnswer | 'ended' | 'late';
 
@@ -33,35 +35,53 @@ export class VariantProcesses {
   readonly limits: MakerLimits = { deadline_ms: VARIANT_DEADLINE_MS, memory_bytes: VARIANT_MEMORY_BYTES };
   readonly #idle: MakerProcess[] = [];
   readonly #all = new Set<MakerProcess>();
-  readonly #waiting: PromiseWithResolvers<void>[] = [];
+  #waiting: Waiting[] = [];
   #busy = 0;
   #is_stopping = false;
 
   /**
-   * Does `work` in its turn, which may have one job done. Throws AppError `unavailable` where too many wait already, or the server
-   * stops.
+   * Does `work` for a project in its turn, which may have one job done. Throws AppError `unavailable` where too many wait already,
+   * or the server stops.
    */
-  async inTurn<T>(work: (make: (job: Job) => Promise<VariantReply | null>) => Promise<T>): Promise<T> {
+  async inTurn<T>(
+    project_id: number,
+    work: (make: (job: Job) => Promise<VariantReply | null>) => Promise<T>,
+  ): Promise<T> {
     if (this.#is_stopping) throw stopping();
     if (this.#busy < VARIANTS_AT_ONCE) this.#busy += 1;
-    else await this.#wait();
+    else await this.#wait(project_id);
     try {
       return await work((job) => this.#make(job));
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next.resolve();
-      else this.#busy -= 1;
+      if (!this.#giveTurn()) this.#busy -= 1;
     }
   }
 
-  #wait(): Promise<void> {
-    if (this.#waiting.length >= VARIANTS_WAITING)
-      throw new AppError('unavailable', 'Too many images are waiting to be made. Try again shortly.', {
-        retry_after_s: VARIANT_QUEUE_RETRY_AFTER_S,
-      });
-    const turn = Promise.withResolvers<void>();
+  /** Anybody may ask for images of a public file: where the places are taken, the project with the most gives one up for another. */
+  #wait(project_id: number): Promise<void> {
+    if (this.#waiting.length >= VARIANTS_WAITING) {
+      const of_projects = Map.groupBy(this.#waiting, (one) => one.project_id);
+      const own = of_projects.get(project_id)?.length ?? 0;
+      const most = Math.max(...[...of_projects.values()].map(({ length }) => length));
+      if (most <= own + 1) throw tooMany();
+      const last = this.#waiting.findLast((one) => of_projects.get(one.project_id)?.length === most);
+      this.#waiting = this.#waiting.filter((one) => one !== last);
+      last?.reject(tooMany());
+    }
+    const turn = { ...Promise.withResolvers<void>(), project_id };
     this.#waiting.push(turn);
     return turn.promise;
+  }
+
+  /** Projects take turns: whoever else waits for the same one steps behind all others. False where nobody waits. */
+  #giveTurn(): boolean {
+    const next = this.#waiting.shift();
+    if (!next) return false;
+    const isOfSame = ({ project_id }: Waiting): boolean => project_id === next.project_id;
+    const same = this.#waiting.filter(isOfSame);
+    this.#waiting = [...this.#waiting.filter((one) => !isOfSame(one)), ...same];
+    next.resolve();
+    return true;
   }
 
   /** Null where the process did not come to an end of it: it took too long or too much, or died. */
@@ -145,6 +165,12 @@ class MakerProcess {
     clearTimeout(this.#idle_timer);
     this.#child.kill('SIGKILL');
   }
+}
+
+function tooMany(): AppError {
+  return new AppError('unavailable', 'Too many images are waiting to be made. Try again shortly.', {
+    retry_after_s: VARIANT_QUEUE_RETRY_AFTER_S,
+  });
 }
 
 function stopping(): AppError {

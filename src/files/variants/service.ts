@@ -21,6 +21,7 @@ export { readVariantWishes, toVariantWishes, type VariantWishes, variantQuery } 
 
 /** The object that a variant is made of. */
 interface Source {
+  readonly project_id: number;
   readonly public_id: string;
   readonly size_bytes: number;
   readonly sha256: string;
@@ -56,6 +57,8 @@ const USED_GRANULARITY_MS = 5 * SECOND_MS;
 const IN_USE_MS = 10 * SECOND_MS;
 /** What stays, of what may be kept, where some has to go: then there is peace for a while. */
 const KEPT_SHARE = 0.9;
+/** What even the smallest file takes on the disk: without it there could be millions of them. */
+const DISK_BLOCK_BYTES = 4_096;
 
 const EXTENSIONS: Readonly<Record<VariantFormat, string>> = { webp: 'webp', jpeg: 'jpg', png: 'png' };
 
@@ -108,7 +111,7 @@ export class Variants {
       if (found) return { ...found, tag };
     }
     this.#refusals.check(source.public_id, wishes);
-    const made = await this.processes.inTurn(async (make) => {
+    const made = await this.processes.inTurn(source.project_id, async (make) => {
       // Others may have been refused while this one waited.
       this.#refusals.check(source.public_id, wishes);
       const target = join(this.#parts, randomUUID());
@@ -168,7 +171,7 @@ export class Variants {
       throw notFound('Object');
     }
     const { size } = await stat(path);
-    this.#kept_bytes += size;
+    this.#kept_bytes += onDisk(size);
     if (this.#excess_bytes() > 0) void this.sweep();
     return describe(path, format, size);
   }
@@ -225,7 +228,7 @@ export class Variants {
         const path = join(folder, name);
         const is = await stat(path).catch(() => null);
         if (!is) continue;
-        if (there.has(idOf(name))) found.push({ path, size: is.size, used_ms: is.mtimeMs });
+        if (there.has(idOf(name))) found.push({ path, size: onDisk(is.size), used_ms: is.mtimeMs });
         else await rm(path, { force: true });
       }
     }
@@ -259,7 +262,7 @@ export async function measureVariants(data_dir: string): Promise<{ count: number
   for (const shard of await namesIn(root)) {
     for (const name of await namesIn(join(root, shard))) {
       count += 1;
-      bytes += (await stat(join(root, shard, name)).catch(() => null))?.size ?? 0;
+      bytes += onDisk((await stat(join(root, shard, name)).catch(() => null))?.size ?? 0);
     }
   }
   return { count, bytes };
@@ -275,6 +278,10 @@ function idOf(name: string): string {
 
 function describe(path: string, format: VariantFormat, size_bytes: number): Omit<Variant, 'tag'> {
   return { path, size_bytes, mime_type: `image/${format}`, extension: EXTENSIONS[format] };
+}
+
+function onDisk(size_bytes: number): number {
+  return Math.ceil(size_bytes / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

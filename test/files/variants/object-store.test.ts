@@ -65,8 +65,8 @@ describe.skipIf(skip)('a variant of an object in a store', () => {
       object_moves.move(to, { project_id: null, note: () => {}, onProgress() {} });
     await move('local');
     let tries = 0;
-    processes.inTurn = (work) =>
-      inTurn((make) =>
+    processes.inTurn = (project_id, work) =>
+      inTurn(project_id, (make) =>
         work(async (job) => {
           tries += 1;
           if (tries === 1) await move('s3');

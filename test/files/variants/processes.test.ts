@@ -4,9 +4,12 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'nod
 import { join } from 'node:path';
 import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
+import { VARIANT_MEMORY_BYTES } from '../../../src/limits.ts';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';
 import { until } from '../../support/until.ts';
+
+const FIRST_FRAME = join(import.meta.dir, '../../../src/files/variants/first-frame.ts');
 
 let app: TestApp;
 let key = '';
@@ -74,7 +77,7 @@ test('twenty wait for the two that are made, and one more is 503; what is there 
   let running = 0;
   let most = 0;
   const turns = Array.from({ length: 22 }, () =>
-    processes.inTurn(async () => {
+    processes.inTurn(1, async () => {
       running += 1;
       most = Math.max(most, running);
       await gate.promise;
@@ -90,12 +93,32 @@ test('twenty wait for the two that are made, and one more is 503; what is there 
   expect((await of(other)).status).toBe(200);
 });
 
+test('one project keeps no other from its turn, however much it asks for', async () => {
+  await start();
+  const { processes } = app.services.variants;
+  const gate = Promise.withResolvers<void>();
+  const made: number[] = [];
+  const turn = (project_id: number) =>
+    processes
+      .inTurn(project_id, async () => {
+        await gate.promise;
+        made.push(project_id);
+      })
+      .catch(({ kind }) => kind);
+  const many = Array.from({ length: 22 }, () => turn(1));
+  const others = [turn(2), turn(2), turn(3)];
+  gate.resolve();
+  expect(await Promise.all(others)).toEqual([undefined, undefined, undefined]);
+  expect((await Promise.all(many)).filter((kind) => kind === 'unavailable')).toHaveLength(3);
+  expect(made.slice(0, 8)).toEqual([1, 1, 1, 2, 3, 1, 2, 1]);
+});
+
 test('a stop ends what is made and tells those who wait', async () => {
   await start();
   const { processes } = app.services.variants;
   const gate = Promise.withResolvers<void>();
-  const busy = [1, 2].map(() => processes.inTurn(() => gate.promise));
-  const waiting = processes.inTurn(async () => {});
+  const busy = [1, 2].map(() => processes.inTurn(1, () => gate.promise));
+  const waiting = processes.inTurn(1, async () => {});
   processes.stop();
   await expect(waiting).rejects.toThrow('The server is stopping');
   gate.resolve();
@@ -122,12 +145,24 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     // Nobody has been told yet that it is gone.
     const asked = { width: 32, height: 32, fit: 'inside', format: null, quality: 80 } as const;
     const { processes } = app.services.variants;
-    const reply = await processes.inTurn((make) => make({ ...asked, source, target }));
+    const reply = await processes.inTurn(1, (make) => make({ ...asked, source, target }));
     expect(reply).toEqual({ is: 'made', format: 'png' });
     expect(makers()).not.toContain(pid);
     await app.stop();
     await until(() => makers().length === 0);
   });
+});
+
+test('an animated image of millions of empty parts is read in little memory', async () => {
+  const script = `
+    const { firstFrameOf } = await import(${JSON.stringify(FIRST_FRAME)});
+    const file = Buffer.alloc(32 * 1024 * 1024);
+    file.write('RIFF');
+    file.write('WEBP', 8);
+    firstFrameOf(file);
+    console.log(process.resourceUsage().maxRSS);`;
+  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' });
+  expect(Number(await child.stdout.text()) * 1024).toBeLessThan(VARIANT_MEMORY_BYTES / 2);
 });
 
 describe('what is kept', () => {
@@ -151,7 +186,6 @@ describe('what is kept', () => {
     const ids = [await upload(), await upload(), await upload()];
     for (const id of ids) expect((await of(id)).status).toBe(200);
     const [first = '', second = '', third = ''] = ids;
-    const [one = 0] = sizes().values();
     age(first, 30);
     age(second, 20);
     age(third, 10);
@@ -159,7 +193,7 @@ describe('what is kept', () => {
     await app.stop();
     app = await startTestApp({
       data_dir: app.data_dir,
-      env: { SATCHEL_VARIANTS_MAX_BYTES: String(2.5 * one) },
+      env: { SATCHEL_VARIANTS_MAX_BYTES: String(2.5 * 4096) },
     });
     await app.services.variants.sweep();
     expect([first, second, third].map((id) => pathOf(id) !== '')).toEqual([true, false, true]);

@@ -328,9 +328,9 @@ describe('a variant is kept', () => {
     const { processes } = app.services.variants;
     const inTurn = processes.inTurn.bind(processes);
     let made = 0;
-    processes.inTurn = (work) => {
+    processes.inTurn = (project_id, work) => {
       made += 1;
-      return inTurn(work);
+      return inTurn(project_id, work);
     };
     const answers = await Promise.all(Array.from({ length: 50 }, () => of(id, 'w=32')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -388,8 +388,8 @@ describe('a variant is kept', () => {
     const id = await upload(png(64, 48, quarters));
     const { processes } = app.services.variants;
     const inTurn = processes.inTurn.bind(processes);
-    processes.inTurn = (work) =>
-      inTurn((make) =>
+    processes.inTurn = (project_id, work) =>
+      inTurn(project_id, (make) =>
         work(async (job) => {
           const reply = await make(job);
           await on.call('DELETE', `/projects/mine/objects/${id}`, on.all);
