@@ -270,6 +270,9 @@ async function follow(
 ): Promise<Response> {
   const location = response.headers.get('location');
   if (!isElsewhere(response) || location === null) return response;
+  // Bun's fetch opens files of this machine, too.
+  if (!URL.canParse(location, base) || !/^https?:$/.test(new URL(location, base).protocol))
+    throw await failureOf(response);
   const range = Object.entries(headers).find(([name]) => name.toLowerCase() === 'range')?.[1];
   const init: Sent = { method: 'GET', redirect: 'follow', headers: range ? { Range: range } : {} };
   if (signal) init.signal = signal;

@@ -21,6 +21,9 @@ interface Entry {
 }
 
 const MAX_FOUND = 30;
+/** Anybody may search, and each word is looked for in everything: a hundred single letters would hold all others up for 50 ms. */
+const MAX_WORDS = 10;
+const tokenize: (text: string) => string[] = MiniSearch.getDefault('tokenize');
 const EXCERPT_CHARS = 200;
 
 /** Looks into the guides and this OpenAPI document. Words may be beginnings, or misspelt a little. */
@@ -36,6 +39,7 @@ export function createDocsSearch(openapi: Record<string, unknown>): (words: stri
       prefix: true,
       combineWith: 'AND',
       fuzzy: 0.2,
+      tokenize: (words) => [...new Set(tokenize(words.toLowerCase()))].slice(0, MAX_WORDS),
     },
   });
   index.addAll(entries);

@@ -217,6 +217,15 @@ describe('a failure', () => {
       expect(await failureOf(read('GET', '/x', {}))).toMatchObject({ status: 302, code: 'elsewhere' });
   });
 
+  test('is one where a file is said to be elsewhere than on the web, such as on this machine', async () => {
+    for (const Location of [import.meta.url, 'data:text/plain,x', 's3://bucket/key', 'http://[']) {
+      const { seen, call } = serve([() => new Response(null, { status: 302, headers: { Location } })]);
+      const error = await failureOf(call.response('GET', '/x', {}));
+      expect(error).toMatchObject({ status: 302, code: 'elsewhere' });
+      expect(seen).toHaveLength(1);
+    }
+  });
+
   test('holds no key, and neither does the client show it', async () => {
     const { call, url } = serve([busy]);
     const error = await failureOf(call.json('POST', '/x', { body: {} }));

@@ -111,6 +111,12 @@ describe('the search', () => {
     expect(long.status).toBe(200);
     expect(long.text).not.toContain('a'.repeat(201));
   });
+
+  test('looks for the first ten words, each once', async () => {
+    const ten = 'mail mail mail a b c d e f g h i';
+    expect((await find(`${ten} zebrafish`)).length).toBeGreaterThan(0);
+    expect(await find(`${ten.slice(0, -2)} zebrafish`)).toEqual([]);
+  });
 });
 
 test.if(part('chromium') !== null)(
