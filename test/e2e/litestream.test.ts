@@ -1,13 +1,24 @@
 /** Litestream beside the server: what was acknowledged is in the replica after kill -9, whatever else goes on meanwhile. */
 import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, mkdirSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { atEnd } from '../support/cleanup.ts';
 import { restoreReplica, startLitestream, writeFileConfig } from '../support/litestream.ts';
 import { part } from '../support/parts.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
-import { makeKey, satchel, startServer, upload } from './binary.ts';
+import { makeKey, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
@@ -15,6 +26,11 @@ const UPLOADERS = 8;
 const ROUNDS = 4;
 /** Some thousand pages of log, so that it is moved into the database in between. */
 const UPLOADS_A_ROUND = 300;
+/** Some 40 MB of log, were it never begun anew. */
+const UPLOADS_A_DAY = 2_000;
+/** Twice what the server lets it come to by itself; Litestream keeps it from beginning anew for a while at a time. */
+const MOST_LOG_BYTES = 16 * 1024 * 1024;
+const ROOT = join(import.meta.dir, '../..');
 const with_litestream = test.skipIf(part('litestream') === null);
 
 interface Place {
@@ -152,5 +168,126 @@ with_litestream(
     await replication.catchUp(data_dir);
     await replication.stop();
     expect([...(await idsInReplica(place))].sort()).toEqual(kept.sort());
+  },
+);
+
+/** Uploads a day's worth, and returns the ids and the longest that the log was meanwhile. */
+async function aDayOf(
+  server: Server,
+  key: string,
+  data_dir: string,
+): Promise<{ ids: string[]; log_bytes: number }> {
+  let log_bytes = 0;
+  let is_over = false;
+  const watch = (async () => {
+    while (!is_over) {
+      log_bytes = Math.max(log_bytes, statSync(join(data_dir, 'satchel.db-wal')).size);
+      await Bun.sleep(5);
+    }
+  })();
+  const ids = await uploadMany(server.url, key, UPLOADS_A_DAY);
+  is_over = true;
+  await watch;
+  return { ids, log_bytes };
+}
+
+with_litestream.each(['ended', 'killed', 'without its store'])(
+  '%s for a day of writes, which keep the log short, it catches up',
+  async (kind) => {
+    const place = makePlace();
+    const { data_dir } = place;
+    const on = { env: { SATCHEL_DATA_DIR: data_dir } };
+    const server = await startServer(data_dir, ROOM);
+    const key = await makeKey(data_dir);
+    let replication = startLitestream(place.config, place);
+    const before = await uploadMany(server.url, key, 20);
+    await replication.catchUp(data_dir);
+    const replica = join(place.home, 'litestream/replica');
+    const away = `${replica}-away`;
+    if (kind === 'without its store') {
+      renameSync(replica, away);
+      // Nothing can be made below a file.
+      writeFileSync(replica, '');
+    } else await replication.stop(kind === 'killed' ? 'SIGKILL' : 'SIGTERM');
+
+    const { ids, log_bytes } = await aDayOf(server, key, data_dir);
+    expect(log_bytes).toBeLessThan(MOST_LOG_BYTES);
+    const doctor = await satchel(['doctor'], on);
+    expect([doctor.exit, doctor.stdout]).toEqual([
+      0,
+      expect.stringContaining('Litestream has replicated this database'),
+    ]);
+
+    if (kind === 'without its store') {
+      rmSync(replica);
+      renameSync(away, replica);
+    } else replication = startLitestream(place.config, place);
+    await replication.catchUp(data_dir);
+    await replication.stop();
+    const there = await idsInReplica(place);
+    expect([ids.length, [...before, ...ids].filter((id) => !there.has(id))]).toEqual([UPLOADS_A_DAY, []]);
+  },
+);
+
+/** The sources of a later Satchel, whose migration writes each object's row anew. */
+function makeNextVersion(): string {
+  const next = makeTempDir();
+  for (const part of ['package.json', 'src', 'handbook'])
+    cpSync(join(ROOT, part), join(next, part), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(next, 'node_modules'));
+  const folder = join(next, 'src/platform/database');
+  writeFileSync(
+    join(folder, 'migrations/0002_next.sql'),
+    'ALTER TABLE objects ADD COLUMN next TEXT; UPDATE objects SET next = hex(randomblob(500)); CREATE INDEX objects_next ON objects (next);',
+  );
+  const migrate = readFileSync(join(folder, 'migrate.ts'), 'utf8');
+  const listed = migrate
+    .replace(
+      'import { connect }',
+      "import next from './migrations/0002_next.sql' with { type: 'text' };\nimport { connect }",
+    )
+    .replace('sql: schema }]', "sql: schema }, { version: 2, name: 'next', sql: next }]");
+  expect(listed.length).toBeGreaterThan(migrate.length + 100);
+  writeFileSync(join(folder, 'migrate.ts'), listed);
+  return join(next, 'src/main.ts');
+}
+
+with_litestream(
+  'a later version, whose migration changes every row, is replicated as it starts',
+  async () => {
+    const place = makePlace();
+    const { home, data_dir } = place;
+    const older = await startServer(data_dir, ROOM);
+    const key = await makeKey(data_dir);
+    const replication = startLitestream(place.config, place);
+    const ids = await uploadMany(older.url, key, 1_000);
+    await older.end('SIGTERM');
+
+    const main = makeNextVersion();
+    const newer = Bun.spawn([process.execPath, main, 'serve', '--port', '0', '--data-dir', data_dir], {
+      ...{ stdout: 'pipe', stderr: 'ignore' },
+      env: { PATH: process.env.PATH, HOME: home, ...ROOM },
+    });
+    atEnd(async () => {
+      newer.kill('SIGKILL');
+      await newer.exited;
+    });
+    const { value } = await newer.stdout.getReader().read();
+    const url = /listening on (\S+)/.exec(new TextDecoder().decode(value))?.[1] ?? '';
+    ids.push(...(await uploadMany(url, key, 200)));
+    newer.kill('SIGKILL');
+    await newer.exited;
+    await replication.catchUp(data_dir);
+    await replication.stop();
+
+    const there = await idsInReplica(place);
+    expect([ids.length, ids.filter((id) => !there.has(id))]).toEqual([1_200, []]);
+    const target = join(home, 'upgraded/satchel.db');
+    await restoreReplica(place.config, { data_dir, target });
+    const restored = new Database(target);
+    const migrations = restored.query('SELECT name FROM schema_migrations ORDER BY version').values();
+    const changed = restored.query('SELECT count(*) FROM objects WHERE next IS NOT NULL').values();
+    restored.close();
+    expect([migrations, changed]).toEqual([[['schema'], ['next']], [[1_000]]]);
   },
 );

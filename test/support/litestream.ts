@@ -8,11 +8,11 @@ import { until } from './until.ts';
 const executable = part('litestream');
 
 const running = new Set<Bun.Subprocess>();
-atEnd(() => Promise.all([...running].map(end)));
+atEnd(() => Promise.all([...running].map((child) => end(child))));
 
-async function end(child: Bun.Subprocess): Promise<void> {
+async function end(child: Bun.Subprocess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
   running.delete(child);
-  child.kill('SIGTERM');
+  child.kill(signal);
   await child.exited;
 }
 
@@ -21,7 +21,7 @@ export interface Litestream {
   log(): string;
   /** Resolves once the replica has what the database holds now. */
   catchUp(data_dir: string): Promise<void>;
-  stop(): Promise<void>;
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
 function command(args: string[]): string[] {
@@ -48,7 +48,7 @@ export function startLitestream(
     })();
   return {
     log: () => log,
-    stop: () => end(child),
+    stop: (signal) => end(child, signal),
     async catchUp(data_dir) {
       await until(() => existsSync(socket));
       await run(['sync', '-wait', '-socket', socket, join(data_dir, 'satchel.db')]);
