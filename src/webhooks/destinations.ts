@@ -22,6 +22,8 @@ export type Destination = { addresses: string[] } | { refusal: string };
 export interface DestinationsDeps {
   config: Pick<Config, 'webhook_allow' | 'dns_servers' | 'public_url'>;
   resolver: Pick<Resolver, 'lookupAddresses'>;
+  /** Replaces asking this machine for its addresses; for tests. */
+  listOwnAddresses?: () => string[];
 }
 
 type Found = { addresses: string[] } | { failure: string };
@@ -87,7 +89,13 @@ export class Destinations {
   }
 
   #isRefused(address: string): boolean {
-    return !this.#isInNetworks(address) && (!isPublic(address) || isOfThisMachine(address));
+    return !this.#isInNetworks(address) && (!isPublic(address) || this.#isOfThisMachine(address));
+  }
+
+  #isOfThisMachine(address: string): boolean {
+    const asked = read(address).toNormalizedString();
+    const own = (this.#deps.listOwnAddresses ?? listOwnAddresses)();
+    return own.some((each) => read(each).toNormalizedString() === asked);
   }
 
   #look(name: string): Promise<Found> {
@@ -151,8 +159,7 @@ function isPublic(address: string): boolean {
   return ip.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(GLOBAL_IPV6));
 }
 
-function isOfThisMachine(address: string): boolean {
-  const asked = read(address).toNormalizedString();
-  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  return own.some((each) => read(each.address.split('%')[0] ?? '').toNormalizedString() === asked);
+function listOwnAddresses(): string[] {
+  const interfaces = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return interfaces.map(({ address }) => address.split('%')[0] ?? '');
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { networkInterfaces } from 'node:os';
 import { loadConfig } from '../../src/config.ts';
 import { createResolver } from '../../src/platform/mail/dns.ts';
-import { Destinations } from '../../src/webhooks/destinations.ts';
+import { Destinations, type DestinationsDeps } from '../../src/webhooks/destinations.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 import { makeProject, startTestApp } from '../support/helpers.ts';
@@ -19,11 +19,12 @@ const dns = await startDnsServer({
 });
 atEnd(() => dns.stop());
 
-function destinations(allow = '', public_url = 'https://satchel.test') {
+function destinations(allow = '', more: Pick<DestinationsDeps, 'listOwnAddresses'> = {}) {
   const config = loadConfig({
-    ...{ SATCHEL_WEBHOOK_ALLOW: allow, SATCHEL_DNS_SERVERS: dns.address, SATCHEL_PUBLIC_URL: public_url },
+    ...{ SATCHEL_WEBHOOK_ALLOW: allow, SATCHEL_DNS_SERVERS: dns.address },
+    SATCHEL_PUBLIC_URL: 'https://satchel.test',
   });
-  return new Destinations({ config, resolver: createResolver({ servers: [dns.address] }) });
+  return new Destinations({ config, resolver: createResolver({ servers: [dns.address] }), ...more });
 }
 
 const find = (url: string, allow = '') => destinations(allow).find(new URL(url));
@@ -63,6 +64,16 @@ test("this machine's own addresses are refused, public ones too, and a user is n
   expect(destinations().refusalOf(new URL('https://u:p@public.test/'))).toBe(
     'must have no user and password',
   );
+});
+
+test('an address of this machine is refused though it is public, unless it is allowed', async () => {
+  const listOwnAddresses = () => ['127.0.0.1', '198.41.0.4'];
+  const url = new URL('https://public.test/');
+  expect(await destinations('', { listOwnAddresses }).find(url)).toEqual({ addresses: ['2001:500:2::c'] });
+  for (const host of ['198.41.0.4', '[64:ff9b::c629:4]', '[::ffff:198.41.0.4]'])
+    expect(destinations('', { listOwnAddresses }).refusalOf(new URL(`https://${host}/`))).toMatch(/^must /);
+  const allowed = destinations('198.41.0.4', { listOwnAddresses });
+  expect(await allowed.find(url)).toEqual({ addresses: ['198.41.0.4', '2001:500:2::c'] });
 });
 
 test('a name is looked up, and what it leads to is refused likewise; addresses that are public are left', async () => {
