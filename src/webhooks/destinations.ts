@@ -14,6 +14,8 @@ import type { Resolver } from '../platform/mail/dns.ts';
 /** An answer of the DNS is used for so long: a webhook that is told of a thousand things a second asks once. */
 const REMEMBER_MS = 30 * SECOND_MS;
 const MAX_REMEMBERED = 1_000;
+/** The system's own look-up may last; that of our resolver ends by itself. */
+const LOOK_UP_MS = 5 * SECOND_MS;
 /** Addresses of one name that are tried, should none be reached. */
 const MAX_ADDRESSES = 3;
 
@@ -119,7 +121,10 @@ export class Destinations {
     if (isLoopback(name)) return { addresses: ['127.0.0.1', '::1'] };
     // An operator's own name may stand in /etc/hosts; others are asked for where no look-up can last.
     if (this.#names.has(name) && config.dns_servers.length === 0) {
-      const found = await lookup(name, { all: true }).catch(() => []);
+      const found = await Promise.race([
+        lookup(name, { all: true }).catch(() => []),
+        Bun.sleep(LOOK_UP_MS).then(() => []),
+      ]);
       return found.length > 0
         ? { addresses: found.map(({ address }) => address) }
         : { failure: NO_SUCH_NAME };

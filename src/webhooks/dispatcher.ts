@@ -76,6 +76,7 @@ export class Dispatcher {
   /** Goes on with what the last stop, or a crash, has left. */
   start(): void {
     this.#is_running = true;
+    this.#has_new_events = false;
     this.wake();
   }
 
@@ -113,7 +114,10 @@ export class Dispatcher {
       }
     } catch (error) {
       this.#deps.logger.error('events were not handed to webhooks', { error: messageOf(error) });
-      setTimeout(() => this.noteEvents(), DATABASE_RETRY_MS);
+      setTimeout(() => {
+        this.#has_new_events = false;
+        this.noteEvents();
+      }, DATABASE_RETRY_MS);
     } finally {
       this.#is_fanning_out = false;
     }
@@ -273,10 +277,11 @@ export class Dispatcher {
       if (webhook.failing_since !== null) store.updateWebhook(tx, webhook.id, { failing_since: null });
       return;
     }
-    const failing_since = webhook.failing_since ?? now_ms;
-    if (webhook.failing_since === null) store.updateWebhook(tx, webhook.id, { failing_since });
+    const { failing_since } = webhook;
+    if (failing_since === null) store.updateWebhook(tx, webhook.id, { failing_since: now_ms });
     const is_gone = response_status === 410;
-    if (!webhook.is_active || (!is_gone && now_ms - failing_since < WEBHOOK_PATIENCE_MS)) return;
+    const is_patient = now_ms - (failing_since ?? now_ms) < WEBHOOK_PATIENCE_MS;
+    if (!webhook.is_active || (!is_gone && is_patient)) return;
     const disabled_reason = is_gone ? 'gone' : 'failing';
     store.updateWebhook(tx, webhook.id, { is_active: false, disabled_reason, updated_at: now_ms });
     const project = this.#deps.projects.findById(webhook.project_id);

@@ -1,6 +1,7 @@
 /** What becomes of an event: signed, tried by the schedule, taken, given up, sent again; and whom a bad receiver harms. */
-import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, spyOn, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
+import { AppError } from '../../src/errors.ts';
 import { WEBHOOK_RETRY_DELAYS_S } from '../../src/limits.ts';
 import { stateAfter } from '../../src/webhooks/dispatcher.ts';
 import { readMetrics } from '../operation/metrics/setup.ts';
@@ -301,6 +302,24 @@ test('what a stop, or a crash, has cut off is sent at the next start, with the s
   const { webhooks, projects } = second.services;
   const row = () => webhooks.require(projects.require('shop').id, hook.id);
   await until(() => webhooks.listDeliveries(row(), {}).data.every(({ status }) => status === 'delivered'));
+});
+
+test('a database that could not be written is tried again: nothing is left behind', async () => {
+  const at = path();
+  const { webhook_dispatcher, database } = on.app.services;
+  const hook = await on.hook(at, objects);
+  await webhook_dispatcher.stop();
+  await on.upload();
+  const write = spyOn(database, 'write').mockImplementationOnce(async () => {
+    // More happens while it fails.
+    webhook_dispatcher.noteEvents();
+    await Bun.sleep(5);
+    throw new AppError('unavailable', 'Nothing was stored: the disk is full.');
+  });
+  webhook_dispatcher.start();
+  await on.settled(hook, ([one]) => one?.status === 'delivered');
+  expect(on.app.logs()).toContain('events were not handed to webhooks');
+  write.mockRestore();
 });
 
 test('a project that is inactive has nothing sent; what waits goes on once it is active', async () => {
