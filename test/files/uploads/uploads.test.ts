@@ -463,7 +463,7 @@ describe('the end', () => {
     blobs.isLeftover = () => true;
     await objects.sweepOrphans();
     expect(await tus.offset(path)).toBe(2);
-    app.services.database.write((tx) => tx.run(sql`DELETE FROM uploads WHERE id = ${idOf(path)}`));
+    await app.services.database.write((tx) => tx.run(sql`DELETE FROM uploads WHERE id = ${idOf(path)}`));
     await objects.sweepOrphans();
     blobs.isLeftover = isLeftover;
     expect(existsSync(fileOf(path))).toBe(false);

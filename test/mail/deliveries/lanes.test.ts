@@ -60,10 +60,12 @@ test('more urgent mail of the same mailbox waits for no place among 1,000 less u
   await acceptMarketing(1_000);
   while (hanging.unanswered.length < 10) await Bun.sleep(2);
   const { body } = await sender.send();
-  while ((await sender.log(body.id)).status !== 'sending') await Bun.sleep(2);
+  // Off the row: a key may ask no more than 600 times a minute.
+  const standing = () => rows(sender.app, `SELECT status FROM emails WHERE id = '${body.id}'`)[0]?.status;
+  while (standing() !== 'sending') await Bun.sleep(2);
   // It is the next to get a connection.
   hanging.unanswered.shift()?.();
-  while ((await sender.log(body.id)).smtp_code === null) {
+  while (standing() === 'sending') {
     hanging.unanswered.pop()?.();
     await Bun.sleep(2);
   }
