@@ -35,7 +35,8 @@ async function startWithEverything() {
     ...{ name: 'all', all_projects: true, projects: [], capabilities: [...GRANTABLE] },
   });
   const existing = await makeOneOfEach(app, owner, { key, token });
-  const credentials = (route: Route): CallOptions => (route.plane === 'data' ? { key } : { token });
+  const credentials = (route: Route): CallOptions =>
+    route.plane === 'data' ? { key, headers: { 'Tus-Resumable': '1.0.0' } } : { token };
   const routes = app.app.routes.filter(({ plane }) => plane === 'data' || plane === 'management');
   return { app, routes, existing, credentials };
 }
