@@ -1,5 +1,5 @@
 /** Litestream beside a server, for tests that ask for `part('litestream')`. Everything started is ended after the tests. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { atEnd } from './cleanup.ts';
 import { part } from './parts.ts';
@@ -34,6 +34,8 @@ export function startLitestream(
   config: string,
   { socket, env = {} }: { socket: string; env?: Record<string, string> },
 ): Litestream {
+  // One that was killed leaves its socket there.
+  rmSync(socket, { force: true });
   const child = Bun.spawn(command(['replicate', '-config', config]), {
     stdin: 'ignore',
     stdout: 'pipe',
