@@ -9,7 +9,7 @@ import { part } from '../support/parts.ts';
 import { SERVER_CERTIFICATES } from '../support/smtp-certificates.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
-import { type Server, satchel, startServer } from './binary.ts';
+import { type Server, satchel, startServer, upload } from './binary.ts';
 import { freePort } from './paste.ts';
 
 const blockOf = (language: string, index = 0) => blocksOf(guide('proxies'), language)[index] ?? '';
@@ -64,27 +64,30 @@ const PROXIES = [
   },
 ];
 
-/** One Satchel with a project, a mailbox that captures, and two keys of it, the first of which stays when the project moves. */
+/** One Satchel with a project, a key of it, and a mailbox that captures. */
 async function makeMachine(
   name: string,
-): Promise<{ data_dir: string; server: Server; port: string; keys: string[] }> {
+): Promise<{ data_dir: string; server: Server; port: string; key: string }> {
   const data_dir = makeTempDir();
   const port = freePort();
   const server = await startMachine(name, data_dir, port);
-  const on = ['--data-dir', data_dir, '--json'];
-  for (const command of [
-    ['project', 'create', '--name', 'Shop'],
-    ['domain', 'add', 'mail.example.com', '--trust'],
-    ['mailbox', 'add', 'shop@mail.example.com', '--capture'],
-  ])
-    expect(await satchel([...command, ...on])).toMatchObject({ exit: 0 });
-  const keys: string[] = [];
-  for (const key of ['web', 'other']) {
-    const can = ['--can', 'read,write,email'];
-    const { json } = await satchel(['key', 'create', '--project', 'shop', '--name', key, ...can, ...on]);
-    keys.push(String(json.plaintext_key));
-  }
-  return { data_dir, server, port, keys };
+  await run(data_dir, 'domain', 'add', 'mail.example.com', '--trust');
+  await run(data_dir, 'mailbox', 'add', 'shop@mail.example.com', '--capture');
+  return { data_dir, server, port, key: await makeProject(data_dir, 'shop') };
+}
+
+/** Runs a verb, and returns what it printed. */
+async function run(data_dir: string, ...verb: string[]): Promise<Record<string, unknown>> {
+  const outcome = await satchel([...verb, '--data-dir', data_dir, '--json']);
+  expect(outcome).toMatchObject({ exit: 0 });
+  return outcome.json;
+}
+
+/** Makes a project, and returns a key of it. */
+async function makeProject(data_dir: string, slug: string): Promise<string> {
+  await run(data_dir, 'project', 'create', '--name', slug, '--slug', slug);
+  const of_key = ['--project', slug, '--name', 'web', '--can', 'read,write,email'];
+  return String((await run(data_dir, 'key', 'create', ...of_key)).plaintext_key);
 }
 
 function startMachine(name: string, data_dir: string, port: string): Promise<Server> {
@@ -102,15 +105,23 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
   let port = '';
   let one: Awaited<ReturnType<typeof makeMachine>>;
   let two: Awaited<ReturnType<typeof makeMachine>>;
+  /** The key of a project that was on the first machine and is on the second, and a file of it. */
+  let moved = '';
+  let before: Awaited<ReturnType<typeof upload>>;
 
   beforeAll(async () => {
     if (program === null) return;
     writeFileSync(file, new Uint8Array(UPLOAD_BYTES).fill(7));
     [one, two] = await Promise.all([makeMachine('one'), makeMachine('two')]);
+    moved = await makeProject(one.data_dir, 'gallery');
+    before = await upload(one.server.url, moved, 'from before');
+    const [moving, passphrase] = [join(dir, 'gallery.satchel'), join(dir, 'passphrase')];
+    writeFileSync(passphrase, 'correct horse battery staple');
+    await run(one.data_dir, 'project', 'export', 'gallery', moving, '--passphrase', `@${passphrase}`);
+    await run(two.data_dir, 'project', 'import', moving, '--passphrase', `@${passphrase}`, '--go');
     port = freePort();
-    // The second machine's other key stands for one of a project that was on the first.
-    const moved = two.keys[1]?.slice(0, 'sat_live_AbCd12'.length) ?? '';
-    const proxy = start(program, dir, { https: port, one: one.port, two: two.port }, moved);
+    const prefix = moved.slice(0, 'sat_live_AbCd12'.length);
+    const proxy = start(program, dir, { https: port, one: one.port, two: two.port }, prefix);
     atEnd(async () => {
       proxy.kill('SIGKILL');
       await proxy.exited;
@@ -120,12 +131,7 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
   }, 60_000);
 
   /** By curl, which can come from another address of this machine than the proxy. */
-  async function ask(
-    host: string,
-    key: string | null | undefined,
-    path: string,
-    ...options: string[]
-  ): Promise<string> {
+  async function ask(host: string, key: string | null, path: string, ...options: string[]): Promise<string> {
     const name = `${host}.example.com:${port}`;
     const from = ['--resolve', `${name}:127.0.0.1`, '--interface', '127.0.0.2'];
     const headers = ['-H', 'X-Forwarded-For: 192.0.2.9', '-H', 'X-App-Id: com.example.app'];
@@ -139,9 +145,9 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
     return await new Response(child.stdout).text();
   }
 
-  const statusOf = (host: string, key: string | null | undefined, path: string) =>
+  const statusOf = (host: string, key: string | null, path: string) =>
     ask(host, key, path, '-o', join(dir, 'answer'), '-w', '%{http_code}');
-  const send = (host: string, key: string | undefined) => {
+  const send = (host: string, key: string) => {
     const mail = { to: 'ann@example.org', subject: 'Hi', body_text: 'Hi' };
     return ask(
       host,
@@ -158,11 +164,11 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
     'a host is answered by its machine, a key that moved by the one it moved to',
     async () => {
       for (const [host, key, answered_by] of [
-        ['one', one.keys[0], 'one'],
-        ['two', two.keys[0], 'two'],
-        ['two', two.keys[1], 'two'],
-        // By the host it was made for.
-        ['one', two.keys[1], 'two'],
+        ['one', one.key, 'one'],
+        ['two', two.key, 'two'],
+        ['two', moved, 'two'],
+        // By the host that its app has known.
+        ['one', moved, 'two'],
       ] as const) {
         const stored = parseObject(
           await ask(
@@ -181,25 +187,27 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
         expect(await statusOf('one', null, path)).toBe(answered_by === 'one' ? '200' : '404');
         expect(await statusOf('two', null, path)).toBe(answered_by === 'two' ? '200' : '404');
       }
-      expect(await statusOf('one', two.keys[0], '/api/v1/objects')).toBe('401');
-      expect(await statusOf('two', one.keys[0], '/api/v1/objects')).toBe('401');
+      expect(await statusOf('one', two.key, '/api/v1/objects')).toBe('401');
+      expect(await statusOf('two', one.key, '/api/v1/objects')).toBe('401');
     },
   );
+
+  test.skipIf(program === null)('a file of a project that moved is there as before', async () => {
+    expect(await ask('one', moved, `/api/v1/objects/${before?.public_id}`)).toBe('from before');
+    expect(await ask('two', null, `/api/v1/objects/${before?.public_id}`)).toBe('from before');
+  });
 
   test.skipIf(program === null)(
     'large files go through to either machine, and back',
     async () => {
       await Promise.all(
-        [
-          ['one', one.keys[0]],
-          ['one', two.keys[1]],
-        ].map(async ([host = '', key], index) => {
+        [one.key, moved].map(async (key, index) => {
           const stored = parseObject(
-            await ask(host, key, '/api/v1/objects', '-F', `file=@${file}`, '-F', 'visibility=private'),
+            await ask('one', key, '/api/v1/objects', '-F', `file=@${file}`, '-F', 'visibility=private'),
           );
           expect(stored).toMatchObject({ size_bytes: UPLOAD_BYTES });
           const back = join(dir, `back-${index}.bin`);
-          await ask(host, key, `/api/v1/objects/${stored.public_id}`, '-o', back);
+          await ask('one', key, `/api/v1/objects/${stored.public_id}`, '-o', back);
           expect(readFileSync(back).equals(readFileSync(file))).toBe(true);
         }),
       );
@@ -211,8 +219,8 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
     'mail stands in the log of its machine, with the address that it came from',
     async () => {
       for (const [host, key, other] of [
-        ['one', one.keys[0], two],
-        ['one', two.keys[1], one],
+        ['one', one.key, two],
+        ['one', moved, one],
       ] as const) {
         const { id } = parseObject(await send(host, key));
         expect(parseObject(await ask(host, key, `/api/v1/emails/${id}`))).toMatchObject({ ip: '127.0.0.2' });
@@ -225,24 +233,16 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
   test.skipIf(program === null)(
     'a machine that is down harms nobody on the other, and is asked again once it is back',
     async () => {
-      const uploading = ask(
-        'one',
-        one.keys[0],
-        '/api/v1/objects',
-        '-F',
-        `file=@${file}`,
-        '--limit-rate',
-        '50M',
-      );
+      const uploading = ask('one', one.key, '/api/v1/objects', '-F', `file=@${file}`, '--limit-rate', '50M');
       await two.server.end('SIGKILL');
-      expect(await statusOf('two', two.keys[0], '/api/v1/objects')).toMatch(/^50[23]$/);
-      expect(await statusOf('one', two.keys[1], '/api/v1/objects')).toMatch(/^50[23]$/);
-      expect(await statusOf('one', one.keys[0], '/api/v1/objects')).toBe('200');
-      expect(parseObject(await send('one', one.keys[0]))).toMatchObject({ status: 'queued' });
+      expect(await statusOf('two', two.key, '/api/v1/objects')).toMatch(/^50[23]$/);
+      expect(await statusOf('one', moved, '/api/v1/objects')).toMatch(/^50[23]$/);
+      expect(await statusOf('one', one.key, '/api/v1/objects')).toBe('200');
+      expect(parseObject(await send('one', one.key))).toMatchObject({ status: 'queued' });
       expect(parseObject(await uploading)).toMatchObject({ size_bytes: UPLOAD_BYTES });
       two.server = await startMachine('two', two.data_dir, two.port);
-      await until(async () => (await statusOf('two', two.keys[0], '/api/v1/objects')) === '200');
-      expect(await statusOf('one', two.keys[1], '/api/v1/objects')).toBe('200');
+      await until(async () => (await statusOf('two', two.key, '/api/v1/objects')) === '200');
+      expect(await statusOf('one', moved, '/api/v1/objects')).toBe('200');
     },
     60_000,
   );
