@@ -1,4 +1,5 @@
 /** `satchel project export` and `import`: a project moves from one Satchel to another. */
+import { existsSync } from 'node:fs';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
@@ -89,7 +90,8 @@ Where mailboxes are missing that it uses, only the latter does it.`)
     .does(async ({ services, actor, progress, note }, options, file) => {
       const lets_go = options.go === true;
       if (options.passphrase === undefined) {
-        if (!lets_go) throw new UsageError('a project file needs --passphrase; a project that is here, --go');
+        if (!lets_go || existsSync(file))
+          throw new UsageError('a project file needs --passphrase; a project that is here, --go alone');
         const went = await services.transfers.letGo(services.projects.require(file), actor);
         return { json: went, text: presentGone(went) };
       }

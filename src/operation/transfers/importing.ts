@@ -8,6 +8,7 @@ import { SWEEP_BATCH } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
@@ -15,6 +16,7 @@ import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
+import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/turns.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject, parse } from '../../platform/http/schema.ts';
@@ -30,6 +32,10 @@ import * as store from './store.ts';
 
 /** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
+/** What an import leaves free of the disk: a server goes on meanwhile, and to take out what was written needs room too. */
+export const IMPORT_SPARE_BYTES = 64 * 1024 * 1024;
+/** Transactions between two looks at how much is free: some megabytes of rows. */
+const ROOM_EVERY = 50;
 /** Rows that one transaction takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_PIECE_ROWS = 100;
 /** Small files that are made durable at once, and requests to the store. */
@@ -43,7 +49,7 @@ export interface ImportDeps {
   key_ring: KeyRing;
   blobs: BlobStore;
   bytes: { readonly current: ByteStore };
-  config: { object_store: S3Settings | null };
+  config: { data_dir: string; object_store: S3Settings | null };
 }
 
 export interface ImportJob {
@@ -109,6 +115,11 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       job.onProgress(reader.position, 2 * reader.size_bytes);
     }
     if (!found || reader.seal === null) throw ofAnotherBuild(job.path, 'no project');
+    const { read } = deps.database;
+    const is_fit =
+      store.fitsTable(read, 'projects', found.project) &&
+      found.tokens.every((token) => store.fitsTable(read, 'access_tokens', token));
+    if (!is_fit) throw ofAnotherBuild(job.path, 'a project or tokens with other columns');
     reach.check(new Set(gone));
     return { seal: reader.seal, manifest: found };
   } catch (error) {
@@ -236,6 +247,7 @@ export class Import {
   readonly #under_way = new Set<Promise<void>>();
   #rows = 0;
   #objects = 0;
+  #writes = 0;
 
   private constructor(
     of: { deps: ImportDeps; job: ImportJob; examined: Examined },
@@ -321,10 +333,15 @@ export class Import {
 
   /** As long as a piece has held the lock on the database, the server has it. */
   async #write(change: (tx: Tx) => void): Promise<void> {
+    if (this.#writes++ % ROOM_EVERY === 0) this.#requireRoom(0);
     const began_ms = monotonicMs();
     await this.#deps.database.write(change);
     if (this.#job.is_served) await Bun.sleep(monotonicMs() - began_ms);
     else await letOthers();
+  }
+
+  #requireRoom(bytes: number): void {
+    requireRoom(this.#deps.config.data_dir, bytes + IMPORT_SPARE_BYTES, 'an import');
   }
 
   async #takeRows({ going, rows }: Piece): Promise<void> {
@@ -345,7 +362,13 @@ export class Import {
     if (!arriving) return;
     if (going.table === 'audit_events' && store.isOnTrail(tx, String(arriving.id)))
       arriving.id = newId(Number(arriving.at));
-    insert(tx, arriving);
+    try {
+      insert(tx, arriving);
+    } catch (error) {
+      // A sweep took what it belongs to, whose time was over.
+      if (isOfMissingRow(error)) return;
+      throw error;
+    }
     this.#rows += 1;
     if (going.table === 'merge_sources') store.nameFormerly(tx, Number(row.id), Number(arriving.id));
   }
@@ -371,7 +394,10 @@ export class Import {
     // What waiting mails keep of an object that is gone is in the data directory.
     const place = row?.store === 's3' ? bytes.current : blobs;
     // What a project left that was here before: by its row the id is ours.
-    if (place.name === 'local') await blobs.remove(id);
+    if (place.name === 'local') {
+      await blobs.remove(id);
+      this.#requireRoom(size_bytes);
+    }
     if (size_bytes > HELD_FILE_BYTES) {
       const upload = place.openUpload(id);
       await this.#commit(upload, row, () => reader.read((chunk) => upload.write(chunk)));

@@ -17,9 +17,9 @@ import { countCodePoints, parse } from '../../platform/http/schema.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
-import { checkPlace, type Exported, writeProject } from './exporting.ts';
+import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
-import { examine, Import, type ImportDeps, type Imported } from './importing.ts';
+import { examine, IMPORT_SPARE_BYTES, Import, type ImportDeps, type Imported } from './importing.ts';
 import { GOING } from './inventory-tables.ts';
 import * as store from './store.ts';
 
@@ -42,7 +42,7 @@ interface Owner {
 /** What goes on again is the business of those whose it is. */
 export interface TransfersDeps extends ImportDeps {
   config: Pick<Config, 'data_dir' | 'object_store'>;
-  object_store: Parameters<typeof writeProject>[0]['store'];
+  object_store: ExportJob['store'];
   schedules: {
     update(project_id: number, id: string, changes: { is_active: boolean }, note: Note): Promise<unknown>;
   };
@@ -108,7 +108,7 @@ export class Transfers {
     });
     if (!how.is_copy) await this.#quieten(project);
     const { public_id, name, slug } = project;
-    return writeProject({
+    const job: ExportJob = {
       data_dir: config.data_dir,
       file,
       project_id: project.id,
@@ -124,7 +124,14 @@ export class Transfers {
       store: object_store,
       now_ms: clock.now(),
       onProgress: how.onProgress,
-    });
+    };
+    try {
+      return await writeProject(job);
+    } catch (error) {
+      if (how.is_copy || !(error instanceof AppError)) throw error;
+      const now = `${slug} is inactive since: export it again, or have it go on with: satchel project import --go ${slug}`;
+      throw new AppError(error.kind, `${messageOf(error)} ${now}`, { cause: error });
+    }
   }
 
   /** Withholds what waits, and waits for what is being worked on: what follows from that is withheld too. */
@@ -173,7 +180,7 @@ export class Transfers {
       const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
       this.#refuseKnown(said);
       const examined = await examine(this.#deps, job);
-      requireRoom(config.data_dir, size_bytes, 'an import');
+      requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
       try {
         return await (await Import.begin(this.#deps, job, examined)).run();
       } catch (error) {

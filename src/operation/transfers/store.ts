@@ -4,7 +4,7 @@
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
-import { readCount, readTexts } from '../../platform/database/plain-connection.ts';
+import { readCount } from '../../platform/database/plain-connection.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
 import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
@@ -77,9 +77,12 @@ export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean
   );
 }
 
-/** Columns of a table as this build has it, but for a number of its own. */
-export function readColumns(sqlite: Sqlite, table: string): string[] {
-  return readTexts(sqlite, 'SELECT name FROM pragma_table_info(?)', table);
+const columnNames = rawSql<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)');
+
+/** Whether a row has the columns that a table has in this build. */
+export function fitsTable(read: Tx, table: string, row: Readonly<Record<string, unknown>>): boolean {
+  const names = columnNames.all(read, table).map(({ name }) => name);
+  return names.sort().join() === Object.keys(row).sort().join();
 }
 
 /* --- Withholding ------------------------------------------------------------------------------------------------ */

@@ -31,10 +31,10 @@ export async function withScratch<T>(paths: readonly string[], run: () => Promis
 export function requireRoom(folder: string, bytes: number, what = 'unpacking'): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize >= bytes) return;
-  const megabytes = (count: number): string => `${Math.ceil(count / 1024 / 1024)} MiB`;
+  const [needed, free] = [Math.ceil(bytes / 1024 ** 2), Math.floor((bavail * bsize) / 1024 ** 2)];
   throw new AppError(
     'unavailable',
-    `There is no room in ${folder}: ${what} needs ${megabytes(bytes)}, and ${megabytes(bavail * bsize)} are free.`,
+    `There is no room in ${folder}: ${what} needs ${needed} MiB, and ${free} MiB are free.`,
   );
 }
 

@@ -113,34 +113,41 @@ describe('an import that breaks off', () => {
     }
   });
 
-  for (const rows_written of [40, 1_000_000])
-    test(`${rows_written === 40 ? 'in the middle' : 'at its last commit'}, as by kill -9, is seen by nobody and gone with the next start`, async () => {
-      const { services } = app;
-      const { about } = openAbout(file);
-      const said = about as ProjectFile;
-      const key = await deriveMasterKey(PASSPHRASE, said.salt);
-      const job = { path: file, key, about: said, actor, is_served: false, onProgress: () => {} };
-      const deps = { ...services, config: app.config };
-      const examined = await examine(deps, job);
-      let left = rows_written;
-      const { database } = services;
-      const cut = Object.create(database, {
-        write: {
-          value: (change: Parameters<typeof database.write>[0]) => {
-            left -= 20;
-            return left < 0 || (left > 900_000 && isShowing(change))
-              ? Promise.reject(new Error('cut off'))
-              : database.write(change);
-          },
-        },
-        read: { get: () => database.read },
-      });
-      const begun = await Import.begin(deps, job, examined);
-      Reflect.set(deps, 'database', cut);
-      await expect(begun.run()).rejects.toThrow('cut off');
+  /** Takes the file in as an import does, with what it stands on changed once it has begun. */
+  const begunWith = async (change: (services: typeof app.services) => object): Promise<Import> => {
+    const about = openAbout(file).about as ProjectFile;
+    const key = await deriveMasterKey(PASSPHRASE, about.salt);
+    const job = { path: file, key, about, actor, is_served: false, onProgress: () => {} };
+    const deps = { ...app.services };
+    const begun = await Import.begin(deps, job, await examine(deps, job));
+    Object.assign(deps, change(app.services));
+    return begun;
+  };
+  /** A database that takes nothing more from a change on. */
+  const cutAt = (is_last: (change: string, n: number) => boolean) =>
+    begunWith(({ database }) => {
+      let n = 0;
+      const write = (change: Parameters<typeof database.write>[0]): Promise<unknown> =>
+        is_last(String(change), n++) ? Promise.reject(new Error('cut off')) : database.write(change);
+      return {
+        database: Object.create(database, { write: { value: write }, read: { get: () => database.read } }),
+      };
+    });
+  const CUT_OFF = [
+    { when: 'in the middle', begin: () => cutAt((_, n) => n === 7), message: 'cut off' },
+    { when: 'at its last commit', begin: () => cutAt((text) => text.includes('#show')), message: 'cut off' },
+    {
+      when: 'by a disk with too little room to go on',
+      begin: () => begunWith(({ config }) => ({ config: { ...config, data_dir: '/proc' } })),
+      message: 'There is no room',
+    },
+  ];
 
-      const { public_id } = said.project;
-      expect(services.projects.find(public_id)).toBeNull();
+  for (const { when, begin, message } of CUT_OFF)
+    test(`${when}, as by kill -9, is seen by nobody and gone with the next start`, async () => {
+      const { services } = app;
+      await expect((await begin()).run()).rejects.toThrow(message);
+      expect(services.projects.find(from.project.public_id)).toBeNull();
       expect(services.projects.listAll({}).map(({ slug }) => slug)).toEqual(['own']);
       expect((await app.call('GET', '/api/v1/objects', { key: from.plain_key })).status).toBe(401);
       await services.transfers.sweep();
@@ -159,10 +166,6 @@ describe('an import that breaks off', () => {
     await app.services.blobs.remove(String(from.ids.pinned));
   });
 });
-
-function isShowing(change: unknown): boolean {
-  return String(change).includes('#show');
-}
 
 describe('an export', () => {
   const files = (folder: string): string[] => readdirSync(folder).sort();
