@@ -1,37 +1,38 @@
 /**
- * Taking a project's file in. It is read twice: once to its end, so that a wrong passphrase and a changed file are refused before
- * anything is written; then its rows are written in pieces under a project that nobody sees. The import has one moment at which it
- * counts: the transaction that shows the project. Until then all of it goes again, whatever cuts it off.
+ * Taking a project's file in, once it was examined: it is read again, and its rows are written in pieces under a project that
+ * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
+ * again, whatever cuts it off.
  */
 import { AppError, conflict } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
-import { S3Store } from '../../platform/files/s3-store.ts';
-import type { BlobStore } from '../../platform/files/store.ts';
+import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
-import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
+import { monotonicMs } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/turns.ts';
-import type { Actor } from '../../platform/http/callers.ts';
-import { isPlainObject, parse } from '../../platform/http/schema.ts';
-import type { KeyRing } from '../../platform/secrets/key-ring.ts';
-import type { MasterKey } from '../../platform/secrets/sealing.ts';
-import type { S3Settings } from '../../s3-settings.ts';
-import { Arrival, rowOfLine } from './arriving.ts';
-import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
-import { columnsOf, GOING, type Going, type Numbered } from './inventory-tables.ts';
-import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
+import { parse } from '../../platform/http/schema.ts';
+import { Arrival } from './arriving.ts';
+import {
+  type Examined,
+  type ImportDeps,
+  type ImportJob,
+  type Piece,
+  readPiece,
+  readText,
+  storeOf,
+} from './examining.ts';
+import { isRowsName, LEFT_OUT, leftOut, ProjectReader } from './format.ts';
+import type { Going, Numbered } from './inventory-tables.ts';
+import { rangesOf } from './manifest-store.ts';
 import type { Range, Row } from './store.ts';
 import * as store from './store.ts';
 
-/** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
-const MAX_PIECE_BYTES = 128 * 1024 * 1024;
 /** What an import leaves free of the disk: a server goes on meanwhile, and to take out what was written needs room too. */
 export const IMPORT_SPARE_BYTES = 64 * 1024 * 1024;
 /** Transactions between two looks at how much is free: some megabytes of rows. */
@@ -42,25 +43,6 @@ const IMPORT_PIECE_ROWS = 100;
 const AT_ONCE = 8;
 /** Files up to this size are held in memory until then. */
 const HELD_FILE_BYTES = 1024 * 1024;
-
-export interface ImportDeps {
-  database: Database;
-  clock: Clock;
-  key_ring: KeyRing;
-  blobs: BlobStore;
-  bytes: { readonly current: ByteStore };
-  config: { data_dir: string; object_store: S3Settings | null };
-}
-
-export interface ImportJob {
-  path: string;
-  key: MasterKey;
-  about: ProjectFile;
-  actor: Actor;
-  /** Whether a server may wait for the database meanwhile. */
-  is_served: boolean;
-  onProgress: OnProgress;
-}
 
 /** What the project refers to and is not here: listed, never made. */
 export interface Missing {
@@ -82,137 +64,6 @@ export interface Imported {
   missing: Missing;
 }
 
-/* --- The first reading ------------------------------------------------------------------------------------------ */
-
-/** What the whole file says, once it proved whole, true and fit for this build. */
-export interface Examined {
-  seal: string;
-  manifest: Manifest;
-}
-
-/**
- * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, a change, or rows of another build;
- * `conflict` where bytes that are not in it can't be reached.
- */
-export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
-  const reader = new ProjectReader(job.path, job.key);
-  const reach = new Reach(deps, job.about);
-  let found: Manifest | null = null;
-  let gone: string[] = [];
-  try {
-    for (let entry = reader.next(); entry; entry = reader.next()) {
-      if (entry.name === MANIFEST)
-        found = parse(manifest, JSON.parse(await readText(reader, entry.size_bytes)));
-      else if (entry.name === LEFT_OUT)
-        gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
-      else if (isRowsName(entry.name)) {
-        const piece = readPiece(await readText(reader, entry.size_bytes), job.path);
-        if (piece.going.table === 'objects') await reach.ask(piece.rows);
-      } else {
-        if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
-        await reader.read(() => {});
-      }
-      job.onProgress(reader.position, 2 * reader.size_bytes);
-    }
-    if (!found || reader.seal === null) throw ofAnotherBuild(job.path, 'no project');
-    const { read } = deps.database;
-    const is_fit =
-      store.fitsTable(read, 'projects', found.project) &&
-      found.tokens.every((token) => store.fitsTable(read, 'access_tokens', token));
-    if (!is_fit) throw ofAnotherBuild(job.path, 'a project or tokens with other columns');
-    reach.check(new Set(gone));
-    return { seal: reader.seal, manifest: found };
-  } catch (error) {
-    if (error instanceof SyntaxError) throw ofAnotherBuild(job.path, 'what is no JSON');
-    throw error;
-  } finally {
-    reader.close();
-  }
-}
-
-function ofAnotherBuild(path: string, what: string): AppError {
-  return new AppError(
-    'invalid',
-    `The project file ${path} holds ${what}, which this build of Satchel does not know: import it with the build that made it.`,
-  );
-}
-
-async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
-  if (size_bytes > MAX_PIECE_BYTES) throw ofAnotherBuild(reader.path, 'a piece of a size that none has');
-  const bytes = Buffer.allocUnsafe(size_bytes);
-  let at = 0;
-  await reader.read((chunk) => {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  });
-  return bytes.toString('utf8');
-}
-
-interface Piece {
-  going: Going;
-  rows: Row[];
-}
-
-const BY_TABLE = new Map(GOING.map((going) => [going.table, going]));
-
-function readPiece(text: string, path: string): Piece {
-  const [head = '', ...lines] = text.trimEnd().split('\n');
-  const said: unknown = JSON.parse(head);
-  const table = isPlainObject(said) ? String(said.table) : '';
-  const going = BY_TABLE.get(table);
-  const is_fit = going && isPlainObject(said) && String(said.columns) === String(columnsOf(going));
-  if (!is_fit) throw ofAnotherBuild(path, `rows of ${table} with other columns`);
-  const rows = lines.map((line) => {
-    const row = rowOfLine(going, line);
-    if (!row) throw ofAnotherBuild(path, `a row of ${table} with other values`);
-    return row;
-  });
-  return { going, rows };
-}
-
-/** Whether bytes that are not in the file can be had where they are. */
-class Reach {
-  readonly #store: S3Store | null;
-  readonly #about: ProjectFile;
-  readonly #unreached: string[] = [];
-
-  constructor(deps: ImportDeps, about: ProjectFile) {
-    this.#about = about;
-    this.#store = about.with_store ? null : storeOf(deps, about);
-  }
-
-  async ask(rows: readonly Row[]): Promise<void> {
-    if (this.#about.with_store) return;
-    const stored = rows.filter((row) => row.store === 's3').values();
-    const work = async (): Promise<void> => {
-      for (const { public_id, size_bytes } of stored) {
-        const size = this.#store ? await this.#store.sizeOf(String(public_id)) : null;
-        if (size !== size_bytes) this.#unreached.push(String(public_id));
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-  }
-
-  check(gone: ReadonlySet<string>): void {
-    const [first, ...more] = this.#unreached.filter((id) => !gone.has(id));
-    if (first === undefined) return;
-    const bucket = this.#about.store?.bucket ?? '';
-    const others = more.length > 0 ? ` and ${more.length} more` : '';
-    throw conflict(
-      `The bytes of ${first}${others} are in the bucket ${bucket}, where this Satchel does not find them: set SATCHEL_OBJECT_STORE to that ` +
-        'bucket here, or export the project with --with-store.',
-    );
-  }
-}
-
-/** The place in our bucket where the bytes are by what the file says; null where no store is set, or there are none. */
-function storeOf({ config }: ImportDeps, { store: place }: ProjectFile): S3Store | null {
-  const { object_store } = config;
-  return object_store && place?.bucket === object_store.bucket
-    ? new S3Store({ ...object_store, prefix: place.prefix })
-    : null;
-}
-
 /** The numbers that things of ours have here, by those that they have where the file comes from. */
 function here<T extends { id: number }>(
   read: Tx,
@@ -230,8 +81,6 @@ function freeSlug(tx: Tx, wanted: string): string {
   for (let n = 2; store.isSlugTaken(tx, slug); n += 1) slug = `${wanted}-${n}`;
   return slug;
 }
-
-/* --- The second reading ----------------------------------------------------------------------------------------- */
 
 export class Import {
   readonly #deps: ImportDeps;

@@ -8,7 +8,6 @@ import { MIN_TRANSFER_PASSPHRASE_CHARS, SMTP_DATA_TIMEOUT_MS, SWEEP_BATCH } from
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Tx } from '../../platform/database/database.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { isServed, lockImports } from '../../platform/host/directory-lock.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
@@ -17,9 +16,10 @@ import { countCodePoints, parse } from '../../platform/http/schema.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
+import { examine, type ImportDeps } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
-import { examine, IMPORT_SPARE_BYTES, Import, type ImportDeps, type Imported } from './importing.ts';
+import { IMPORT_SPARE_BYTES, Import, type Imported } from './importing.ts';
 import { GOING } from './inventory-tables.ts';
 import * as store from './store.ts';
 
@@ -205,13 +205,8 @@ export class Transfers {
       left = `What it wrote could not be removed (${messageOf(cause)}): nobody sees it, and the next start of the server removes it.`;
     }
     const kind = error instanceof AppError ? error.kind : 'internal';
-    return new AppError(
-      kind,
-      `${project.name} was not imported: ${messageOf(error).replace(/\.?$/, '.')} ${left}`,
-      {
-        cause: error,
-      },
-    );
+    const why = messageOf(error).replace(/\.?$/, '.');
+    return new AppError(kind, `${project.name} was not imported: ${why} ${left}`, { cause: error });
   }
 
   /** Removes what imports left that broke off, unless one is under way. */
@@ -276,8 +271,11 @@ export class Transfers {
         result.stayed.push({ kind, id, reason: messageOf(error) });
       }
     }
-    for (let released = -1; released !== 0; result.jobs += released)
-      released = await database.write((tx: Tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
+    for (;;) {
+      const released = await database.write((tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
+      if (released === 0) break;
+      result.jobs += released;
+    }
     engine.wake();
     return result;
   }
