@@ -298,7 +298,7 @@ export class Dispatcher {
 /** Whether an event is for a webhook: of its types, and not from before it was made. */
 function listens(webhook: WebhookRow, { id, type }: Pick<EventRow, 'id' | 'type'>): boolean {
   const { is_active, after_event, types } = webhook;
-  return is_active && id > after_event && (types === null || types.includes(type));
+  return is_active && id > after_event && (types?.some((each) => each === type) ?? true);
 }
 
 function newDelivery(

@@ -12,25 +12,8 @@ import {
   ulid,
   webUrl,
 } from '../platform/http/schema.ts';
-import { DELIVERY_STATUSES, DISABLED_REASONS } from './tables.ts';
+import { DELIVERY_STATUSES, DISABLED_REASONS, EVENT_TYPES } from './tables.ts';
 
-/** What a webhook can be told of. */
-export const EVENT_TYPES = [
-  'object.created',
-  'object.deleted',
-  'email.sent',
-  'email.failed',
-  'email.bounced',
-  'email.complained',
-  'contact.subscribed',
-  'contact.confirmed',
-  'contact.unsubscribed',
-  'contact.clicked',
-  'import.completed',
-  'broadcast.sent',
-  'sequence.completed',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
 /** The type of what `test` sends. */
 export const TEST_TYPE = 'webhook.test';
 
@@ -72,9 +55,13 @@ const record = {
   id: ulid(),
   url: t.String({ format: 'uri' }),
   description: nullable(t.String()),
-  types: nullable(t.Array(t.String())),
+  types: nullable(t.Array(oneOf(EVENT_TYPES))),
   is_active: t.Boolean(),
-  disabled_reason: nullable(oneOf(DISABLED_REASONS)),
+  disabled_reason: {
+    ...nullable(oneOf(DISABLED_REASONS)),
+    description:
+      'Why it was switched off by itself: its receiver answered 410 (`gone`), or every try of three days failed (`failing`).',
+  },
   created_at: dateTime(),
   updated_at: dateTime(),
 };
@@ -97,7 +84,7 @@ export const deliveryRecord = named(
     type: t.String(),
     status: oneOf(DELIVERY_STATUSES),
     attempts: t.Integer(),
-    next_at: nullable(dateTime()),
+    next_at: { ...nullable(dateTime()), description: 'Null while its webhook is switched off, too.' },
     response_status: nullable(t.Integer()),
     error: nullable(t.String()),
     created_at: dateTime(),

@@ -33,8 +33,8 @@ import type { DeliveryRow, WebhookRow } from './tables.ts';
 import { contextOf, type Tries } from './tries.ts';
 
 export { type Told, WebhookEvents } from './events.ts';
-export { EVENT_TYPES, type EventType, type WebhookRecord } from './schemas.ts';
-export type { WebhookRow } from './tables.ts';
+export type { WebhookRecord } from './schemas.ts';
+export { EVENT_TYPES, type EventType, type WebhookRow } from './tables.ts';
 
 /** The longest wait for another try, with what makes it longer. */
 const LONGEST_WAIT_MS = 2 * DAY_MS;

@@ -1,6 +1,23 @@
 /** Drizzle definitions of webhooks, of what happened, and of what is delivered of it. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+/** What a webhook can be told of. */
+export const EVENT_TYPES = [
+  'object.created',
+  'object.deleted',
+  'email.sent',
+  'email.failed',
+  'email.bounced',
+  'email.complained',
+  'contact.subscribed',
+  'contact.confirmed',
+  'contact.unsubscribed',
+  'contact.clicked',
+  'import.completed',
+  'broadcast.sent',
+  'sequence.completed',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 
 /** Why a webhook was switched off by itself: its receiver said that it is gone, or every try of three days failed. */
@@ -13,7 +30,7 @@ export const webhooks = sqliteTable('webhooks', {
   url: text().notNull(),
   description: text(),
   /** Null is all. */
-  types: text({ mode: 'json' }).$type<string[]>(),
+  types: text({ mode: 'json' }).$type<EventType[]>(),
   sealed_secret: text().notNull(),
   sealed_old_secret: text(),
   old_secret_until: integer(),
