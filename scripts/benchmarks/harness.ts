@@ -119,6 +119,19 @@ export async function spawnListening(
   };
 }
 
+/** A process that nobody listens to. */
+export function spawnQuiet(command: string[]): { stop(): Promise<void> } {
+  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+  processes.add(child);
+  return {
+    async stop() {
+      child.kill('SIGTERM');
+      await within(STOP_LIMIT_MS, `the end of ${command.join(' ')}`, child.exited);
+      processes.delete(child);
+    },
+  };
+}
+
 export interface Satchel {
   url: string;
   data_dir: string;
@@ -137,10 +150,15 @@ export async function startSatchel(
   return { url, data_dir, pid: child.pid, cli: (...args) => runCli(data_dir, args), stop };
 }
 
-export async function runCli(data_dir: string, args: string[]): Promise<Record<string, unknown>> {
+export async function runCli(
+  data_dir: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
   const child = Bun.spawn([BINARY, ...args, '--json', '--data-dir', data_dir], {
     stdout: 'pipe',
     stderr: 'pipe',
+    env: { ...process.env, ...env },
   });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),

@@ -8,11 +8,13 @@ import { cleanUp, limitGroup, type Row } from './harness.ts';
 import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
 import { measureSequences } from './sequences.ts';
+import { measureStore } from './store.ts';
 import { measureUploads } from './uploads.ts';
 import { measureVariants } from './variants.ts';
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
   uploads: measureUploads,
+  store: measureStore,
   variants: measureVariants,
   lists: measureLists,
   emails: measureEmails,
