@@ -39,6 +39,8 @@ test('an export waits for the attempt that is under way, and withholds what foll
   const project = on.app.services.projects.require('shop');
   const done = on.app.services.transfers.export(project, { ...how, file });
   while (on.app.services.projects.require('shop').status === 'active') await Bun.sleep(1);
+  // Time enough to write it, were it not for the mail.
+  await Bun.sleep(300);
   expect(existsSync(file)).toBe(false);
   delete sink.behavior.hang;
   for (const answer of sink.unanswered) answer();

@@ -156,6 +156,14 @@ export function imported(app: TestApp, file: string, passphrase = PASSPHRASE) {
   return app.services.transfers.import({ file, passphrase, actor, onProgress: quiet });
 }
 
+/** Has the next rows of an app get numbers from one on, so that they are none that they had where they come from. */
+export function countFrom(app: TestApp, first: number): void {
+  for (const table of NUMBERED) {
+    sql(app.data_dir, 'DELETE FROM sqlite_sequence WHERE name = ?', table);
+    sql(app.data_dir, 'INSERT INTO sqlite_sequence VALUES (?, ?)', table, first);
+  }
+}
+
 /** What a file holds: rows by table, with numbers as they count from the first of their table, and the hashes of files. */
 export async function contentsOf(file: string): Promise<Record<string, string[]>> {
   const { about } = openAbout(file);
@@ -177,7 +185,7 @@ export async function contentsOf(file: string): Promise<Record<string, string[]>
     const counted = lines.map((line) => {
       const values: unknown[] = JSON.parse(line);
       return JSON.stringify(
-        columns.map((column, at) => [column, countFrom(ranges, table, column, values[at])]),
+        columns.map((column, at) => [column, relative(ranges, table, column, values[at])]),
       );
     });
     found[table] = [...(found[table] ?? []), ...counted];
@@ -199,7 +207,7 @@ const NAMES: Record<string, (typeof NUMBERED)[number]> = {
   source_id: 'merge_sources',
 };
 
-function countFrom(
+function relative(
   ranges: Record<string, { from: number }>,
   table: string,
   column: string,
@@ -222,7 +230,7 @@ function countFrom(
   if (column === 'payload' && typeof value === 'string') {
     const payload: unknown = JSON.parse(value);
     return isPlainObject(payload)
-      ? Object.entries(payload).map(([name, one]) => [name, countFrom(ranges, '', name, one)])
+      ? Object.entries(payload).map(([name, one]) => [name, relative(ranges, '', name, one)])
       : payload;
   }
   return value;

@@ -5,7 +5,7 @@ import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { dumpBlobs } from '../../support/deployment.ts';
 import { actor } from '../../support/helpers.ts';
-import { contentsOf, exported, imported, startFilled } from './setup.ts';
+import { contentsOf, countFrom, exported, imported, startFilled } from './setup.ts';
 
 const from = await startFilled();
 const { ids, links, plain_key, token } = from;
@@ -23,6 +23,7 @@ await app.services.people.add(actor, null, {
   all_projects: false,
   projects: ['shop'],
 });
+countFrom(app, 1000);
 const result = await imported(app, moved);
 const again = await exported(app, { is_copy: true, ref: result.public_id });
 
@@ -115,7 +116,14 @@ test('links in mails that were sent before lead where they led, and unsubscribe'
   const followed = await here(links.clicked, {});
   expect([followed.status, followed.headers.get('location')]).toEqual([302, 'https://shop.example.com/new']);
   expect((await here(links.unsubscribe, {})).status).toBe(200);
-  expect((await here(`${links.clicked.slice(0, -1)}0`, {})).status).toBe(404);
+  expect(
+    (
+      await here(
+        links.clicked.replace(/.$/, (end) => (end === '0' ? '1' : '0')),
+        {},
+      )
+    ).status,
+  ).toBe(404);
 });
 
 test('suppressions match', async () => {
@@ -176,4 +184,27 @@ test('sequences, schedules and broadcasts arrive paused, and what waits is withh
   await there.pass(24 * 16);
   await there.pass(24 * 30);
   expect(await story()).toEqual(['active', 'sent', 'sent', true, 'sent']);
+});
+
+test('what was at work as a copy was made arrives paused too, and goes on once it is let go', async () => {
+  const other = await startSequenceApp();
+  await other.app.services.projects.remove(actor, 'shop');
+  const { id } = await imported(other.app, copy);
+  const { services } = other.app;
+  const standing = (): unknown[] => {
+    const { read } = services.database;
+    const status = (table: string, public_id: string): unknown =>
+      read.$client.query(`SELECT status FROM ${table} WHERE public_id = '${public_id}'`).values()[0]?.[0];
+    return [
+      status('sequences', String(ids.sequence)),
+      status('broadcasts', String(ids.broadcast)),
+      status('broadcasts', String(ids.planned)),
+      services.schedules.get(id, String(ids.schedule)).is_active,
+    ];
+  };
+  await other.pass();
+  expect(standing()).toEqual(['paused', 'sent', 'paused', false]);
+  const went = await services.transfers.letGo(services.projects.require('shop'), actor);
+  expect(went).toEqual({ schedules: 1, sequences: 1, broadcasts: 1, jobs: 1, stayed: [] });
+  expect(standing()).toEqual(['active', 'sent', 'scheduled', true]);
 });
