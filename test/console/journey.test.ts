@@ -179,7 +179,7 @@ describe.skipIf(executable === null || !canMount)('a full disk', () => {
     expect(await page.getByText('Satchel does not answer').count()).toBe(0);
     expect(await page.getByLabel('Description').inputValue()).toContain('Entered while');
     const { page: other } = await openPage(on, page.context(), '/projects/shop/keys');
-    await other.getByRole('link', { name: 'web' }).waitFor();
+    await other.getByRole('link', { name: 'web', exact: true }).waitFor();
     freeDisk(dir);
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
