@@ -2,8 +2,11 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { addDomain, type Sender, senderOf, startSender } from '../../mail/emails/setup.ts';
+import { startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
+import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { upload } from '../../support/deployment.ts';
 import { actor, startTestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
@@ -138,4 +141,38 @@ test('a project comes back to where it was, once it is deleted there', async () 
   const events = on.app.services.audit.list(project, { per_page: 50 }).data.map(({ event }) => event);
   expect(events.filter((event) => event === 'project.imported')).toHaveLength(2);
   expect(events).toContain('project.created');
+});
+
+test('mail of a broadcast that waits for its relay goes out where its project is, to each once', async () => {
+  const sink = await startSmtpSink({ data: BUSY });
+  const from = await startBroadcastApp();
+  const { mailboxes } = from.app.services;
+  await mailboxes.change(actor, 'hello@news.example.com', {
+    relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
+  });
+  const list = await from.list();
+  for (const name of ['ann', 'bob']) await from.contact(list, `${name}@example.com`);
+  const id = await from.broadcast(list);
+  await from.send(id);
+  const there = await startSequenceApp();
+  await there.app.services.projects.remove(actor, 'shop');
+  await imported(there.app, await exported(from.app));
+  delete sink.behavior.data;
+  await from.pass(1);
+  await there.pass(1);
+  const { services } = there.app;
+  const statuses = (): unknown[] =>
+    services.database.read.$client
+      .query("SELECT status, from_email FROM emails WHERE source = 'broadcast' ORDER BY to_email")
+      .values();
+  expect(statuses().map((row) => String(row).split(',')[0])).toEqual(['queued', 'queued']);
+  const went = await services.transfers.letGo(services.projects.require('shop'), actor);
+  expect(went).toMatchObject({ broadcasts: 1, stayed: [] });
+  await there.pass(1);
+  expect(statuses()).toEqual([
+    ['sent', 'hello@news.example.com'],
+    ['sent', 'hello@news.example.com'],
+  ]);
+  expect(services.broadcasts.require(services.projects.require('shop').id, id).status).toBe('sent');
+  expect(sink.mails).toEqual([]);
 });
