@@ -152,7 +152,12 @@ class MakerProcess {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#settle = resolve;
     const timer = setTimeout(() => resolve('late'), deadline_ms);
-    this.#child.send(job);
+    try {
+      this.#child.send(job);
+    } catch {
+      // It was killed a moment ago, as by a system that is short of memory, and its end is yet to be heard of.
+      resolve('ended');
+    }
     return promise.finally(() => clearTimeout(timer));
   }
 

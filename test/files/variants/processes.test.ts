@@ -1,5 +1,5 @@
 /** The processes in which variants are made: what they may take, what they know, and what becomes of the others meanwhile. */
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { variantChecks } from '../../../src/files/variants/checks.ts';
@@ -151,6 +151,16 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     await app.stop();
     await until(() => makers().length === 0);
   });
+});
+
+test('a process that ends as it is asked is replaced', async () => {
+  await start();
+  const spawn = spyOn(Bun, 'spawn');
+  expect((await of(await upload())).status).toBe(200);
+  const [kept] = spawn.mock.results.map(({ value }) => value as Bun.Subprocess);
+  spawn.mockRestore();
+  kept?.disconnect();
+  expect((await of(await upload())).status).toBe(200);
 });
 
 test('an animated image of millions of empty parts is read in little memory', async () => {
