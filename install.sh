@@ -105,7 +105,8 @@ unpack() {
   folder=$(mktemp -d)
   # shellcheck disable=SC2064
   trap "rm -rf $(printf '%q' "$folder")" EXIT
-  tar -xzf "$archive" -C "$folder" --no-same-owner
+  # -o: with our own owner, in every tar.
+  tar -xzo -f "$archive" -C "$folder"
   cd "$folder"/satchel-*/
   PROGRAM=./satchel
   local reason

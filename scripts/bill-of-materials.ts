@@ -7,7 +7,7 @@ import { isPlainObject } from '../src/platform/http/schema.ts';
 export interface Package {
   name: string;
   version: string;
-  /** As its package.json has it: an SPDX identifier, or an expression of several. */
+  /** As its package.json has it: an SPDX identifier, or an expression of several. Empty where it names none. */
   license: string;
   /** `sha512-` and base64, of the lockfile. */
   integrity: string;
@@ -18,7 +18,7 @@ export interface Package {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const record = (value: unknown): Record<string, unknown> => (isPlainObject(value) ? value : {});
 
-/** What is installed in a folder, by its lockfile; throws where something has no licence or no hash. */
+/** What is installed in a folder, by its lockfile; throws where something has no hash there. */
 export async function listPackages(folder: string): Promise<Package[]> {
   const lock = record(Bun.JSONC.parse(await Bun.file(join(folder, 'bun.lock')).text()));
   const hashes = new Map<string, string>();
@@ -34,19 +34,20 @@ export async function listPackages(folder: string): Promise<Package[]> {
     const integrity = hashes.get(`${name}@${version}`);
     const license = text(manifest.license);
     if (!integrity?.startsWith('sha512-')) throw new Error(`${name} ${version} has no hash in bun.lock`);
-    if (license === '') throw new Error(`${name} ${version} names no licence`);
     const needs = Object.keys({ ...record(manifest.dependencies), ...record(manifest.optionalDependencies) });
     packages.push({ name, version, license, integrity, needs });
   }
   return packages;
 }
 
-/** Writes the bill of what several archives hold together; `packages` may name one several times. */
+/** Writes the bill of what several archives hold together; `packages` may name one several times. Throws where one names no licence. */
 export async function writeSbom(
   path: string,
   packages: readonly Package[],
   release: { version: string; time: Date },
 ): Promise<void> {
+  for (const { name, version, license } of packages)
+    if (license === '') throw new Error(`${name} ${version} names no licence`);
   const by_ref = new Map(packages.map((one) => [purlOf(one), one]).sort() as [string, Package][]);
   const refs = new Map([...by_ref].map(([ref, { name }]) => [name, ref]));
   const satchel = {
