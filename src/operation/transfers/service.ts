@@ -96,7 +96,7 @@ export class Transfers {
       throw invalid({
         _: [`The passphrase must have at least ${MIN_TRANSFER_PASSPHRASE_CHARS} characters.`],
       });
-    if (how.with_store && !object_store)
+    if (!object_store && (how.with_store || store.hasStored(database.read, project.id)))
       throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
     const salt = createSalt();
     const key = await deriveMasterKey(how.passphrase, salt);

@@ -85,6 +85,15 @@ export function fitsTable(read: Tx, table: string, row: Readonly<Record<string, 
   return names.sort().join() === Object.keys(row).sort().join();
 }
 
+const stored = rawSql<{ id: number }, [number]>(
+  "SELECT id FROM objects WHERE project_id = ? AND store = 's3' LIMIT 1",
+);
+
+/** Whether bytes of a project are in an object store. */
+export function hasStored(read: Tx, project_id: number): boolean {
+  return stored.get(read, project_id) !== null;
+}
+
 /* --- Withholding ------------------------------------------------------------------------------------------------ */
 
 const markProject = rawSql<never, [number]>(

@@ -50,7 +50,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const vault = '/api/public/v1/projects/shop/vault';
   await app.call('PUT', `${vault}/captcha`, {
     token,
-    body: { values: { site_key: 's', secret_key: 'hidden' } },
+    body: { values: { site_key: 's', secret_key: 'canary-hidden' } },
   });
   await app.call('POST', `${vault}/reveal`, { token });
 

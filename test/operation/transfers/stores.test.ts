@@ -1,9 +1,12 @@
 /** A project whose bytes are in an object store: they come along, are copied from the bucket, or stay where both reach them. */
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { runWith } from '../../support/command.ts';
 import { dumpBlobs, upload } from '../../support/deployment.ts';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startS3Server, VERSITYGW } from '../../support/s3-server.ts';
-import { exported, imported } from './setup.ts';
+import { makeTempDir } from '../../support/temp.ts';
+import { exported, imported, PASSPHRASE } from './setup.ts';
 
 describe.skipIf(VERSITYGW === null)('bytes in an object store', async () => {
   const s3 = VERSITYGW === null ? null : await startS3Server();
@@ -82,6 +85,14 @@ describe.skipIf(VERSITYGW === null)('bytes in an object store', async () => {
     const app = await startTestApp();
     await expect(imported(app, listed)).rejects.toThrow('where this Satchel does not find them');
     expect(app.services.projects.listAll({})).toEqual([]);
+  });
+
+  test('without the settings of the store, a project with bytes in it is not exported, and goes on', async () => {
+    const env = { SATCHEL_DATA_DIR: from.data_dir, PASS: PASSPHRASE };
+    const file = join(makeTempDir(), 'x');
+    const refused = await runWith(env, 'project', 'export', 'shop', file, '--passphrase', 'env:PASS');
+    expect([refused.exit, refused.stderr]).toEqual([1, expect.stringContaining('Set SATCHEL_OBJECT_STORE')]);
+    expect(from.services.projects.require('shop').status).toBe('active');
   });
 
   test('--with-store without a store is refused', async () => {

@@ -1,6 +1,6 @@
 /** A project moves: all of it, once, and nothing of it goes on by itself until that is said. */
 import { expect, test } from 'bun:test';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { dumpBlobs } from '../../support/deployment.ts';
@@ -80,7 +80,9 @@ test('where it was, it is inactive, and its keys answer 401', async () => {
   expect((await from.app.call('GET', '/api/v1/objects', { key: plain_key })).status).toBe(401);
 });
 
-test('the file is its owner’s alone', () => {
+test('the file has no secret in clear, and is its owner’s alone', () => {
+  for (const secret of ['canary-hidden', plain_key, token, 'correct horse'])
+    expect(readFileSync(moved).includes(secret), secret).toBe(false);
   expect((statSync(moved).mode & 0o777).toString(8)).toBe('600');
 });
 
@@ -94,7 +96,7 @@ test('keys, tokens, links of files, revealed copies and the vault are the same',
   expect(await data(`/objects/${ids.object}`)).toBeDefined();
   expect((await here(links.file, {})).text).toBe('bytes of the shop');
   const revealed = await app.call('POST', '/api/public/v1/projects/shop-2/vault/reveal', { token });
-  expect(revealed.text).toContain('hidden');
+  expect(revealed.text).toContain('canary-hidden');
   const key = app.services.database.read.$client
     .query<{ id: number }, []>(`SELECT id FROM api_keys WHERE key_prefix = '${plain_key.slice(0, 15)}'`)
     .get();
