@@ -4,6 +4,7 @@ import { requireChanges } from '../platform/cli/changes.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { listOption, type Options, textOption } from '../platform/cli/options.ts';
 import { projectOf } from '../platform/cli/project-option.ts';
+import { counted } from '../platform/cli/tables.ts';
 import { UsageError } from '../platform/cli/usage-error.ts';
 import type { Noun, Verb } from '../platform/cli/verb.ts';
 import { paginateAll } from '../platform/http/pagination.ts';
@@ -54,19 +55,23 @@ export function registerWebhookCommands(cli: Cli<Needs>): void {
     .removes(async ({ services, consent, onTrail }, options, id) => {
       const project = projectOf(services, options);
       const { url, deliveries } = services.webhooks.require(project.id, id);
-      consent(`deletes the webhook to ${url} for good, and with it ${deliveries} deliveries`);
+      const list = counted(deliveries, 'delivery', 'deliveries');
+      consent(`deletes the webhook to ${url} for good, and with it ${list}`);
       const removed = await services.webhooks.remove(project, id, onTrail(project));
       return { json: removed, text: `The webhook to ${url} is removed.` };
     });
 }
 
-const OF_TYPES = `by commas: ${EVENT_TYPES.join(', ')}`;
+/** A line for each noun. */
+const OF_TYPES = Object.values(Object.groupBy(EVENT_TYPES, (type) => type.split('.')[0] ?? ''))
+  .map((of = []) => `  ${of.join(', ')}`)
+  .join('\n');
 
 function withFields(verb: Verb<Needs>, all: string): Verb<Needs> {
   return verb
     .option('--types <types>', `what it is told of (${all})`)
     .option('--description <text>', 'what it is for')
-    .remark(`Types, ${OF_TYPES}.`);
+    .remark(`Types, by commas:\n${OF_TYPES}`);
 }
 
 /** The types that were named; undefined where none were. */

@@ -261,13 +261,6 @@ export class Webhooks {
 
   /* --- For the operator -------------------------------------------------------------------------------------------- */
 
-  /** The webhook with a public id, of whatever project. Throws AppError `not_found`. */
-  requireAny(public_id: string): WebhookRow {
-    const row = store.findWebhookByPublicId(this.#deps.database.read, public_id.toUpperCase());
-    if (!row) throw notFound('Webhook', 'satchel webhook list --project REF');
-    return row;
-  }
-
   /** Those that were switched off by themselves, and those whose secret does not decrypt. */
   listInTrouble(): { disabled: WebhookRow[]; undecryptable: WebhookRow[] } {
     const all = store.listAllWebhooks(this.#deps.database.read);

@@ -40,7 +40,7 @@ test('change changes what is given, and switches', async () => {
   const record = async () => {
     // What a turn of the server reads is of one moment.
     await Bun.sleep(0);
-    return on.app.services.webhooks.requireAny(hook.id);
+    return on.app.services.webhooks.require(on.project.id, hook.id);
   };
   expect((await satchel('change', hook.id, '--types', 'all', '--description', '', '--off')).exit).toBe(0);
   expect(await record()).toMatchObject({ types: null, description: null, is_active: false });
