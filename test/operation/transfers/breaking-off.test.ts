@@ -11,7 +11,7 @@ import { deriveMasterKey } from '../../../src/platform/secrets/master-key-source
 import { run, runWith, spawnVerb } from '../../support/command.ts';
 import { dumpBlobs, dumpRows, sql } from '../../support/deployment.ts';
 import { actor, makeProject, startTestApp } from '../../support/helpers.ts';
-import { makeTempDir } from '../../support/temp.ts';
+import { makeDataDir, makeTempDir } from '../../support/temp.ts';
 import { exported, imported, PASSPHRASE, startFilled } from './setup.ts';
 
 const from = await startFilled();
@@ -159,7 +159,7 @@ describe('an import that breaks off', () => {
     expect(result.slug).toBe('shop');
     await app.services.projects.remove(actor, 'shop');
     // The trail outlives the project: what it says is taken out for the comparison.
-    sql(app.data_dir, 'DROP TRIGGER audit_is_kept');
+    sql(app.data_dir, 'DROP TRIGGER IF EXISTS audit_is_kept');
     sql(app.data_dir, 'DELETE FROM audit_events WHERE project_public_id = ?', result.public_id);
     sql(app.data_dir, 'DELETE FROM access_tokens');
     await app.services.contacts.sweep();
@@ -208,6 +208,26 @@ describe('on the command line', () => {
     expect((await runWith(env, 'project', 'export', 'own', '/tmp/x')).exit).toBe(2);
   });
 
+  test('domains and mailboxes that are missing are listed, not made, and without them --go waits', async () => {
+    const on = { SATCHEL_DATA_DIR: makeDataDir(), PASS: PASSPHRASE };
+    const came = await runWith(on, 'project', 'import', file, '--passphrase', 'env:PASS', '--go', '--json');
+    expect([came.exit, came.stderr]).toEqual([
+      0,
+      expect.stringContaining('mailboxes hello@news.example.com'),
+    ]);
+    const { missing, went_on } = JSON.parse(came.stdout);
+    expect([missing.domains, missing.mailboxes, went_on]).toEqual([
+      ['news.example.com'],
+      ['hello@news.example.com'],
+      null,
+    ]);
+    expect((await runWith(on, 'mailbox', 'list', '--json')).stdout).not.toContain('hello@');
+    // What is of a file wants its passphrase, what is here does not.
+    expect((await runWith(on, 'project', 'import', file, '--go')).exit).toBe(2);
+    const went = await runWith(on, 'project', 'import', '--go', 'shop');
+    expect([went.exit, went.stdout]).toEqual([0, expect.stringContaining('It goes on: 1 schedule')]);
+  });
+
   test('a refusal is a document with --json', async () => {
     const refused = await runWith(
       { ...env, PASS: 'wrong' },
@@ -227,6 +247,7 @@ describe('on the command line', () => {
     const project = services.projects.require('own');
     const went = await services.transfers.letGo(project, actor);
     expect(went).toEqual({ schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] });
+    sql(app.data_dir, 'DROP TRIGGER IF EXISTS audit_is_kept');
     sql(app.data_dir, 'DELETE FROM audit_events WHERE event = ?', 'project.let_go');
     sql(app.data_dir, 'DELETE FROM row_counts WHERE facet = ?', 'project.let_go');
   });
