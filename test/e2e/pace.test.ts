@@ -46,7 +46,8 @@ test(`of ${RATE}/s no more go in any second, however often the server is killed`
   const db = new Database(join(dir, 'satchel.db'), { readonly: true });
   const begun = db.query('SELECT started_at FROM email_attempts ORDER BY id').values().flat().map(Number);
   db.close();
-  expect(begun.length).toBeWithin(MAILS, MAILS + 10);
+  // What was under way at a kill is begun once more: on a busy machine as much as a second may hold.
+  expect(begun.length).toBeWithin(MAILS, MAILS + KILLS.length * RATE);
   expect(most(begun)).toBeLessThanOrEqual(RATE);
   await sink.stop();
 });
