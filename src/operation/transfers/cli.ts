@@ -1,6 +1,7 @@
 /** `satchel project export` and `import`: a project moves from one Satchel to another. */
 import { existsSync } from 'node:fs';
-import { type Cli, UsageError } from '../../platform/cli/cli.ts';
+import type { Projects } from '../../access/projects/service.ts';
+import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
@@ -9,7 +10,7 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import type { Exported, Imported, LetGo, Transfers } from './service.ts';
 
 interface Services {
-  projects: { require(ref: string): { id: number; public_id: string; name: string; slug: string } };
+  projects: Pick<Projects, 'find' | 'require'>;
   transfers: Transfers;
 }
 
@@ -90,10 +91,12 @@ Where mailboxes are missing that it uses, only the latter does it.`)
     .does(async ({ services, actor, progress, note }, options, file) => {
       const lets_go = options.go === true;
       if (options.passphrase === undefined) {
-        if (!lets_go || existsSync(file))
+        const found = services.projects.find(file);
+        if (!lets_go || (!found && existsSync(file)))
           throw new UsageError('a project file needs --passphrase; a project that is here, --go alone');
-        const went = await services.transfers.letGo(services.projects.require(file), actor);
-        return { json: went, text: presentGone(went) };
+        const went = await services.transfers.letGo(found ?? services.projects.require(file), actor);
+        const exit = went.stayed.length > 0 ? EXIT.refused : EXIT.done;
+        return { json: went, text: presentGone(went), exit };
       }
       const passphrase = await readPassphrase(cli, options);
       cli.host.process.yieldToOthers();

@@ -3,7 +3,8 @@ import { expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
-import { dumpBlobs } from '../../support/deployment.ts';
+import { runWith } from '../../support/command.ts';
+import { dumpBlobs, sql } from '../../support/deployment.ts';
 import { actor } from '../../support/helpers.ts';
 import { contentsOf, countFrom, exported, imported, startFilled } from './setup.ts';
 
@@ -206,7 +207,21 @@ test('what was at work as a copy was made arrives paused too, and goes on once i
   };
   await other.pass();
   expect(standing()).toEqual(['paused', 'sent', 'paused', false]);
+
+  // What can't go on stays, and is told; the rest does not wait for it.
+  sql(other.app.data_dir, 'UPDATE contact_lists SET archived_at = 1');
+  const cut = await runWith(
+    { SATCHEL_DATA_DIR: other.app.data_dir, SATCHEL_DNS_SERVERS: other.dns.address },
+    ...['project', 'import', '--go', 'shop'],
+  );
+  expect([cut.exit, cut.stdout]).toEqual([
+    1,
+    expect.stringContaining(`The sequence ${ids.sequence} stays paused`),
+  ]);
+  expect(standing().slice(2)).toEqual(['scheduled', true]);
+  sql(other.app.data_dir, 'UPDATE contact_lists SET archived_at = NULL');
+
   const went = await services.transfers.letGo(services.projects.require('shop'), actor);
-  expect(went).toEqual({ schedules: 1, sequences: 1, broadcasts: 1, jobs: 1, stayed: [] });
+  expect(went).toEqual({ schedules: 0, sequences: 1, broadcasts: 0, jobs: 0, stayed: [] });
   expect(standing()).toEqual(['active', 'sent', 'scheduled', true]);
 });
