@@ -202,6 +202,21 @@ function parseObject(json: Value | undefined): Record<string, unknown> {
   return isPlainObject(value) ? { ...value } : {};
 }
 
+/** What a row names by ids that are the same everywhere. */
+export function namedBy({ table }: Going, row: Row): { kind: 'file' | 'mail'; id: string }[] {
+  const file = (id: unknown) => ({ kind: 'file' as const, id: String(id) });
+  const mail = (id: unknown) => ({ kind: 'mail' as const, id: String(id) });
+  const named = row.email_id === undefined ? [] : [mail(row.email_id)];
+  if (table === 'objects') return [file(row.public_id)];
+  if (table === 'attachment_pins') return [...named, file(row.object_public_id)];
+  if (table === 'jobs') return [mail(parseObject(row.payload).email_id)];
+  if (table !== 'emails') return named;
+  const attachments: unknown = JSON.parse(String(row.attachments));
+  return Array.isArray(attachments)
+    ? attachments.flatMap((one: unknown) => (isPlainObject(one) ? [file(one.public_id)] : []))
+    : [];
+}
+
 /* --- As lines of a file --------------------------------------------------------------------------------------- */
 
 /** A row as one line of JSON: its values in the order of the columns. Bytes stand as `{"base64": ...}`. */

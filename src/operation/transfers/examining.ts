@@ -12,17 +12,19 @@ import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject, parse } from '../../platform/http/schema.ts';
-import type { KeyRing } from '../../platform/secrets/key-ring.ts';
+import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import type { S3Settings } from '../../s3-settings.ts';
 import { rowOfLine } from './arriving.ts';
 import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
 import { columnsOf, GOING, type Going } from './inventory-tables.ts';
-import { type Manifest, manifest } from './manifest-store.ts';
+import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
 import { fitsTable, type Row } from './store.ts';
 
 /** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
+/** Numbers that the rows of a table may have between them: those of all projects where it comes from, and no end of them here. */
+const MOST_NUMBERS = 10 ** 11;
 /** Requests to the object store at once. */
 const ASKED_AT_ONCE = 8;
 
@@ -81,6 +83,12 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       fitsTable(read, 'projects', found.project) &&
       found.tokens.every((token) => fitsTable(read, 'access_tokens', token));
     if (!is_fit) throw ofAnotherBuild(job.path, 'a project or tokens with other columns');
+    const { public_id } = job.about.project;
+    const scope = projectScope(public_id);
+    if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
+      throw ofAnotherBuild(job.path, 'another project than it says');
+    if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
+      throw ofAnotherBuild(job.path, 'more rows than any project has');
     reach.check(new Set(gone));
     return { seal: reader.seal, manifest: found };
   } catch (error) {

@@ -17,7 +17,7 @@ import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/turns.ts';
 import { parse } from '../../platform/http/schema.ts';
-import { Arrival } from './arriving.ts';
+import { Arrival, namedBy } from './arriving.ts';
 import {
   type Examined,
   type ImportDeps,
@@ -209,6 +209,12 @@ export class Import {
   #takeRow(tx: Tx, going: Going, row: Row, insert: ReturnType<typeof store.inserter>): void {
     const arriving = this.#arrival.of(going, row);
     if (!arriving) return;
+    // Whoever made the file may have written into it what they like: they know its passphrase.
+    const foreign = namedBy(going, arriving).find((one) => store.isOfAnother(tx, one, this.#id));
+    if (foreign)
+      throw conflict(
+        `A row of ${going.table} names the ${foreign.kind} ${foreign.id}, which another project has.`,
+      );
     if (going.table === 'audit_events' && store.isOnTrail(tx, String(arriving.id)))
       arriving.id = newId(Number(arriving.at));
     try {
@@ -240,6 +246,11 @@ export class Import {
   async #takeFile(reader: ProjectReader, id: string, size_bytes: number): Promise<void> {
     const { blobs, bytes, database } = this.#deps;
     const row = store.findArrivingObject(database.read, id, this.#id);
+    if (!row && !store.isPinned(database.read, id, this.#id)) {
+      // No row names it, or none any more.
+      await reader.read(() => {});
+      return;
+    }
     // What waiting mails keep of an object that is gone is in the data directory.
     const place = row?.store === 's3' ? bytes.current : blobs;
     // What a project left that was here before: by its row the id is ours.
@@ -318,7 +329,9 @@ export class Import {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
       if (store.idHere(tx, 'token', String(token.token_hash)) === null) {
         const person_id = this.#arrival.facts.people.get(Number(token.person_id)) ?? null;
-        store.insertRecord(tx, 'access_tokens', { ...token, id, person_id, created_by_id: null });
+        // It is for this project alone, whatever the file says.
+        const for_one = { all_projects: 0, can_administer: 0 };
+        store.insertRecord(tx, 'access_tokens', { ...token, ...for_one, id, person_id, created_by_id: null });
       }
       store.tie(tx, 'token', id, this.#id);
     }

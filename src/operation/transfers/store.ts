@@ -395,6 +395,35 @@ export function findArrivingObject(
   return objectOf.get(read, public_id, project_id);
 }
 
+const pinned = rawSql<{ n: number }, [string, number]>(
+  `SELECT 1 AS n FROM attachment_pins p JOIN emails e ON e.id = p.email_id
+   WHERE p.object_public_id = ? AND e.project_id = ? LIMIT 1`,
+);
+
+/** Whether a mail of a project keeps the bytes of an object that is gone. */
+export function isPinned(read: Tx, public_id: string, project_id: number): boolean {
+  return pinned.get(read, public_id, project_id) !== null;
+}
+
+const ofAnother = {
+  file: rawSql<{ n: number }, [string, number]>(
+    `SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM objects WHERE public_id = ?1 AND project_id <> ?2)
+       OR EXISTS (SELECT 1 FROM uploads WHERE id = ?1 AND project_id <> ?2)
+       OR EXISTS (SELECT 1 FROM attachment_pins p JOIN emails e ON e.id = p.email_id
+         WHERE p.object_public_id = ?1 AND e.project_id <> ?2)`,
+  ),
+  mail: rawSql<{ n: number }, [string, number]>('SELECT 1 AS n FROM emails WHERE id = ? AND project_id <> ?'),
+};
+
+/** Whether a file (an object's, an upload's, or one that a mail keeps) or a mail is another project's. */
+export function isOfAnother(
+  read: Tx,
+  { kind, id }: { kind: keyof typeof ofAnother; id: string },
+  project_id: number,
+): boolean {
+  return ofAnother[kind].get(read, id, project_id) !== null;
+}
+
 const dropObject = rawSql<never, [string, number]>(
   'DELETE FROM objects WHERE public_id = ? AND project_id = ?',
 );

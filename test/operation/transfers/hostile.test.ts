@@ -1,0 +1,144 @@
+/** A file that was made to harm: whoever made it knows its passphrase, so its seal fits whatever it holds. */
+import { afterEach, describe, expect, test } from 'bun:test';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../../src/errors.ts';
+import {
+  LEFT_OUT,
+  MANIFEST,
+  openAbout,
+  type ProjectFile,
+  ProjectReader,
+  ProjectWriter,
+} from '../../../src/operation/transfers/format.ts';
+import type { Manifest } from '../../../src/operation/transfers/manifest-store.ts';
+import { blobName } from '../../../src/platform/files/archive.ts';
+import { deriveMasterKey } from '../../../src/platform/secrets/master-key-source.ts';
+import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { makeTempDir } from '../../support/temp.ts';
+import { exported, imported, PASSPHRASE, startFilled } from './setup.ts';
+
+const from = await startFilled();
+const file = await exported(from.app, { is_copy: true });
+
+/** The file with its texts changed by name and files of objects added, sealed anew. */
+async function forged(change: Change, more: Record<string, string> = {}): Promise<string> {
+  const about = openAbout(file).about as ProjectFile;
+  const key = await deriveMasterKey(PASSPHRASE, about.salt);
+  const path = join(makeTempDir(), 'forged');
+  const fd = openSync(path, 'wx');
+  const { project, salt, key_id, store, with_store } = about;
+  const writer = new ProjectWriter(fd, Date.now(), {
+    key,
+    about: { project, salt, key_id, store, with_store },
+  });
+  const reader = new ProjectReader(file, key);
+  const writeBytes = async (name: string, bytes: Uint8Array): Promise<void> => {
+    const part = join(makeTempDir(), 'part');
+    writeFileSync(part, bytes);
+    const of = openSync(part, 'r');
+    await writer.writeFile(name, { fd: of, size_bytes: bytes.length, sha256: null });
+    closeSync(of);
+  };
+  for (let entry = reader.next(); entry; entry = reader.next()) {
+    const chunks: Uint8Array[] = [];
+    await reader.read((chunk) => void chunks.push(Uint8Array.from(chunk)));
+    const bytes = Buffer.concat(chunks);
+    if (entry.name === LEFT_OUT)
+      for (const [name, text] of Object.entries(more)) await writeBytes(name, Buffer.from(text));
+    if (entry.name.startsWith('objects/')) await writeBytes(entry.name, bytes);
+    else writer.writeText(entry.name, change(entry.name, bytes.toString('utf8')));
+  }
+  reader.close();
+  await writer.finish();
+  closeSync(fd);
+  return path;
+}
+
+type Change = (name: string, text: string) => string;
+
+/** Something else in each row of a table. */
+function rowsOf(table: string, change: () => Record<string, unknown>): Change {
+  return (name, text) => {
+    const [head = '', ...lines] = text.trimEnd().split('\n');
+    const said: { table: string; columns: string[] } = name.startsWith('rows/') ? JSON.parse(head) : {};
+    if (said.table !== table) return text;
+    const changed = lines.map((line) => {
+      const values: unknown[] = JSON.parse(line);
+      const row = Object.fromEntries(said.columns.map((column, at) => [column, values[at]]));
+      return JSON.stringify(Object.values({ ...row, ...change() }));
+    });
+    return `${[head, ...changed].join('\n')}\n`;
+  };
+}
+
+function manifestWith(change: (manifest: Manifest) => Partial<Manifest>): Change {
+  return (name, text) => {
+    if (name !== MANIFEST) return text;
+    const manifest: Manifest = JSON.parse(text);
+    return JSON.stringify({ ...manifest, ...change(manifest) });
+  };
+}
+
+const app = await startTestApp();
+const victim = await makeProject(app, 'victim');
+const key = await victim.key({ can_write: true, can_read: true });
+const form = new FormData();
+form.set('file', new Blob(['theirs']), 'a.txt');
+const id = String((await app.call('POST', '/api/v1/objects', { key, body: form })).body.public_id);
+const theirs = () =>
+  app.app.handle(new Request(`http://satchel.test/api/v1/objects/${id}`, { headers: { 'X-API-Key': key } }));
+const messageOf = (work: Promise<unknown>): Promise<string> => work.then(() => 'done', messageOfError);
+const messageOfError = (error: unknown): string =>
+  error instanceof AppError ? error.message : String(error);
+
+afterEach(async () => {
+  expect(await (await theirs()).text()).toBe('theirs');
+});
+
+describe('a forged file', () => {
+  test('gives nothing of another project away to its own: neither by an attachment, nor by what a mail keeps', async () => {
+    const attached = JSON.stringify([
+      { public_id: id, filename: 'a.txt', mime_type: 'text/plain', size_bytes: 6 },
+    ]);
+    const named = `names the file ${id}, which another project has`;
+    const mails = await forged(rowsOf('emails', () => ({ attachments: attached })));
+    expect(await messageOf(imported(app, mails))).toContain(`A row of emails ${named}`);
+    const pins = await forged(rowsOf('attachment_pins', () => ({ object_public_id: id })));
+    expect(await messageOf(imported(app, pins))).toContain(`A row of attachment_pins ${named}`);
+  });
+
+  test('is refused where it is of another project than it says, or has keys for another', async () => {
+    const { public_id } = app.services.projects.require('victim');
+    const keys = await forged(
+      manifestWith(({ data_keys }) => ({
+        data_keys: data_keys.map((one) => ({ ...one, scope: `project:${public_id}` })),
+      })),
+    );
+    expect(await messageOf(imported(app, keys))).toContain('another project than it says');
+    const other = await forged(manifestWith(({ project }) => ({ project: { ...project, public_id } })));
+    expect(await messageOf(imported(app, other))).toContain('another project than it says');
+  });
+
+  test('uses up no numbers of a table', async () => {
+    const path = await forged(
+      manifestWith(({ ranges }) => ({
+        ranges: { ...ranges, contacts: { from: 1, to: Number.MAX_SAFE_INTEGER } },
+      })),
+    );
+    expect(await messageOf(imported(app, path))).toContain('more rows than any project has');
+  });
+
+  test('replaces no bytes of another project, and brings no token for more than its own', async () => {
+    const path = await forged(
+      manifestWith(({ tokens }) => ({
+        tokens: tokens.map((one) => ({ ...one, all_projects: 1, can_administer: 1 })),
+      })),
+      { [blobName(id)]: 'forged' },
+    );
+    const { tokens } = await imported(app, path);
+    expect(tokens).toBeGreaterThan(0);
+    const far = app.services.tokens.list().filter(({ all_projects }) => all_projects);
+    expect(far).toEqual([]);
+  });
+});
