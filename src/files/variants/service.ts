@@ -110,16 +110,16 @@ export class Variants {
       const found = await this.#find(source, name, format);
       if (found) return { ...found, tag };
     }
-    this.#refusals.check(source.public_id, wishes);
+    this.#refusals.check(source.public_id, name);
     const made = await this.processes.inTurn(source.project_id, async (make) => {
       // Others may have been refused while this one waited.
-      this.#refusals.check(source.public_id, wishes);
+      this.#refusals.check(source.public_id, name);
       const target = join(this.#parts, randomUUID());
       mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
       const once = (): Promise<Omit<Variant, 'tag'>> =>
         this.#deps.withFiles([source], async (paths) => {
           const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
-          return this.#keep(source, name, this.#judge(source, wishes, reply), target);
+          return this.#keep(source, name, this.#judge(source, name, reply), target);
         });
       try {
         return await once();
@@ -144,7 +144,7 @@ export class Variants {
   }
 
   /** The format in which the variant was made. Throws the refusal, and remembers it. */
-  #judge(source: Source, wishes: VariantWishes, reply: VariantReply | null): VariantFormat {
+  #judge(source: Source, name: string, reply: VariantReply | null): VariantFormat {
     if (reply?.is === 'made') return reply.format;
     if (reply?.is === 'failed') {
       if (reply.code === 'ENOENT') throw notFound('Object');
@@ -152,7 +152,7 @@ export class Variants {
     }
     const error = reply ? invalid({ _: [REFUSALS[reply.why]] }) : tooHard();
     if (!reply) this.#deps.logger.warn('an image took too long or too much', { public_id: source.public_id });
-    this.#refusals.add(source.public_id, error, reply ? null : wishes);
+    this.#refusals.add(reply ? source.public_id : name, error);
     throw error;
   }
 
