@@ -205,10 +205,10 @@ export const MAX_ATTACHMENTS = 5;
 /** Decision: emails of one batch. */
 export const MAX_BATCH_EMAILS = 100;
 /**
- * The bodies of a batch once they are rendered, together (it grows with the email limit): 160 KB for each of a hundred, where mail
- * programs cut what they show at 102, and no more than one transaction writes in a moment.
+ * The bodies of a batch once they are rendered, together (it grows with the email limit): 80 KB for each of a hundred, as mail
+ * programs cut what they show at 102, and no more than one transaction writes in some tens of milliseconds.
  */
-export const MAX_BATCH_CONTENT_BYTES = 16 * 1024 * 1024;
+export const MAX_BATCH_CONTENT_BYTES = 8 * 1024 * 1024;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
 /** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
 export const MAX_CRON_CHARS = 500;

@@ -64,6 +64,8 @@ export function standInProcess({ env = {}, input = '', answer, installed }: RunO
 export async function satchel(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const { process, written } = standInProcess(options);
   const exit = await createCli(process).main(args);
+  // An app in this process reads one committed state until its turn ends, which may be from before the verb's.
+  await new Promise((done) => setImmediate(done));
   return { exit, ...written };
 }
 

@@ -26,13 +26,16 @@ export function* pngChunks(file: Buffer): Generator<Chunk> {
 
 /** `RIFF`, the length of all that follows, `WEBP`. */
 const WEBP_HEAD_BYTES = 12;
+/** The frames of an animation are some thousands at most; millions of empty ones would take a gigabyte to go through. */
+const MAX_CHUNKS = 10_000;
 /** Name and length. */
 const RIFF_CHUNK_HEAD_BYTES = 8;
 
-/** The chunks of a WebP (developers.google.com/speed/webp/docs/riff_container); none where it is no WebP. */
+/** The first chunks of a WebP (developers.google.com/speed/webp/docs/riff_container); none where it is no WebP. */
 export function* webpChunks(file: Buffer): Generator<Chunk> {
   if (nameAt(file, 0) !== 'RIFF' || nameAt(file, 8) !== 'WEBP') return;
-  for (let at = WEBP_HEAD_BYTES; at + RIFF_CHUNK_HEAD_BYTES <= file.length; ) {
+  let left = MAX_CHUNKS;
+  for (let at = WEBP_HEAD_BYTES; left > 0 && at + RIFF_CHUNK_HEAD_BYTES <= file.length; left -= 1) {
     const start = at + RIFF_CHUNK_HEAD_BYTES;
     const end = start + file.readUInt32LE(at + 4);
     // Filled up to an even length.

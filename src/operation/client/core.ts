@@ -168,9 +168,12 @@ export function connect(connection: Connection) {
         json(method, endpoint, { ...call, query: { ...call.query, page: number } });
       const first = json<P>(method, endpoint, call);
       const iterate = async function* (): AsyncGenerator<T> {
-        for (let at = await first; ; at = await page(at.meta.next_page)) {
+        for (let at = await first, asked = 0; ; at = await page(asked)) {
           for (const item of at.data) yield item;
-          if (at.meta.next_page === null) return;
+          const { next_page } = at.meta;
+          // Pages only go on: what answers otherwise would have this go round for ever.
+          if (next_page === null || next_page <= asked) return;
+          asked = next_page;
         }
       };
       return Object.assign(first, { [Symbol.asyncIterator]: iterate });

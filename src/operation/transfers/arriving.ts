@@ -2,6 +2,7 @@
  * What changes of a row as it arrives: the numbers by which rows name each other, and whatever would go on by itself. That
  * waits, or is paused, until it is let go.
  */
+import { AppError } from '../../errors.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
 import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
@@ -22,6 +23,15 @@ interface ArrivalFacts {
 
 /** Statuses of mails that are yet to go out. */
 const WAITING: readonly Value[] = ['scheduled', 'queued', 'sending'];
+/** Types of jobs that belong to a project; others are the operator's, and none of a project's file. */
+const OF_PROJECT: readonly Value[] = [
+  'email.send',
+  'email.import',
+  'email.subscribe',
+  'schedule.run',
+  'sequence.step',
+  'broadcast.send',
+];
 /** Types of jobs of what arrives paused: it is given another one as it goes on. */
 const OF_PAUSED: readonly Value[] = ['sequence.step', 'broadcast.send'];
 
@@ -141,6 +151,8 @@ function textOf(number: number | undefined): string | null {
 function arriveJob(row: Row, arrival: Arrival): Row {
   const payload = JSON.stringify(renumbered(parseObject(row.payload), arrival));
   if (row.status !== 'pending' && row.status !== 'processing') return { ...row, payload };
+  if (!OF_PROJECT.includes(row.type ?? null))
+    throw new AppError('invalid', `A job of the file is a ${row.type}, which is no project's.`);
   const interruptions = Number(row.interruptions) + (row.status === 'processing' ? 1 : 0);
   if (OF_PAUSED.includes(row.type ?? null))
     return { ...row, payload, status: 'completed', finished_at: arrival.facts.now_ms };
@@ -203,13 +215,23 @@ function parseObject(json: Value | undefined): Record<string, unknown> {
 }
 
 /** What a row names by ids that are the same everywhere. */
-export function namedBy({ table }: Going, row: Row): { kind: 'file' | 'mail'; id: string }[] {
+export function namedBy(
+  { table }: Going,
+  row: Row,
+): { kind: 'file' | 'mail' | 'schedule' | 'import'; id: string }[] {
   const file = (id: unknown) => ({ kind: 'file' as const, id: String(id) });
   const mail = (id: unknown) => ({ kind: 'mail' as const, id: String(id) });
   const named = row.email_id === undefined ? [] : [mail(row.email_id)];
   if (table === 'objects') return [file(row.public_id)];
   if (table === 'attachment_pins') return [...named, file(row.object_public_id)];
-  if (table === 'jobs') return [mail(parseObject(row.payload).email_id)];
+  if (table === 'jobs') {
+    const { email_id, schedule_id, import_id } = parseObject(row.payload);
+    return [
+      mail(email_id),
+      { kind: 'schedule', id: String(schedule_id) },
+      { kind: 'import', id: String(import_id) },
+    ];
+  }
   if (table !== 'emails') return named;
   const attachments: unknown = JSON.parse(String(row.attachments));
   return Array.isArray(attachments)

@@ -342,23 +342,14 @@ export class Import {
       const id = store.idHere(tx, 'person', email);
       if (id !== null) store.tie(tx, 'person', id, this.#id);
     }
-    for (const { public_id } of ai_accounts) {
-      const id = store.idHere(tx, 'ai_account', public_id);
-      if (id !== null) store.tie(tx, 'ai_account', id, this.#id);
-    }
-    for (const { public_id, is_shown } of database_projects) {
-      const id = store.idHere(tx, 'database_project', public_id);
-      if (id !== null) store.tieDatabaseProject(tx, id, this.#id, is_shown);
-    }
     const used = mailboxes.filter(({ is_used }) => is_used).map(({ address }) => address);
     return {
       people: granted.filter((email) => unknown('person', email)),
       domains: domains.filter((name) => unknown('domain', name)),
       mailboxes: used.filter((address) => unknown('mailbox', address)),
-      ai_accounts: ai_accounts.filter((one) => unknown('ai_account', one.public_id)).map((one) => one.name),
-      database_projects: database_projects
-        .filter((one) => unknown('database_project', one.public_id))
-        .map((one) => one.name),
+      // Also those that are here: who assigns them gives whoever has the project their secrets.
+      ai_accounts: ai_accounts.map(({ name }) => name),
+      database_projects: database_projects.map(({ name }) => name),
     };
   }
 }

@@ -382,8 +382,8 @@ export const APART: Readonly<Record<string, string>> = {
   access_tokens: 'those that are scoped to it, by their hash, for this project alone',
   access_token_projects: 'with the tokens',
   person_projects: 'by the address of the person, where there is one of that address',
-  ai_account_projects: 'by the public id of the account, where that is known',
-  database_project_links: 'by the public id of the database project, where that is known',
+  ai_account_projects: 'told by the name of the account, for the operator to assign',
+  database_project_links: 'told by the name of the database project, for the operator to link',
 };
 
 /** What stays, and why. */

@@ -23,10 +23,8 @@ export const manifest = t.Object({
   domains: t.Array(t.String()),
   /** Rows of tokens, without their scopes. */
   tokens: t.Array(record),
-  ai_accounts: t.Array(t.Object({ public_id: t.String(), name: t.String() })),
-  database_projects: t.Array(
-    t.Object({ public_id: t.String(), name: t.String(), is_shown: t.Integer({ minimum: 0, maximum: 1 }) }),
-  ),
+  ai_accounts: t.Array(t.Object({ name: t.String() })),
+  database_projects: t.Array(t.Object({ name: t.String() })),
 });
 export type Manifest = Static<typeof manifest>;
 
@@ -93,11 +91,11 @@ export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest,
        WHERE s.project_id = ?1 AND t.all_projects = 0 ORDER BY t.id`,
     ),
     ai_accounts: all(
-      `SELECT a.public_id, a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id
+      `SELECT a.name FROM ai_account_projects p JOIN ai_accounts a ON a.id = p.ai_account_id
        WHERE p.project_id = ?1 AND a.all_projects = 0 ORDER BY a.id`,
     ),
     database_projects: all(
-      `SELECT d.public_id, d.name, l.is_shown FROM database_project_links l
+      `SELECT d.name FROM database_project_links l
        JOIN database_projects d ON d.id = l.database_project_id WHERE l.project_id = ?1 ORDER BY d.id`,
     ),
   };

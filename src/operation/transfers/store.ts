@@ -309,8 +309,6 @@ const idOf = {
   person: rawSql<{ id: number }, [string]>('SELECT id FROM people WHERE email = ?'),
   domain: rawSql<{ id: number }, [string]>('SELECT id FROM sending_domains WHERE name = ?'),
   token: rawSql<{ id: number }, [string]>('SELECT id FROM access_tokens WHERE token_hash = ?'),
-  ai_account: rawSql<{ id: number }, [string]>('SELECT id FROM ai_accounts WHERE public_id = ?'),
-  database_project: rawSql<{ id: number }, [string]>('SELECT id FROM database_projects WHERE public_id = ?'),
 };
 
 /** The number of something that may be known here, by what it is known by everywhere. */
@@ -327,22 +325,11 @@ const link = {
   person: rawSql<never, [number, number]>(
     'INSERT INTO person_projects SELECT id, ?2 FROM people WHERE id = ?1 AND all_projects = 0 ON CONFLICT DO NOTHING',
   ),
-  ai_account: rawSql<never, [number, number]>(
-    'INSERT INTO ai_account_projects VALUES (?, ?) ON CONFLICT DO NOTHING',
-  ),
 };
 
 /** Ties something of this Satchel to the project. */
 export function tie(tx: Tx, kind: keyof typeof link, id: number, project_id: number): void {
   link[kind].run(tx, id, project_id);
-}
-
-const tieDatabase = rawSql<never, [number, number, number]>(
-  'INSERT INTO database_project_links VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-);
-
-export function tieDatabaseProject(tx: Tx, id: number, project_id: number, is_shown: number): void {
-  tieDatabase.run(tx, id, project_id, is_shown);
 }
 
 const auditTaken = rawSql<{ id: string }, [string]>('SELECT id FROM audit_events WHERE id = ?');
@@ -413,9 +400,15 @@ const ofAnother = {
          WHERE p.object_public_id = ?1 AND e.project_id <> ?2)`,
   ),
   mail: rawSql<{ n: number }, [string, number]>('SELECT 1 AS n FROM emails WHERE id = ? AND project_id <> ?'),
+  schedule: rawSql<{ n: number }, [string, number]>(
+    'SELECT 1 AS n FROM email_schedules WHERE id = ? AND project_id <> ?',
+  ),
+  import: rawSql<{ n: number }, [string, number]>(
+    'SELECT 1 AS n FROM contact_imports WHERE id = ? AND project_id <> ?',
+  ),
 };
 
-/** Whether a file (an object's, an upload's, or one that a mail keeps) or a mail is another project's. */
+/** Whether a file (an object's, an upload's, or one that a mail keeps), a mail, a schedule or an import is another project's. */
 export function isOfAnother(
   read: Tx,
   { kind, id }: { kind: keyof typeof ofAnother; id: string },

@@ -163,17 +163,21 @@ test('a process that ends as it is asked is replaced', async () => {
   expect((await of(await upload())).status).toBe(200);
 });
 
-test('an animated image of millions of empty parts is read in little memory', async () => {
-  const script = `
+test.if(process.platform === 'linux')(
+  'an animated image of millions of empty parts is read in little memory',
+  async () => {
+    const script = `
     const { firstFrameOf } = await import(${JSON.stringify(FIRST_FRAME)});
     const file = Buffer.alloc(32 * 1024 * 1024);
     file.write('RIFF');
     file.write('WEBP', 8);
     firstFrameOf(file);
-    console.log(process.resourceUsage().maxRSS);`;
-  const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' });
-  expect(Number(await child.stdout.text()) * 1024).toBeLessThan(VARIANT_MEMORY_BYTES / 2);
-});
+    // Of this program alone: what getrusage(2) tells is at least what its parent had.
+    console.log(/VmHWM:\\s+(\\d+)/.exec(await Bun.file('/proc/self/status').text())[1]);`;
+    const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' });
+    expect(Number(await child.stdout.text()) * 1024).toBeLessThan(VARIANT_MEMORY_BYTES / 2);
+  },
+);
 
 describe('what is kept', () => {
   const sizes = (): Map<string, number> => {

@@ -12,6 +12,7 @@ import {
   ProjectWriter,
 } from '../../../src/operation/transfers/format.ts';
 import type { Manifest } from '../../../src/operation/transfers/manifest-store.ts';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { blobName } from '../../../src/platform/files/archive.ts';
 import { deriveMasterKey } from '../../../src/platform/secrets/master-key-source.ts';
 import { makeProject, startTestApp } from '../../support/helpers.ts';
@@ -118,6 +119,25 @@ describe('a forged file', () => {
     expect(await messageOf(imported(app, keys))).toContain('another project than it says');
     const other = await forged(manifestWith(({ project }) => ({ project: { ...project, public_id } })));
     expect(await messageOf(imported(app, other))).toContain('another project than it says');
+  });
+
+  test("has nothing done that is the operator's, or is about what another project has", async () => {
+    const job = (type: string, payload: object): Promise<string> =>
+      forged(rowsOf('jobs', () => ({ type, status: 'pending', payload: JSON.stringify(payload) })));
+    expect(await messageOf(imported(app, await job('backup.make', {})))).toContain("which is no project's");
+    const { id: schedule_id } = await app.services.schedules.create(
+      { project: app.services.projects.require('victim'), key: null, note: noNote },
+      {
+        name: 'a',
+        cron_expression: '0 9 * * 1',
+        recipients: [{ email: 'a@example.org' }],
+        subject: 'a',
+        body_text: 'a',
+      },
+    );
+    expect(await messageOf(imported(app, await job('schedule.run', { schedule_id })))).toContain(
+      `A row of jobs names the schedule ${schedule_id}, which another project has`,
+    );
   });
 
   test('uses up no numbers of a table', async () => {
