@@ -2,7 +2,7 @@
  * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners from people. What
  * it says of a mail stands in the mail's own row, which is the log's.
  */
-import { and, asc, count, eq, gt, lte, min, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type ClickFlag, emailClicks } from './tables.ts';
@@ -19,19 +19,20 @@ export interface NewClick {
   user_agent: string | null;
 }
 
+// Written out, as each click runs both: by the builder they took an eighth of all that a click takes.
+const counted = rawSql<{ n: number }, [string]>('SELECT count(*) AS n FROM email_clicks WHERE email_id = ?');
+const addClick = rawSql<never, [string, number, number, ClickFlag | null, number, string | null]>(
+  'INSERT INTO email_clicks (email_id, position, at, flag, is_settled, user_agent) VALUES (?, ?, ?, ?, ?, ?)',
+);
+
 export function countClicks(read: Tx, email_id: string): number {
-  const counted = read
-    .select({ n: count() })
-    .from(emailClicks)
-    .where(eq(emailClicks.email_id, email_id))
-    .get();
-  return counted?.n ?? 0;
+  return counted.get(read, email_id)?.n ?? 0;
 }
 
 /** A flagged click is settled at once, as it never counts. So is one on neither a link nor the picture. */
 export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }: NewClick): void {
   const may_count = flag === null && position >= PLACE.picture;
-  tx.insert(emailClicks).values({ email_id, position, at, flag, user_agent, is_settled: !may_count }).run();
+  addClick.run(tx, email_id, position, at, flag, Number(!may_count), user_agent);
 }
 
 /**
