@@ -9,13 +9,13 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
-import { blobPathOf } from '../../platform/files/store.ts';
+import { openBlob } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { requireDatabase } from '../../platform/host/data-directory.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
@@ -204,7 +204,7 @@ async function writeBackup(
 /** Their number, or null when the bytes are gone or are not those that the row tells of. */
 async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
   const { public_id, sha256 } = blob;
-  const fd = openIfPresent(blobPathOf(data_dir, public_id));
+  const fd = openBlob(data_dir, public_id);
   if (fd === null) return null;
   try {
     const size_bytes = fstatSync(fd).size;
@@ -212,15 +212,6 @@ async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob)
     return (await writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 })) ? size_bytes : null;
   } finally {
     closeSync(fd);
-  }
-}
-
-function openIfPresent(path: string): number | null {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return null;
-    throw error;
   }
 }
 

@@ -5,13 +5,13 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
+import { AppError, conflict, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
-import { blobPathOf } from '../../platform/files/store.ts';
+import { openBlob } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
 import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
@@ -182,7 +182,7 @@ class Export {
     sha256: string | null;
   }): Promise<boolean> {
     const { public_id, sha256 } = of;
-    const fd = openIfPresent(blobPathOf(this.#job.data_dir, public_id));
+    const fd = openBlob(this.#job.data_dir, public_id);
     if (fd === null) return false;
     try {
       const size_bytes = fstatSync(fd).size;
@@ -204,14 +204,5 @@ class Export {
 
   #tell(): void {
     this.#job.onProgress(this.#writer.position, Math.max(this.#writer.position, this.#total_bytes));
-  }
-}
-
-function openIfPresent(path: string): number | null {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return null;
-    throw error;
   }
 }

@@ -4,7 +4,7 @@
  * until its row is written.
  */
 
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCodeOf } from '../../errors.ts';
@@ -32,6 +32,16 @@ export function blobPathOf(dir: string, id: string): string {
   // An id becomes a path here, so this is where anything that is no id must end.
   if (!isUlid(id) || id !== id.toUpperCase()) throw new Error('a blob is named by an upper-case ULID');
   return join(rootOf(dir), folderOf(id), id);
+}
+
+/** The bytes of an object for reading, as the caller's file descriptor; null where they are gone. */
+export function openBlob(dir: string, id: string): number | null {
+  try {
+    return openSync(blobPathOf(dir, id), 'r');
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** Every file that stands in a folder for bytes. */
