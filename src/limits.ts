@@ -47,19 +47,10 @@ export const STOP_REQUESTS_DEADLINE_MS = 8_000;
 export const STOP_MAILER_DEADLINE_MS = 5_000;
 /** Decision: how long browsers come by https alone. */
 export const HSTS_MAX_AGE_S = 31_536_000;
-/** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
-export const CORS_MAX_AGE_S = 7_200;
 
 /* --- TLS by itself -------------------------------------------------------------------------------------------- */
 /** What Let's Encrypt takes into one certificate. */
 export const MAX_TLS_NAMES = 100;
-/** Decision: a certificate is renewed once this part of its life is left. */
-export const RENEW_AT_LIFE_LEFT = 1 / 3;
-/** Decision: how often that is looked at, but each tenth of a certificate's life where that is shorter. */
-export const CERTIFICATE_LOOK_MS = 3_600_000;
-/** Decision: what a failed order waits for the next, twice as long each time. */
-export const ORDER_RETRY_MS = 60_000;
-export const MAX_ORDER_RETRY_MS = 86_400_000;
 
 /* --- Rates ---------------------------------------------------------------------------------------------------- */
 /** Decision: rate_limit_per_minute null means 600. */
@@ -119,8 +110,6 @@ export const UNFINISHED_UPLOAD_MS = 86_400_000;
 export const MAX_UNFINISHED_UPLOADS = 50;
 /** A file name of the longest kind takes 1,000 of them, and the headers of a request may have 16 KiB in all. */
 export const MAX_UPLOAD_METADATA_CHARS = 4_096;
-/** A request that nothing has come of for this long gives way to another one of the same upload: its client has gone. */
-export const UPLOAD_GIVES_WAY_MS = 3_000;
 /** Contract: expires_in_days. */
 export const MIN_EXPIRES_IN_DAYS = 1;
 export const MAX_EXPIRES_IN_DAYS = 3_650;
@@ -132,8 +121,6 @@ export const MAX_MEDIA_TYPE_CHARS = 255;
 export const MAX_FORM_PARTS = 32;
 /** A plain field of an upload form holds a word or a date. */
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
-/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
-export const OBJECT_MAX_AGE_S = 31_536_000;
 /** Contract: a signed link opens its file for a week at most. */
 export const MAX_OBJECT_LINK_S = 7 * 86_400;
 /** Names that a search looks at, the newest first: 15 to 35 ms where all are looked at, 100 where each is as long as may be. */
@@ -182,8 +169,6 @@ export const STORE_HOLD_MS = 7 * 86_400_000;
 /** Decision: the owner of a store renews its mark this often, and is taken for gone once it has not for so long. */
 export const OWNER_BEAT_MS = 20_000;
 export const OWNER_GONE_MS = 90_000;
-/** Above it `doctor` tells how far this machine's clock and the store's are apart; S3 refuses what is 15 minutes off. */
-export const STORE_CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /* --- Email ---------------------------------------------------------------------------------------------------- */
 /** Decision: each of body_html and body_text. */
@@ -257,16 +242,10 @@ export const MAX_LOCAL_PART_CHARS = 64;
 
 /** Decision: an inbox is looked at each minute where IDLE tells nothing. */
 export const INBOX_LOOK_EVERY_MS = 60_000;
-/** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
-export const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;
 /** Messages that were passed over: so many are remembered by their UIDs, and `doctor` names them for this long. */
 export const INBOX_SKIPPED_NAMED = 10;
 export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
 
-/** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
-export const MAILBOX_REST_AFTER_FAILURES = 3;
-export const MAILBOX_REST_MIN_MS = 30_000;
-export const MAILBOX_REST_MAX_MS = 15 * 60_000;
 /** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
 export const MAX_MAILBOX_RATE = 10_000;
 /** Decision: how long a mailbox waits when its relay asks it to slow down, doubling each time, and what relays may ask for. */
@@ -280,8 +259,6 @@ export const PACE_MIN_PER_MINUTE = 1;
 export const PACE_FORGIVEN_MS = 3_600_000;
 /** How long a client that waits for its mail is kept waiting for its mailbox's turn; longer is 503. */
 export const PACE_CLIENT_WAIT_MS = 5_000;
-/** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */
-export const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
 /** What was sent is kept this long after its end, for `email retry` and `email captured`; then only the log remains. */
@@ -294,9 +271,6 @@ export const EMAIL_LOG_RETENTION_MS = 365 * 86_400_000;
 export const MAX_SMTP_RESPONSE_CHARS = 1_000;
 /** Browsers' user agents have 100 to 300 characters; a longer one is cut. */
 export const MAX_USER_AGENT_CHARS = 500;
-/** How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is paused or has no room. */
-export const EMAIL_WATCH_MS = 100;
-export const EMAIL_WAIT_MAX_MS = 5 * 60_000;
 
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 /** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */
@@ -339,10 +313,6 @@ export const MAX_PASSWORD_CHARS = 256;
 /** Decision: of its first 64 code points, a score of 3 of 4 by zxcvbn, a hundred million guesses; judging 64 takes up to 0.1 s, 256 up to 0.8. */
 export const JUDGED_PASSWORD_CHARS = 64;
 export const MIN_PASSWORD_SCORE = 3;
-/** Decision (OWASP's first choice): argon2id with 19 MiB, 2 passes, 1 lane takes some 25 ms. */
-export const PASSWORD_MEMORY_KIB = 19 * 1024;
-export const PASSWORD_PASSES = 2;
-export const PASSWORD_LANES = 1;
 /** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
 export const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
 export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
@@ -459,8 +429,6 @@ export const SUBSCRIBE_MAX_ATTEMPTS = 8;
 export const SUBSCRIBE_RETRY_MIN_MS = 60_000;
 /** A file that was imported from the shell is kept this long, for a resume. */
 export const IMPORTED_FILE_DAYS = 30;
-/** How often `import show --watch` looks: often enough for a bar that moves. */
-export const IMPORT_WATCH_MS = 500;
 
 /* --- Sequences ------------------------------------------------------------------------------------------------ */
 /** Steps of one sequence: a year of weekly mails, with as many branches. */
@@ -493,8 +461,6 @@ export const BOUNCE_WINDOW_SENDS = 100;
 /** Decision: so many of the last REFUSAL_WINDOW_MAILS that ended, or of fewer, that relays refused for what they hold against us pause it. */
 export const REFUSALS_TO_PAUSE = 20;
 export const REFUSAL_WINDOW_MAILS = 100;
-/** Routes that one enrollment takes at once: more go in a circle. */
-export const MAX_ROUTES_AT_ONCE = 20;
 
 /* --- Broadcasts ----------------------------------------------------------------------------------------------- */
 /** Decision: one whose time is longer ago, as the server did not run, waits until somebody says that it is still wanted. */

@@ -1,5 +1,5 @@
 /** What `satchel doctor` asks of the object store: whether it can be used as it must be, and what it has lost or keeps in vain. */
-import { FINDING_EXAMPLES, STORE_CLOCK_TOLERANCE_MS } from '../../limits.ts';
+import { FINDING_EXAMPLES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { readMeta } from '../../platform/database/meta.ts';
 import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
@@ -7,6 +7,9 @@ import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { countInStore, countRemovals, isNoted, listBetween, listKnownIds, listMissing } from './store.ts';
+
+/** Above it `doctor` tells how far this machine's clock and the store's are apart; S3 refuses what is 15 minutes off. */
+const STORE_CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 interface StoreChecksDeps {
   database: Database;

@@ -1,6 +1,6 @@
 /** How the bytes of an object, or of a variant of it, are sent: whole, in part or not at all, and with which headers. */
 import { messageOf } from '../../errors.ts';
-import { OBJECT_MAX_AGE_S, STORE_LINK_S } from '../../limits.ts';
+import { STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
 import { evaluateRequest, type RangeVerdict } from '../../platform/files/ranges.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
@@ -9,6 +9,9 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { RequestContext } from '../../platform/http/routes.ts';
 import { readVariantWishes, type Variants, type VariantWishes } from '../variants/service.ts';
 import type { ObjectBytes, ObjectRow } from './service.ts';
+
+/** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
+const OBJECT_MAX_AGE_S = 31_536_000;
 
 export interface DownloadDeps {
   bytes: ObjectBytes;

@@ -11,7 +11,6 @@ import {
   MIN_FREE_DISK_BYTES,
   SWEEP_BATCH,
   UNFINISHED_UPLOAD_MS,
-  UPLOAD_GIVES_WAY_MS,
 } from '../../limits.ts';
 import { noNote } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -43,6 +42,9 @@ import { cutShort, Writing } from './writing.ts';
 
 export { isUnfinishedUpload } from './store.ts';
 export type { UploadRow } from './tables.ts';
+
+/** A request that nothing has come of for this long gives way to another one of the same upload: its client has gone. */
+const UPLOAD_GIVES_WAY_MS = 3_000;
 
 interface UploadsDeps {
   database: Database;

@@ -1,7 +1,6 @@
 /** `satchel email send`: one email, raw or from a template, now or later. */
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
-import { EMAIL_WAIT_MAX_MS, EMAIL_WATCH_MS } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { given, inOptions, pairsOption, readLongText } from '../../platform/cli/fields.ts';
 import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
@@ -14,6 +13,10 @@ import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { parse, requireAll, validate } from '../../platform/http/validation.ts';
 import { CONTENT_FIELDS, sendBody, sendResult } from './schemas.ts';
 import type { EmailRecord, Emails } from './service.ts';
+
+/** How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is paused or has no room. */
+const EMAIL_WATCH_MS = 100;
+const EMAIL_WAIT_MAX_MS = 5 * 60_000;
 
 interface Services {
   emails: Emails;

@@ -1,10 +1,14 @@
 /** The health of each mailbox's relay, as attempts find it: successes, failures to connect, refusals because of us. */
-import { MAILBOX_REST_AFTER_FAILURES, MAILBOX_REST_MAX_MS, MAILBOX_REST_MIN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
 import * as pace_record from './pace-record.ts';
 import * as store from './store.ts';
+
+/** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
+const MAILBOX_REST_AFTER_FAILURES = 3;
+const MAILBOX_REST_MIN_MS = 30_000;
+const MAILBOX_REST_MAX_MS = 15 * 60_000;
 
 /**
  * Notes what an attempt came to: how its relay does, and how fast that takes mail. `sentOf` says how many mails a minute the

@@ -1,12 +1,14 @@
 /** A mailbox as the API, the shell and the console are shown it. */
 
-import { MAILBOX_REFUSAL_SHOWN_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import type { InboxRecord } from '../inboxes/service.ts';
 import { type PaceRecord, parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
 import type { MailboxKind, MailboxRow, Pace } from './tables.ts';
 import { verpOf } from './verp.ts';
+
+/** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */
+const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 
 export interface MailboxRecord {
   id: number;

@@ -6,7 +6,7 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
-import { IMPORT_WATCH_MS, IMPORTED_FILE_DAYS } from '../../limits.ts';
+import { IMPORTED_FILE_DAYS } from '../../limits.ts';
 import {
   type Cli,
   type CliContext,
@@ -27,6 +27,9 @@ import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import { CONSENT_BASES, type Lists } from '../lists/service.ts';
 import { COUNTERS } from './records.ts';
 import { DELIMITERS, type ImportRecord, type Imports } from './service.ts';
+
+/** How often `import show --watch` looks: often enough for a bar that moves. */
+const IMPORT_WATCH_MS = 500;
 
 interface Needs {
   projects: Projects;

@@ -4,7 +4,7 @@
  * job, which sleeps until its next enrollment is due.
  */
 
-import { MAX_ROUTES_AT_ONCE, SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
+import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk, Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -46,6 +46,9 @@ import {
 } from './model.ts';
 import { findSequenceById } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
+
+/** Routes that one enrollment takes at once: more go in a circle. */
+const MAX_ROUTES_AT_ONCE = 20;
 
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;

@@ -1,7 +1,6 @@
 /** The certificate that is served: kept, ordered where there is none that will do, and renewed in time. */
 import type { Config } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
-import { CERTIFICATE_LOOK_MS, MAX_ORDER_RETRY_MS, ORDER_RETRY_MS, RENEW_AT_LIFE_LEFT } from '../../limits.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
@@ -19,6 +18,14 @@ import {
   makeAccountKey,
   readCertificate,
 } from './files.ts';
+
+/** Decision: a certificate is renewed once this part of its life is left. */
+const RENEW_AT_LIFE_LEFT = 1 / 3;
+/** Decision: how often that is looked at, but each tenth of a certificate's life where that is shorter. */
+const CERTIFICATE_LOOK_MS = 3_600_000;
+/** Decision: what a failed order waits for the next, twice as long each time. */
+const ORDER_RETRY_MS = 60_000;
+const MAX_ORDER_RETRY_MS = 86_400_000;
 
 /** What is shown of an authority's reason. */
 const MAX_REASON_CHARS = 400;

@@ -1,5 +1,7 @@
 /** CORS of the data plane. Which page may use a key is decided by the key's origins, not here: no cookie is ever involved. */
-import { CORS_MAX_AGE_S } from '../../limits.ts';
+
+/** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
+const CORS_MAX_AGE_S = 7_200;
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const REQUEST_HEADERS =
