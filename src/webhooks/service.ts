@@ -9,7 +9,7 @@ import {
   WEBHOOK_RETENTION_MS,
   WEBHOOK_TESTS_PER_MINUTE,
 } from '../limits.ts';
-import type { Note } from '../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
@@ -136,14 +136,12 @@ export class Webhooks {
     const { database, clock, dispatcher } = this.#deps;
     refuseAll(this.errorsIn(changes));
     const { url, types, description, is_active } = changes;
-    const fields = Object.keys(changes);
     const row = await database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
-      if (fields.length === 0) return current;
+      if (Object.keys(changes).length === 0) return current;
       const now = clock.now();
       if (is_active === true && !current.is_active) this.#dropOld(tx, current, now);
-      note(tx, entryOf('webhook.changed', current, { fields }));
-      return store.updateWebhook(tx, current.id, {
+      const changed = store.updateWebhook(tx, current.id, {
         ...(url === undefined ? {} : { url: new URL(url).href }),
         ...(types === undefined ? {} : { types }),
         ...(description === undefined ? {} : { description }),
@@ -151,8 +149,12 @@ export class Webhooks {
         ...(is_active === undefined ? {} : { is_active, disabled_reason: null, failing_since: null }),
         updated_at: now,
       });
+      if (!changed) throw notFound('Webhook');
+      // Some receivers know who may call them by a secret in the address.
+      const told = changesOf(current, changed, { secret: ['url'] });
+      note(tx, { ...entryOf('webhook.changed', current), changes: told });
+      return changed;
     });
-    if (!row) throw notFound('Webhook');
     dispatcher.wake();
     return present(row);
   }

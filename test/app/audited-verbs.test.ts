@@ -163,6 +163,9 @@ test('each verb that changes something leaves its event, as done by the shell us
     await Bun.sleep(0);
     const left = trail().filter(({ id, actor_kind }) => id > before && actor_kind === 'shell');
     expect([command, left.map((one) => one.event)]).toEqual([command, expect.arrayContaining([event])]);
+    if (!/\.(?:changed|(?:origin_)?updated)$/.test(event)) continue;
+    const [told] = left.filter((one) => one.event === event).map(({ changes }) => Object.keys(changes));
+    expect([command, told?.length]).toEqual([command, 1]);
   }
 }, 60_000);
 

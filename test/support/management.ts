@@ -18,8 +18,8 @@ export interface Management {
   makeToken(options: { projects?: string[]; capabilities?: Capability[] }): Promise<string>;
   /** Every row that a refused request must leave as it is. */
   snapshot(): string;
-  /** The newest event of the audit trail. */
-  lastEvent(): { event: unknown; target: unknown; actor_name: unknown; metadata: unknown };
+  /** The newest event of the audit trail; its `changes` where there are any. */
+  lastEvent(): { event: unknown; target: unknown; actor_name: unknown; metadata: unknown; changes?: unknown };
 }
 
 const TABLES = [
@@ -69,8 +69,9 @@ export async function startManagement(options: TestAppOptions = {}): Promise<Man
     lastEvent: () => {
       const [event] = app.services.audit.listNewest({}, 1);
       if (!event) throw new Error('the audit trail is empty');
-      const { target, actor_name, metadata } = event;
-      return { event: event.event, target, actor_name, metadata };
+      const { target, actor_name, metadata, changes } = event;
+      const told = Object.keys(changes).length > 0 ? { changes } : {};
+      return { event: event.event, target, actor_name, metadata, ...told };
     },
   };
 }

@@ -14,9 +14,12 @@ beforeAll(async () => {
 });
 
 const trail = () =>
-  on.app.services.audit.list(null, { page: 1, per_page: 1 }).data.map(({ event, target, metadata }) => ({
-    ...{ event, target, metadata },
-  }));
+  on.app.services.audit
+    .list(null, { page: 1, per_page: 1 })
+    .data.map(({ event, target, metadata, changes }) => ({
+      ...{ event, target, metadata },
+      ...(Object.keys(changes).length > 0 ? { changes } : {}),
+    }));
 const URL_GIVEN = 'https://hooks.example.com/T0KEN/x';
 
 test('a webhook is made, read, changed and deleted; its secret is in the answer that makes it, and nowhere else', async () => {
@@ -40,7 +43,12 @@ test('a webhook is made, read, changed and deleted; its secret is in the answer 
     ...{ types: ['email.sent'], description: 'Shop', url: 'https://hooks.example.com/' },
     updated_at: new Date(on.app.clock.now()).toISOString(),
   });
-  expect(trail()).toMatchObject([{ event: 'webhook.changed', metadata: { fields: Object.keys(changes) } }]);
+  const told = {
+    url: { secret: true },
+    description: { from: null, to: 'Shop' },
+    types: { from: null, to: ['email.sent'] },
+  };
+  expect(trail()).toMatchObject([{ event: 'webhook.changed', changes: told }]);
   const cleared = await on.call('PATCH', `/webhooks/${made.id}`, { types: null, description: null });
   expect(dataOf(cleared)).toMatchObject({ types: null, description: null });
   const { secret: next, ...rotated } = dataOf(await on.call('POST', `/webhooks/${made.id}/rotate`));

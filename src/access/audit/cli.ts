@@ -35,6 +35,7 @@ export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Project
         actor: `${one.actor_kind} ${one.actor_name}`,
         ip: one.ip,
         details: JSON.stringify(one.metadata),
+        changes: Object.keys(one.changes).length === 0 ? null : JSON.stringify(one.changes),
       }),
       'No event matches.',
     );

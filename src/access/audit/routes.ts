@@ -31,6 +31,18 @@ const auditRecord = named(
     ip: nullable(t.String()),
     project_id: nullable(t.String()),
     metadata: t.Record(t.String(), t.Unknown()),
+    changes: t.Record(
+      t.String(),
+      t.Union([
+        t.Object({ from: t.Unknown(), to: t.Unknown() }),
+        t.Object({ secret: t.Literal(true) }),
+        t.Object({ personal: t.Literal(true) }),
+      ]),
+      {
+        description:
+          'Of a change: what each field that changed was and became, cut at 200 characters; of secrets and of what is known of a contact only that it changed.',
+      },
+    ),
   }),
 );
 

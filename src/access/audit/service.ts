@@ -7,7 +7,7 @@ import {
 } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import type { ActorKind } from '../../platform/database/tables.ts';
+import type { ActorKind, Changes } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectRow } from '../projects/service.ts';
@@ -32,6 +32,8 @@ export interface AuditRecord {
   /** ULID of the project; it may be deleted by now. */
   project_id: string | null;
   metadata: Record<string, unknown>;
+  /** What the fields that changed were and became; of secrets, and of what is known of a contact, their names alone. */
+  changes: Changes;
 }
 
 export class Audit {
@@ -80,7 +82,19 @@ function filterOf(query: AuditQuery): AuditFilter {
 }
 
 function present(row: AuditRow): AuditRecord {
-  const { id, at, event, target, actor_kind, actor_id, actor_name, ip, project_public_id, metadata } = row;
+  const {
+    id,
+    at,
+    event,
+    target,
+    actor_kind,
+    actor_id,
+    actor_name,
+    ip,
+    project_public_id,
+    metadata,
+    changes,
+  } = row;
   return {
     id,
     at: toIso(at),
@@ -92,5 +106,6 @@ function present(row: AuditRow): AuditRecord {
     ip,
     project_id: project_public_id,
     metadata,
+    changes,
   };
 }

@@ -1,7 +1,7 @@
 /** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
 import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
 import { DEFAULT_KEY_RATE_PER_MINUTE, KEY_LAST_USED_GRANULARITY_MS, MAX_APP_ID_CHARS } from '../../limits.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import {
@@ -342,10 +342,12 @@ export class Keys {
     if (Object.keys(changes).length === 0) return this.present(key);
     const now = this.#clock.now();
     const changed = await this.#database.write((tx) => {
+      const before = store.findKey(tx, key.id);
       const changed = store.updateKey(tx, key.id, { ...values, updated_at: now });
-      if (!changed) throw notFound('API key');
+      if (!before || !changed) throw notFound('API key');
       const project = this.#stateIn(tx, changed.project_id);
-      this.#audit(tx, actor, { event: 'api_key.updated', key: changed, project, metadata: { changes } });
+      const told = changesOf(before, changed);
+      this.#audit(tx, actor, { event: 'api_key.updated', key: changed, project, changes: told });
       return changed;
     });
     return this.present(changed);
@@ -425,10 +427,10 @@ export class Keys {
   #audit(
     tx: Tx,
     actor: Actor,
-    of: { event: string; key: KeyRow; project: ProjectState; metadata: Record<string, unknown> },
+    of: Omit<AuditEntry, 'target' | 'project'> & { key: KeyRow; project: ProjectState },
   ): void {
-    const { event, key, project, metadata } = of;
-    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, this.#clock.now());
+    const { key, ...entry } = of;
+    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.#clock.now());
   }
 }
 

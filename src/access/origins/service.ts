@@ -1,6 +1,6 @@
 /** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
 import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -122,7 +122,7 @@ export class Origins {
       const { type, ...columns } = values;
       const changed = store.updateOrigin(tx, origin.id, columns);
       if (!changed) throw notFound('Origin');
-      this.#audit(tx, actor, { event: 'api_key.origin_updated', key, origin: changed }, now);
+      this.#audit(tx, actor, { event: 'api_key.origin_updated', key, origin: changed, before: current }, now);
       return presentOrigin(changed);
     });
   }
@@ -138,11 +138,17 @@ export class Origins {
     });
   }
 
-  #audit(tx: Tx, actor: Actor, of: { event: string; key: OfKey; origin: OriginRow }, now: number): void {
-    const { event, key, origin } = of;
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    of: { event: string; key: OfKey; origin: OriginRow; before?: OriginRow },
+    now: number,
+  ): void {
+    const { event, key, origin, before } = of;
     const project = this.#projects.stateOf(key.project_id, tx);
     const metadata = { origin: presentOrigin(origin) };
-    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata }, now);
+    const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
+    recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);
   }
 
   /** The active global rules, newest first. */

@@ -1,8 +1,9 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { LINK_EXPIRY_MS } from '../../limits.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Changes } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
   type Actor,
@@ -217,9 +218,8 @@ export class People {
   ): Promise<PersonRecord> {
     const { revoke_tokens = false, ...fields_given } = changes;
     const { email, name, is_active } = fields_given;
-    const fields = Object.keys(fields_given);
     this.requireEnd(changes);
-    if (fields.length === 0) return this.present(person);
+    if (Object.keys(fields_given).length === 0) return this.present(person);
     const now = this.#deps.clock.now();
     const { row, tokens } = await this.#database.write((tx) => {
       const current = store.findPerson(tx, person.id);
@@ -245,7 +245,13 @@ export class People {
         sessions.deleteSessionsOf(tx, current.id);
         store.deleteLinksOf(tx, current.id);
       }
-      audit(tx, actor, 'person.updated', changed, { email: changed.email, fields, ...told(after) }, now);
+      const told_of = (row: PersonRow, powers: Powers): object => {
+        const { email, name, is_active } = row;
+        return { email, name, is_active, ...told(powers) };
+      };
+      const differing = changesOf(told_of(current, before), told_of(changed, after));
+      const metadata = { email: changed.email, ...told(after) };
+      audit(tx, actor, 'person.updated', changed, metadata, now, differing);
       const tokens =
         is_active === false ? { tokens: this.#endTokens(tx, actor, current, revoke_tokens) } : {};
       return { row: changed, tokens };
@@ -401,8 +407,10 @@ export function audit(
   person: Pick<PersonRow, 'id'>,
   metadata: Record<string, unknown>,
   now_ms: number,
+  changes: Changes = {},
 ): void {
-  recordAudit(tx, actor, { event, target: `person:${person.id}`, project: null, metadata }, now_ms);
+  const entry = { event, target: `person:${person.id}`, project: null };
+  recordAudit(tx, actor, { ...entry, metadata, changes }, now_ms);
 }
 
 /** Powers as the audit trail tells them. */

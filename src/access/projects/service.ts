@@ -1,6 +1,6 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
 import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -210,19 +210,25 @@ export class Projects {
   ): Promise<ProjectRow> {
     const { database_project_id, ...rest } = changes;
     const values = columnsOf(rest);
-    const fields = Object.keys(changes);
-    if (fields.length === 0) return project;
+    if (Object.keys(changes).length === 0) return project;
     const now = this.#clock.now();
     return await this.#database.write((tx) => {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      const before = this.#told(tx, project.id);
       const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
       if (!changed) throw notFound('Project');
       if (link !== undefined) this.#database_links.link(tx, project.id, link);
-      this.#audit(tx, actor, { event: 'project.updated', project: changed, metadata: { fields } }, now);
+      const told = changesOf(before, this.#told(tx, project.id));
+      this.#audit(tx, actor, { event: 'project.updated', project: changed, changes: told }, now);
       return changed;
     });
+  }
+
+  /** A project as the trail tells of it. */
+  #told(tx: Tx, id: number): object {
+    return { ...store.findProjectById(tx, id), database_project_id: this.#database_links.linkedId(tx, id) };
   }
 
   #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
@@ -332,7 +338,7 @@ export class Projects {
   #audit(
     tx: Tx,
     actor: Actor,
-    entry: { event: string; project: ProjectRow; metadata: Record<string, unknown> },
+    entry: Omit<AuditEntry, 'target' | 'project'> & { project: ProjectRow },
     now_ms: number,
   ): void {
     recordAudit(tx, actor, { ...entry, target: `project:${entry.project.id}` }, now_ms);

@@ -1,7 +1,7 @@
 /** Stored objects: creating, finding, deleting and expiring them, and keeping rows and bytes in step. */
 import { AppError, collectErrors, type FieldErrors, messageOf, notFound } from '../../errors.ts';
 import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { declaredTypeOf } from '../../platform/files/media-types.ts';
@@ -319,7 +319,7 @@ export class Objects {
         : await this.#deps.database.write((tx) => {
             const current = findObject(tx, row.public_id);
             if (!current || !this.#isCurrent(current)) return undefined;
-            note(tx, noteOf('object.changed', current, { fields: Object.keys(changes) }));
+            note(tx, { ...noteOf('object.changed', current), changes: changesOf(current, changes) });
             return updateObject(tx, row.public_id, changes);
           });
     if (!changed) throw notFound('Object');

@@ -1,14 +1,15 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Changes } from '../../platform/database/tables.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import type { DeliveryOutcome, MailPurpose } from '../../platform/mail/types.ts';
-import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
+import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates } from './choosing.ts';
 import * as health from './health.ts';
@@ -170,11 +171,12 @@ export class Mailboxes {
         throw invalid({ for: ['must name transactional, marketing or both'] });
       if (after.verp) requireRoom(after);
       const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
+      const columns = relay === undefined ? {} : this.#relayColumns(tx, before.address, relay, sealed);
+      const was_read = this.#inboxes.find(tx, id);
       const settings = {
         ...plain,
-        ...(relay === undefined
-          ? {}
-          : { ...this.#relayColumns(tx, before.address, relay, sealed), ...RESTED }),
+        ...columns,
+        ...(relay === undefined ? {} : RESTED),
         ...(status === undefined ? {} : { status }),
         ...(status === 'active' ? RESTED : {}),
         ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
@@ -182,8 +184,13 @@ export class Mailboxes {
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
       if (relay !== undefined || changes.rate !== undefined || status === 'active') this.pace.forget(tx, id);
-      const note = (event: string): void => this.#audit(tx, actor, event, before.address, now);
-      if (is_changed || inbox !== undefined) note('mailbox.changed');
+      const note = (event: string, changes: Changes = {}): void =>
+        this.#audit(tx, actor, event, before.address, now, changes);
+      if (is_changed || inbox !== undefined)
+        note('mailbox.changed', {
+          ...changesOf(before, { ...plain, ...columns }),
+          ...(inbox === undefined ? {} : inboxChange(was_read, this.#inboxes.find(tx, id))),
+        });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
     });
@@ -345,8 +352,8 @@ export class Mailboxes {
     });
   }
 
-  #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number): void {
-    recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null }, now_ms);
+  #audit(tx: Tx, actor: Actor, event: string, address: string, now_ms: number, changes: Changes = {}): void {
+    recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null, changes }, now_ms);
   }
 }
 
@@ -355,4 +362,10 @@ const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: nu
 /** Throws AppError `invalid`. */
 function requireRate(rate: string | null | undefined): void {
   if (typeof rate === 'string' && parseRate(rate) === null) throw invalid({ rate: [`must be ${RATE_FORM}`] });
+}
+
+/** Where only its password became another one, the address is the same. */
+function inboxChange(before: InboxRecord | null, after: InboxRecord | null): Changes {
+  const [from, to] = [before?.address ?? null, after?.address ?? null];
+  return { inbox: from === to && to !== null ? { secret: true } : { from, to } };
 }

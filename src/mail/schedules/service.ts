@@ -1,7 +1,7 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -205,7 +205,7 @@ export class Schedules {
       const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
       const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
       updateSchedule(tx, current.id, changed);
-      note(tx, noteOf('schedule.changed', current, { fields: Object.keys(changes) }));
+      note(tx, { ...noteOf('schedule.changed', current), changes: changesOf(current, changed) });
       return { ...current, ...changed };
     });
     return toRecord(row);

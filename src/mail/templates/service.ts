@@ -1,6 +1,6 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -196,9 +196,10 @@ export class Templates {
       const fields = checkTemplate(current, changes, { slug: null, max_body_bytes: this.#max_body_bytes });
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
       const updated_at = Math.max(this.#clock.now(), current.updated_at + 1);
-      const metadata = { fields: Object.keys(changes) };
-      note(tx, { event: 'template.changed', target: targetOf(slug), metadata });
-      return updateTemplate(tx, current.id, { ...fields, updated_at });
+      const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
+      const told = { event: 'template.changed', target: targetOf(slug) };
+      note(tx, { ...told, changes: changesOf(current, changed) });
+      return changed;
     });
     return toRecord(row);
   }

@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../..
 import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
 import type { Emails } from '../../mail/emails/service.ts';
-import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
@@ -92,9 +92,11 @@ export class BroadcastLife {
       if (row.status === 'draft' && send_at !== null)
         errors.send_at = ['may be changed once it is scheduled: POST .../send schedules a draft'];
       const changed = broadcasts.change(tx, row, rest, errors);
-      const metadata = { name: row.name, fields: Object.keys(changes) };
-      note(tx, { event: 'broadcast.changed', target: `broadcast:${row.public_id}`, metadata });
-      store.updateBroadcast(tx, row.id, { ...changed, ...this.#replan(tx, row, time, send_at) });
+      const plan = this.#replan(tx, row, time, send_at);
+      const after = store.updateBroadcast(tx, row.id, { ...changed, ...plan });
+      const told = { event: 'broadcast.changed', target: `broadcast:${row.public_id}` };
+      const differing = changesOf(broadcasts.withList(tx, row), broadcasts.withList(tx, after));
+      note(tx, { ...told, metadata: { name: row.name }, changes: differing });
     });
   }
 

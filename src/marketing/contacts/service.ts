@@ -2,7 +2,7 @@
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
@@ -316,15 +316,13 @@ export class Contacts {
     refuseAll(errors);
     const row = await this.#deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
+      const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
       if (tags) {
-        const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
         const remove = present_tags.filter((tag) => !tags.includes(tag));
         store.changeTags(tx, current, { add: tags, remove });
       }
-      const metadata = { fields: Object.keys(changes) };
-      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, metadata });
       const { first_name, last_name, source, reason } = changes;
-      return store.updateContact(tx, current.id, {
+      const changed = store.updateContact(tx, current.id, {
         first_name: first_name === undefined ? current.first_name : first_name,
         last_name: last_name === undefined ? current.last_name : last_name,
         source: source === undefined ? current.source : source,
@@ -332,6 +330,10 @@ export class Contacts {
         custom: custom ?? current.custom,
         updated_at: this.#deps.clock.now(),
       });
+      const before = { ...current, tags: present_tags };
+      const told = changesOf(before, { ...changed, ...(tags ? { tags } : {}) }, { is_personal: true });
+      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, changes: told });
+      return changed;
     });
     return this.present(row);
   }

@@ -1,7 +1,7 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -208,9 +208,10 @@ export class Lists {
           : changes.archived === false
             ? null
             : current.archived_at;
-      const metadata = { fields: Object.keys(changes) };
-      note(tx, { event: 'list.changed', target: `list:${current.public_id}`, metadata });
-      return store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
+      const changed = store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
+      const told = { event: 'list.changed', target: `list:${current.public_id}` };
+      note(tx, { ...told, changes: changesOf(current, changed) });
+      return changed;
     });
     return this.#present(row);
   }

@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } fr
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -208,9 +208,7 @@ export class Sequences {
       refuseAll(errors);
       if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
       if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
-      const metadata = { name: current.name, fields: Object.keys(changes) };
-      note(tx, { event: 'sequence.changed', target: `sequence:${current.public_id}`, metadata });
-      return store.updateSequence(tx, current.id, {
+      const changed = store.updateSequence(tx, current.id, {
         list_id: list?.id ?? current.list_id,
         name: changes.name ?? current.name,
         max_recipients: changes.max_recipients ?? current.max_recipients,
@@ -221,6 +219,14 @@ export class Sequences {
         steps,
         updated_at: this.#deps.clock.now(),
       });
+      const told = { event: 'sequence.changed', target: `sequence:${current.public_id}` };
+      const listOf = (row: SequenceRow): object => ({
+        ...row,
+        list: this.#deps.lists.findById(row.list_id, tx)?.public_id,
+      });
+      const differing = changesOf(listOf(current), listOf(changed));
+      note(tx, { ...told, metadata: { name: current.name }, changes: differing });
+      return changed;
     });
     // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
     if (row.status !== 'draft' && changes.steps) await this.#deps.going_on.retime(row.id);

@@ -1,6 +1,6 @@
 /** Marketing settings of a project: who its mails come from, how they look, when and how many may go out. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
-import type { Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
@@ -80,12 +80,10 @@ export class MarketingSettings {
     return database.write((tx) => {
       const { merged, errors } = this.#merge(tx, project_id, changes);
       refuseAll(errors);
+      const before = this.settings(project_id, tx);
       saveSettings(tx, { ...merged, project_id, updated_at: clock.now() });
-      note(tx, {
-        event: 'marketing_settings.changed',
-        target: null,
-        metadata: { fields: Object.keys(changes) },
-      });
+      const told = changesOf(before, merged);
+      note(tx, { event: 'marketing_settings.changed', target: null, changes: told });
       return merged;
     });
   }

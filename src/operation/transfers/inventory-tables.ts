@@ -82,7 +82,7 @@ export const GOING: readonly Going[] = [
   {
     table: 'audit_events',
     ...byId('audit_events'),
-    columns: 'id at actor_kind actor_id actor_name ip event target project_public_id metadata',
+    columns: 'id at actor_kind actor_id actor_name ip event target project_public_id metadata changes',
     numbers: PROJECT,
   },
   {

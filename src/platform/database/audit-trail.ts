@@ -3,10 +3,11 @@
  * row, whose count grows.
  */
 import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
+import { toIso } from '../host/clock.ts';
 import { firstIdOf, newId } from '../host/ids.ts';
 import type { Actor } from '../http/callers.ts';
 import type { Tx } from './database.ts';
-import { auditEvents } from './tables.ts';
+import { auditEvents, type Changes } from './tables.ts';
 
 export interface AuditEntry {
   /** Dotted noun and verb, such as `api_key.rotated`. */
@@ -14,8 +15,45 @@ export interface AuditEntry {
   /** What it was done to, such as `api_key:12`. */
   target: string | null;
   project: { id: number; public_id: string } | null;
-  /** Facts for the reader: names, counts, field names; never a secret. */
+  /** Facts for the reader: names, counts; never a secret. */
   metadata?: Record<string, unknown>;
+  /** Of a change: see `changesOf`. */
+  changes?: Changes;
+}
+
+/** Decision: what a field was and became is cut to this. */
+const MAX_CHANGE_CHARS = 200;
+/** Columns of the row itself. What follows from other columns says nothing of its own. */
+const OF_ROW =
+  /^(?:id|public_id|project_id|list_id|job_id|revision|created_at|updated_at|next_run_at)$|_prefix$/;
+const SECRET = /^sealed_|_hash$|_token$|_secret$/;
+
+/**
+ * Which fields of `after` are not what they were `before`. Sealed columns, hashes and tokens are secrets by their names;
+ * `secret` names others.
+ */
+export function changesOf(
+  before: object,
+  after: object,
+  options: { secret?: readonly string[]; is_personal?: boolean } = {},
+): Changes {
+  const changes: Changes = {};
+  for (const [name, given] of Object.entries(after)) {
+    const [from, to]: unknown[] = [Reflect.get(before, name) ?? null, given];
+    if (to === undefined || OF_ROW.test(name) || JSON.stringify(from) === JSON.stringify(to)) continue;
+    const shown = name.replace(/^sealed_/, '');
+    if (SECRET.test(name) || options.secret?.includes(name)) changes[shown] = { secret: true };
+    else if (options.is_personal) changes[shown] = { personal: true };
+    else changes[shown] = { from: shownAs(name, from), to: shownAs(name, to) };
+  }
+  return changes;
+}
+
+/** Moments as the API has them. */
+function shownAs(name: string, value: unknown): unknown {
+  if (typeof value === 'number') return name.endsWith('_at') ? toIso(value) : value;
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > MAX_CHANGE_CHARS ? text.slice(0, MAX_CHANGE_CHARS) : value;
 }
 
 /** Puts a change on the audit trail, within the change's own transaction. Who made it, and in which project, is bound in. */
@@ -39,6 +77,7 @@ export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: num
       project_id: entry.project?.id ?? null,
       project_public_id: entry.project?.public_id ?? null,
       metadata: entry.metadata ?? {},
+      changes: entry.changes ?? {},
     })
     .run();
 }

@@ -52,6 +52,9 @@ export const rowCounts = sqliteTable(
   (table) => [primaryKey({ columns: [table.list, table.project_id, table.facet] })],
 );
 
+/** What each field that changed was and became; of secrets, and of what is known of a contact, only that it did. */
+export type Changes = Record<string, { from: unknown; to: unknown } | { secret: true } | { personal: true }>;
+
 export const auditEvents = sqliteTable('audit_events', {
   id: text().primaryKey(),
   at: integer().notNull(),
@@ -64,6 +67,7 @@ export const auditEvents = sqliteTable('audit_events', {
   project_id: integer(),
   project_public_id: text(),
   metadata: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+  changes: text({ mode: 'json' }).$type<Changes>().notNull(),
 });
 
 export const rateWindows = sqliteTable('rate_windows', {

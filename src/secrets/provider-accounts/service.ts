@@ -4,7 +4,7 @@
  * file of its name.
  */
 import { AppError, type FieldErrors, notFound } from '../../errors.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -193,19 +193,19 @@ export abstract class ProviderRecords<S extends Shapes> {
     changes: S['changes'],
   ): Promise<S['shown']> {
     this.authorize(caller, changes);
-    const fields = Object.keys(changes);
-    if (fields.length === 0) return this.present(row);
+    if (Object.keys(changes).length === 0) return this.present(row);
     const now = this.#clock.now();
     const after = await this.database
       .write((tx) => {
+        const before = this.#reload(tx, row.id);
         const changed = this.#is.store.update(tx, row.id, {
           ...this.changedRow(changes, this.#changeIn(tx, caller, row.public_id)),
           updated_at: now,
         });
         if (!changed) throw notFound(this.#is.noun);
         this.requireSound(changed);
-        const facts = { fields, ...this.factsOf(changed, changes, false) };
-        this.#audit(tx, actor, { done: 'updated', row: changed, facts }, now);
+        const facts = this.factsOf(changed, changes, false);
+        this.#audit(tx, actor, { done: 'updated', row: changed, facts, before }, now);
         return { row: changed };
       })
       .catch(explainMissing('Project or account'));
@@ -284,11 +284,17 @@ export abstract class ProviderRecords<S extends Shapes> {
     return [this.#is.kind, public_id, field];
   }
 
-  #audit(tx: Tx, actor: Actor, of: { done: string; row: S['row']; facts: object }, now_ms: number): void {
+  #audit(
+    tx: Tx,
+    actor: Actor,
+    of: { done: string; row: S['row']; facts: object; before?: S['row'] },
+    now_ms: number,
+  ): void {
     const { kind } = this.#is;
-    const { done, row, facts } = of;
+    const { done, row, facts, before } = of;
     const entry = { event: `${kind}.${done}`, target: `${kind}:${row.id}`, project: null };
-    recordAudit(tx, actor, { ...entry, metadata: { name: row.name, ...facts } }, now_ms);
+    const changes = before ? changesOf(before, row) : {};
+    recordAudit(tx, actor, { ...entry, metadata: { name: row.name, ...facts }, changes }, now_ms);
   }
 }
 

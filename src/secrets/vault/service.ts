@@ -5,7 +5,7 @@
 
 import type { ProjectCascade } from '../../access/projects/service.ts';
 import { AppError, collectErrors, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { recordAudit } from '../../platform/database/audit-trail.ts';
+import { type AuditEntry, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -152,7 +152,10 @@ export class Vault {
           const set = changes.filter((each) => each.content !== null).map((each) => each.field.field);
           const removed = changes.filter((each) => each.content === null).map((each) => each.field.field);
           const metadata = { service: service.service, set, removed };
-          this.#audit(tx, actor, { event: 'vault.updated', owner, metadata }, now);
+          const told = Object.fromEntries(
+            [...set, ...removed].map((name) => [name, { secret: true as const }]),
+          );
+          this.#audit(tx, actor, { event: 'vault.updated', owner, metadata, changes: told }, now);
         })
         .catch(explainMissing('Project'));
     }
@@ -348,11 +351,10 @@ export class Vault {
   #audit(
     tx: Tx,
     actor: Actor,
-    entry: { event: string; owner: VaultOwner; metadata: Record<string, unknown> },
+    { owner, ...entry }: Omit<AuditEntry, 'target' | 'project'> & { owner: VaultOwner },
     now_ms: number,
   ): void {
-    const { event, owner, metadata } = entry;
-    recordAudit(tx, actor, { event, target: `project:${owner.id}`, project: owner, metadata }, now_ms);
+    recordAudit(tx, actor, { ...entry, target: `project:${owner.id}`, project: owner }, now_ms);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The audit trail: what its filters pick, what its pages count, and that it cannot be changed. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { changesOf } from '../../../src/platform/database/audit-trail.ts';
 import { actor } from '../../support/helpers.ts';
 import {
   detailsOf,
@@ -49,6 +50,7 @@ describe('the trail of a project', () => {
       ip: null,
       project_id: stage.mine.public_id,
       metadata: { name: 'by token', key_prefix: expect.any(String) },
+      changes: {},
     });
     expect(events[3]).toMatchObject({ actor_kind: 'shell', actor_name: 'tester' });
   });
@@ -151,5 +153,33 @@ describe('the whole trail', () => {
       expect([answer.status, detailsOf(answer)]).toEqual([403, { required_scope: 'can_administer' }]);
     }
     expect((await stage.call('GET', '/audit', null)).status).toBe(401);
+  });
+});
+
+describe('a change is on the trail with what each field that changed was and became', () => {
+  test('whatever else was sent, cut, with moments as the API has them', () => {
+    const before = { id: 1, name: 'a', notes: null, tags: ['x'], expires_at: 0, updated_at: 1, is_on: true };
+    const after = {
+      ...before,
+      notes: 'n'.repeat(300),
+      tags: ['y'.repeat(300)],
+      expires_at: 1_000,
+      updated_at: 2,
+    };
+    expect(changesOf(before, after)).toEqual({
+      notes: { from: null, to: 'n'.repeat(200) },
+      tags: { from: ['x'], to: `["${'y'.repeat(198)}` },
+      expires_at: { from: '1970-01-01T00:00:00.000Z', to: '1970-01-01T00:00:01.000Z' },
+    });
+    expect(changesOf(before, { ...before })).toEqual({});
+  });
+
+  test('but of secrets, and of what is known of a contact, only that they changed', () => {
+    const of = (field: string, options = {}) =>
+      JSON.stringify(changesOf({ [field]: 'old' }, { [field]: 'new' }, options));
+    for (const field of ['sealed_api_key', 'password_hash', 'sign_up_token'])
+      expect(of(field)).toBe(JSON.stringify({ [field.replace('sealed_', '')]: { secret: true } }));
+    expect(of('url', { secret: ['url'] })).toBe('{"url":{"secret":true}}');
+    expect(of('first_name', { is_personal: true })).toBe('{"first_name":{"personal":true}}');
   });
 });

@@ -196,7 +196,11 @@ describe('changing a key', () => {
       event: 'api_key.updated',
       target: 'api_key:1',
       actor_name: 'test token',
-      metadata: { changes: { name: 'New', permissions: { email_template: true } } },
+      metadata: {},
+      changes: {
+        name: { from: expect.any(String), to: 'New' },
+        permissions: { from: { captcha: true }, to: { email_template: true } },
+      },
     });
   });
 

@@ -98,6 +98,10 @@ test('a person is added with a link, read, listed, changed and removed', async (
     ['person.updated', 'person', CHIEF],
     ['person.created', 'person', CHIEF],
   ]);
+  expect(events[1]?.changes).toMatchObject({
+    name: { from: 'Pat', to: null },
+    all_projects: { from: false, to: true },
+  });
   expect(JSON.stringify(events)).not.toContain(String(link).slice(-20));
 });
 

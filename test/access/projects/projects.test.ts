@@ -291,7 +291,11 @@ describe('changing', () => {
       event: 'project.updated',
       target: 'project:1',
       actor_name: 'test token',
-      metadata: { fields: ['name', 'platforms'] },
+      metadata: {},
+      changes: {
+        name: { from: expect.any(String), to: 'New' },
+        platforms: { from: ['ios', 'web'], to: ['android'] },
+      },
     });
   });
 

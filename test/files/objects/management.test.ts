@@ -75,7 +75,10 @@ test('an upload is stored, listed, read, changed and deleted, and each change na
   });
   expect(on.lastEvent()).toMatchObject({
     event: 'object.changed',
-    metadata: { fields: ['visibility', 'original_filename', 'expires_at'] },
+    changes: {
+      visibility: { from: 'private', to: 'public' },
+      original_filename: { from: 'a.txt', to: 'b.txt' },
+    },
   });
   const deleted = await on.call('DELETE', `${PATH}/${id}`, on.scoped);
   expect([deleted.status, dataOf(deleted)]).toEqual([200, { success: true, message: 'Object deleted.' }]);

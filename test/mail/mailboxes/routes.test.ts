@@ -159,7 +159,14 @@ describe('changing', () => {
     const other = await call('PATCH', `/${address}`, { relay: 'smtp://relay.example.org' });
     expect(dataOf(other)).toMatchObject({ relay: 'smtp://relay.example.org:587' });
     expect(sealedOf(address)).toEqual([null]);
-    expect(stage.lastEvent()).toMatchObject({ event: 'mailbox.changed', target: `mailbox:${address}` });
+    expect(stage.lastEvent()).toMatchObject({
+      ...{ event: 'mailbox.changed', target: `mailbox:${address}` },
+      changes: {
+        smtp_host: { from: expect.any(String), to: 'relay.example.org' },
+        smtp_password: { secret: true },
+      },
+    });
+    expect(JSON.stringify(stage.lastEvent())).not.toContain('canary');
   });
 
   test('changes parts of a relay, whose password goes along to no other host', async () => {

@@ -74,7 +74,10 @@ describe('a template', () => {
     ]);
     const changed = await call('PATCH', `${TEMPLATES}/hello`, { subject: 'Hello {{ name }}' });
     expect([changed.status, dataOf(changed).subject]).toEqual([200, 'Hello {{ name }}']);
-    expect(on.lastEvent()).toMatchObject({ event: 'template.changed', metadata: { fields: ['subject'] } });
+    expect(on.lastEvent()).toMatchObject({
+      event: 'template.changed',
+      changes: { subject: { from: expect.any(String), to: expect.any(String) } },
+    });
     expect(dataOf(await call('GET', `${TEMPLATES}/hello`)).subject).toBe('Hello {{ name }}');
     const deleted = await call('DELETE', `${TEMPLATES}/hello`);
     expect([deleted.status, dataOf(deleted).success]).toEqual([200, true]);
@@ -121,7 +124,10 @@ describe('a schedule', () => {
     expect((await foresee('')).status).toBe(422);
     const paused = await call('PATCH', `${SCHEDULES}/${id}`, { is_active: false }, token);
     expect(paused.status).toBe(200);
-    expect(on.lastEvent()).toMatchObject({ event: 'schedule.changed', metadata: { fields: ['is_active'] } });
+    expect(on.lastEvent()).toMatchObject({
+      event: 'schedule.changed',
+      changes: { is_active: { from: true, to: false } },
+    });
     expect(dataOf(await call('GET', `${SCHEDULES}/${id}`, undefined, token)).next_runs).toEqual([]);
     expect(listOf(await call('GET', SCHEDULES, undefined, token))).toMatchObject([{ id, is_active: false }]);
   });

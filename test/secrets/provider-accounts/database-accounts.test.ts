@@ -71,7 +71,12 @@ describe('a database account', () => {
     expect(stage.lastEvent()).toMatchObject({
       event: 'database_account.updated',
       target: `database_account:${made.id}`,
-      metadata: { name: 'Renamed', fields: ['name', 'access_token', 'expires_at'] },
+      metadata: { name: 'Renamed' },
+      changes: {
+        name: { from: made.name, to: 'Renamed' },
+        expires_at: { from: made.expires_at, to: null },
+        access_token: { secret: true },
+      },
     });
     expect(dataOf(await stage.call('PATCH', path, all, {}))).toEqual(dataOf(changed));
     const revealed = await stage.call('POST', `${path}/reveal`, revealer);

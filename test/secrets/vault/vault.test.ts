@@ -112,6 +112,7 @@ describe('storing fields', () => {
       target: `project:${stage.mine.id}`,
       actor_name: 'test token',
       metadata: { service: 'captcha', set: ['site_key', 'secret_key', 'widget_mode'], removed: [] },
+      changes: { site_key: { secret: true }, secret_key: { secret: true }, widget_mode: { secret: true } },
     });
     stage.app.clock.advance(1_000);
     const second = await put('captcha', { widget_mode: null, hostnames: 'example.com' });

@@ -78,7 +78,8 @@ CREATE TABLE audit_events (
   target TEXT,
   project_id INTEGER,
   project_public_id TEXT,
-  metadata TEXT NOT NULL DEFAULT '{}'
+  metadata TEXT NOT NULL DEFAULT '{}',
+  changes TEXT NOT NULL DEFAULT '{}' -- what fields of a change were and became; of secrets only their names
 ) STRICT;
 CREATE INDEX audit_by_project ON audit_events (project_id, id);
 CREATE INDEX audit_by_event ON audit_events (event, id);

@@ -73,9 +73,15 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
 }
 
 function Event({ of }: { of: AuditEvent }) {
-  const told = Object.entries(of.metadata)
+  const facts = Object.entries(of.metadata)
     .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${tell(value)}`);
+    .map(([name, value]) => `${wordsOf(name)}: ${tell(value)}`);
+  const changes = Object.entries(of.changes).map(([name, change]) =>
+    'from' in change
+      ? `${wordsOf(name)}: ${tell(change.from)} → ${tell(change.to)}`
+      : `${wordsOf(name)}: changed`,
+  );
+  const told = [...facts, ...changes];
   return (
     <>
       <code>{of.event}</code>
@@ -86,6 +92,10 @@ function Event({ of }: { of: AuditEvent }) {
       )}
     </>
   );
+}
+
+function wordsOf(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 /** A record is told by what names it. */
