@@ -32,7 +32,7 @@ export function webhookChecks({
           return warning(CHECK, message, remedy);
         }),
     },
-    sealedCheck('Secrets of webhooks', () =>
+    sealedCheck(() =>
       webhooks.listInTrouble().undecryptable.map((webhook) => ({
         message: `The secret of ${nameOf(webhook)} does not decrypt: nothing is told to it.`,
         remedy: `satchel webhook rotate ${argsOf(webhook)}`,

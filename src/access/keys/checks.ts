@@ -5,7 +5,7 @@ import type { Keys } from './service.ts';
 
 export function keyChecks({ keys, projects }: { keys: Keys; projects: Projects }): HealthCheck[] {
   return [
-    sealedCheck('Copies of API keys', () =>
+    sealedCheck(() =>
       projects.listAll({}).flatMap((project) =>
         keys.listUndecryptable(project).map((id) => ({
           message: `The copy of API key ${id} of project ${project.slug} does not decrypt.`,

@@ -12,7 +12,7 @@ import type { People } from './service.ts';
 
 export function peopleChecks({ people, config }: { people: People; config: Config }): HealthCheck[] {
   return [
-    sealedCheck('Second steps of people', () =>
+    sealedCheck(() =>
       people.listUndecryptable().map(({ email }) => ({
         message: `The secret of the second step of ${email} does not decrypt: only their recovery codes still work.`,
         remedy: `satchel person reset ${shellWord(email)} --totp`,

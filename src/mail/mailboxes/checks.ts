@@ -13,7 +13,7 @@ import type { Mailboxes, MailboxRecord } from './service.ts';
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [
     { check: 'mailboxes', run: () => mailboxes.list().map(checkMailbox) },
-    sealedCheck("Relays' passwords", () =>
+    sealedCheck(() =>
       mailboxes.outlets.listUndecryptable().map((address) => ({
         message: `The relay's password of the mailbox ${address} does not decrypt.`,
         remedy: `satchel mailbox change ${shellWord(address)} --smtp -`,

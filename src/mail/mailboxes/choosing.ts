@@ -82,6 +82,9 @@ export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppErr
 
 type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
 
+/** Said once for all mailboxes that it is true of. */
+const NOT_AMONG = 'not among the mailboxes that the mail may go out from';
+
 /** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
 type Hindrance = 'full' | 'paused' | 'captures' | 'unverified' | 'other';
 
@@ -220,7 +223,7 @@ function findObstacle(
 function explainUnsuited(mailbox: Mailbox, request: ChoiceRequest): string | null {
   if (!mailbox.is_active) return 'its domain is not active';
   if (!isFor(mailbox, request.purpose)) return `not for ${request.purpose} mail`;
-  return isAmong(mailbox, request.only) ? null : 'not among the mailboxes that the mail may go out from';
+  return isAmong(mailbox, request.only) ? null : NOT_AMONG;
 }
 
 function isUsedUp({ mailbox_id, daily_limit, used }: Mailbox, request: ChoiceRequest): boolean {
@@ -306,7 +309,8 @@ function explainOthers(
   candidates: readonly Candidate[],
   best: Weighed | null,
 ): string {
-  const others = weighed.filter((one) => one !== best);
+  const unasked = weighed.filter(({ obstacle }) => obstacle?.words === NOT_AMONG).length;
+  const others = weighed.filter((one) => one !== best && one.obstacle?.words !== NOT_AMONG);
   const empty = best ? [] : candidates.filter((candidate) => candidate.mailbox_id === null);
   const words = [
     ...others
@@ -314,9 +318,13 @@ function explainOthers(
       .map((one) => `${one.candidate.address} (${one.obstacle?.words ?? explainSecond(one, best)})`),
     ...empty.map((candidate) => `${candidate.domain} (no mailbox)`),
   ].slice(0, MAX_EXPLAINED_MAILBOXES);
-  if (words.length === 0) return '';
   const left = others.length + empty.length - words.length;
-  return `Not ${words.join(', ')}${left > 0 ? `, nor ${left} more` : ''}.`;
+  const more = [
+    ...(left > 0 ? [`${left} more`] : []),
+    ...(unasked > 0 ? [`${unasked} ${NOT_AMONG}`] : []),
+  ];
+  if (words.length === 0) return more.length === 0 ? '' : `Not ${more.join(', nor ')}.`;
+  return `Not ${[words.join(', '), ...more].join(', nor ')}.`;
 }
 
 function explainSecond(one: Weighed, best: Weighed | null): string {

@@ -40,7 +40,7 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
             ...checkSkipped(mailbox, inboxes, clock.now()),
           ]),
     },
-    sealedCheck("Inboxes' passwords", () => {
+    sealedCheck(() => {
       const lost = inboxes.listUndecryptable();
       return mailboxes
         .list()

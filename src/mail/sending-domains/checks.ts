@@ -18,7 +18,7 @@ export function sendingDomainChecks(services: Services): HealthCheck[] {
   const { sending_domains } = services;
   return [
     { check: 'sending domains', run: () => checkDomains(services) },
-    sealedCheck('DKIM keys', () =>
+    sealedCheck(() =>
       sending_domains.listUndecryptable().map((domain) => ({
         message: `The DKIM key of the domain ${domain} does not decrypt: nothing is sent from it.`,
         remedy: `satchel domain remove ${domain} --yes, then satchel domain add ${domain}, and add its mailboxes again`,

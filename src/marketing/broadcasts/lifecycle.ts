@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../..
 import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
 import type { Emails } from '../../mail/emails/service.ts';
-import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
+import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
@@ -94,9 +94,11 @@ export class BroadcastLife {
       const changed = broadcasts.change(tx, row, rest, errors);
       const plan = this.#replan(tx, row, time, send_at);
       const after = store.updateBroadcast(tx, row.id, { ...changed, ...plan });
-      const told = { event: 'broadcast.changed', target: `broadcast:${row.public_id}` };
-      const differing = changesOf(broadcasts.withList(tx, row), broadcasts.withList(tx, after));
-      note(tx, { ...told, metadata: { name: row.name }, changes: differing });
+      note(tx, {
+        ...{ event: 'broadcast.changed', target: `broadcast:${row.public_id}` },
+        metadata: { name: row.name },
+        changes: this.#deps.lists.changesOf(tx, row, after),
+      });
     });
   }
 

@@ -219,11 +219,6 @@ export class Broadcasts {
     };
   }
 
-  /** With its list as the API names it. */
-  withList(tx: Tx, row: BroadcastRow): object {
-    return { ...row, list: this.#deps.lists.findById(row.list_id, tx)?.public_id };
-  }
-
   /**
    * Deletes a draft, or one that was cancelled with who had their turn; the log keeps its mails. Throws AppError `not_found`,
    * and `conflict` for any other.

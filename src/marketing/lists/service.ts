@@ -2,6 +2,7 @@
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import type { Changes } from '../../platform/database/tables.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -114,6 +115,15 @@ export class Lists {
   /** By numeric id; null where the list is gone. */
   findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
     return store.findListById(read, id) ?? null;
+  }
+
+  /** What changed of a row that has a list, which is told by its id. */
+  changesOf(tx: Tx, before: { list_id: number }, after: { list_id: number }): Changes {
+    const told = (row: { list_id: number }): object => ({
+      ...row,
+      list: this.findById(row.list_id, tx)?.public_id,
+    });
+    return changesOf(told(before), told(after));
   }
 
   /** The list whose sign-up page this is the token of; null where there is none, or the list takes nobody any more. */

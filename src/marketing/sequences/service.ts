@@ -4,7 +4,7 @@ import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } fr
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
-import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -219,13 +219,11 @@ export class Sequences {
         steps,
         updated_at: this.#deps.clock.now(),
       });
-      const told = { event: 'sequence.changed', target: `sequence:${current.public_id}` };
-      const listOf = (row: SequenceRow): object => ({
-        ...row,
-        list: this.#deps.lists.findById(row.list_id, tx)?.public_id,
+      note(tx, {
+        ...{ event: 'sequence.changed', target: `sequence:${current.public_id}` },
+        metadata: { name: current.name },
+        changes: this.#deps.lists.changesOf(tx, current, changed),
       });
-      const differing = changesOf(listOf(current), listOf(changed));
-      note(tx, { ...told, metadata: { name: current.name }, changes: differing });
       return changed;
     });
     // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.

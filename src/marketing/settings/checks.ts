@@ -26,7 +26,7 @@ export function marketingChecks({
         return words ? [problem('public URL', words, remedy)] : [];
       },
     },
-    sealedCheck('Marketing keys', () =>
+    sealedCheck(() =>
       projects
         .listAll({})
         .filter((project) => !marketing.hasUsableKey(project))

@@ -1,5 +1,6 @@
 /** What `satchel doctor` finds, over the management plane. */
 import { MAX_FINDINGS_AGE_S } from '../../limits.ts';
+import { MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
 import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
@@ -12,6 +13,9 @@ const finding = named(
   'Finding',
   t.Object({ check: t.String(), status, message: t.String(), remedy: nullable(t.String()) }),
 );
+
+/** Further pages tell of the examination that the first one was answered by, of so long ago at most. */
+const PAGED_WITHIN_MS = 5 * MINUTE_MS;
 
 /** The worst first, so that the first one tells how bad it is. */
 const BADNESS = ['problem', 'warning', 'ok'];
@@ -26,8 +30,9 @@ export function doctorRoutes(doctor: Doctor): Route[] {
       summary: 'What is wrong, and what mends it',
       description:
         'What `satchel doctor` finds, the worst first, those that are fine included; a remedy is a command. Everything is looked at for ' +
-        'each request, the DNS too, which takes seconds where much is stored, unless `max_age_seconds` says that findings of so long ago ' +
-        'will do: those are told at once, and what reads all that is stored (`database`, `objects`) was looked at within a day.',
+        'each first page, the DNS too, which takes seconds where much is stored, unless `max_age_seconds` says that findings of so long ago ' +
+        'will do: those are told at once, and what reads all that is stored (`database`, `objects`) was looked at within a day. ' +
+        'Further pages are of the same examination.',
       query: t.Object({
         ...pageQuery,
         max_age_seconds: t.Optional(t.Integer({ minimum: 0, maximum: MAX_FINDINGS_AGE_S })),
@@ -35,7 +40,9 @@ export function doctorRoutes(doctor: Doctor): Route[] {
       response: t.Array(finding),
       async handle({ ctx, query }) {
         ctx.keepOpen();
-        const findings = await doctor.examine((query.max_age_seconds ?? 0) * 1_000);
+        const asked_ms = (query.max_age_seconds ?? 0) * SECOND_MS;
+        const is_further = (query.page ?? 1) > 1;
+        const findings = await doctor.examine(is_further ? Math.max(asked_ms, PAGED_WITHIN_MS) : asked_ms);
         const badness = (of: { status: string }): number => BADNESS.indexOf(of.status);
         return paginateAll(
           query,

@@ -17,6 +17,7 @@ import {
   type Finding,
   type FindingStatus,
   type HealthCheck,
+  joinSealed,
   ok,
   problem,
 } from '../../platform/host/health-check.ts';
@@ -135,7 +136,7 @@ async function checkServices(
     const key_ring = new KeyRing({ database, source: masterKeySourceOf(config), clock: deps.clock }, key);
     const { checks, close } = deps.createServiceChecks(config, { database, key_ring, is_deep: deps.is_deep });
     try {
-      return await runAll(checks);
+      return joinSealed(await runAll(checks));
     } finally {
       await close();
     }

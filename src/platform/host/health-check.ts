@@ -41,17 +41,26 @@ export function problem(check: string, message: string, remedy: string): Finding
   return { check, status: 'problem', message, remedy };
 }
 
+/** Every noun with secrets has one of this name, and all that are fine are one finding. */
+const SEALED = 'sealed values';
+
+/** In place of a finding a noun, one for all whose sealed values decrypt. */
+export function joinSealed(findings: readonly Finding[]): Finding[] {
+  const isFine = ({ check, status }: Finding): boolean => check === SEALED && status === 'ok';
+  const others = findings.filter((finding) => !isFine(finding));
+  const is_lost = others.some(({ check }) => check === SEALED);
+  return is_lost || others.length === findings.length ? others : [...others, ok(SEALED, 'Each decrypts.')];
+}
+
 /** A check of a noun's sealed values: it names those that do not decrypt. */
 export function sealedCheck(
-  what: string,
   listLost: () => { message: string; remedy: string }[],
 ): HealthCheck {
-  const check = 'sealed values';
   return {
-    check,
+    check: SEALED,
     run() {
-      const lost = listLost().map(({ message, remedy }) => problem(check, message, remedy));
-      return lost.length > 0 ? lost : [ok(check, `${what}: each decrypts.`)];
+      const lost = listLost().map(({ message, remedy }) => problem(SEALED, message, remedy));
+      return lost.length > 0 ? lost : [ok(SEALED, 'Each decrypts.')];
     },
   };
 }

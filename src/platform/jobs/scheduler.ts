@@ -41,8 +41,8 @@ class MinuteScheduler implements Scheduler {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #entries: readonly { entry: CronEntry; cron: Cron }[];
-  /** Names of the entries that run: none of them runs beside itself. */
-  readonly #running = new Set<string>();
+  /** Since when each entry runs that does: none of them runs beside itself. */
+  readonly #running = new Map<string, number>();
   /** Ticks up to this moment are done. */
   #looked_at: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -88,11 +88,14 @@ class MinuteScheduler implements Scheduler {
 
   async #run(entry: CronEntry): Promise<void> {
     if (this.#is_stopping) return;
-    if (this.#running.has(entry.name)) {
+    const [now, began_at] = [this.#clock.now(), this.#running.get(entry.name)];
+    if (began_at !== undefined) {
+      // One that began at the start, in the last moments of a minute, meets its next tick.
+      if (Math.abs(now - began_at) < MINUTE_MS) return;
       this.#logger.warn('a scheduled entry still runs and is not started again', { entry: entry.name });
       return;
     }
-    this.#running.add(entry.name);
+    this.#running.set(entry.name, now);
     try {
       await entry.run();
     } catch (error) {

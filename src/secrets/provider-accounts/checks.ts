@@ -13,10 +13,10 @@ export function providerAccountChecks(services: {
 }): HealthCheck[] {
   const { database_accounts, database_projects, ai_accounts } = services;
   return [
-    sealedCheck('Secrets of database accounts', () =>
+    sealedCheck(() =>
       [...database_accounts.listUndecryptable(), ...database_projects.listUndecryptable()].map(tell),
     ),
-    sealedCheck('Keys of AI accounts', () => ai_accounts.listUndecryptable().map(tell)),
+    sealedCheck(() => ai_accounts.listUndecryptable().map(tell)),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Vault } from './service.ts';
 
 export function vaultChecks({ vault, projects }: { vault: Vault; projects: Projects }): HealthCheck[] {
   return [
-    sealedCheck('Vault values', () =>
+    sealedCheck(() =>
       projects.listAll({}).flatMap((project) =>
         vault.listUndecryptable(project).map(({ service, field }) => ({
           message: `The vault value ${service}.${field} of project ${project.slug} does not decrypt.`,

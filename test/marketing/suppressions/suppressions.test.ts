@@ -221,6 +221,6 @@ describe('when the key does not open', () => {
     const app = await startTestApp();
     await makeProject(app);
     await app.stop();
-    expect((await run(app.data_dir, 'doctor', '--json')).stdout).toContain('Marketing keys: each decrypts.');
+    expect((await run(app.data_dir, 'doctor', '--json')).stdout).toContain('Each decrypts.');
   });
 });

@@ -70,6 +70,33 @@ test('who asks while an examination runs gets what that one finds; later ones as
   expect(runs).toBe(2);
 });
 
+test('come in pages of one examination; each first page asks anew', async () => {
+  let runs = 0;
+  const never = () => new Promise<never>(() => {});
+  const { app, admin } = await start({
+    maintenance: {
+      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
+      async examine() {
+        runs += 1;
+        return [1, 2, 3].map((n) => ({ check: `c${n}`, status: 'ok', message: `run ${runs}`, remedy: null }));
+      },
+    },
+  });
+  const ask = async (page: number) => {
+    const [found] = listOf(await app.call('GET', `${PATH}?per_page=1&page=${page}`, { token: admin }));
+    return [found?.check, found?.message];
+  };
+  expect([await ask(1), await ask(2), await ask(3)]).toEqual([
+    ['c1', 'run 1'],
+    ['c2', 'run 1'],
+    ['c3', 'run 1'],
+  ]);
+  expect([await ask(1), await ask(2)]).toEqual([
+    ['c1', 'run 2'],
+    ['c2', 'run 2'],
+  ]);
+});
+
 test('are for administrators alone', async () => {
   const { app, plain } = await start();
   const answer = await app.call('GET', PATH, { token: plain });

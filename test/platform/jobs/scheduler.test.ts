@@ -120,6 +120,23 @@ describe('the scheduler', () => {
     expect(patient.runs).toHaveLength(0);
   });
 
+  test('says nothing of an entry that began at the start and meets its first tick', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const clock = new TestClock('2030-01-15T12:00:59Z');
+    const { logger, linesWith } = captureLog(clock);
+    const entry = { name: 'slow', expression: '* * * * *', at_start: true, run: () => promise };
+    const scheduler = createScheduler({ entries: [entry], clock, logger });
+    started.push(scheduler);
+    scheduler.start();
+    clock.advance(1_000);
+    await scheduler.tick();
+    expect(linesWith('still runs')).toEqual([]);
+    clock.advance(MINUTE_MS);
+    await scheduler.tick();
+    expect(linesWith('still runs')).toHaveLength(1);
+    resolve();
+  });
+
   test('waits at a stop for an entry that runs, and begins none afterwards', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let has_ended = false;
