@@ -200,7 +200,8 @@ export class Import {
       const piece = rows.slice(from, from + IMPORT_PIECE_ROWS);
       await this.#write((tx) => {
         for (const row of piece) this.#takeRow(tx, going, row, insert);
-        for (const one of this.#arrival.takeStopped()) store.noteWithheld(tx, this.#id, one);
+        for (const id of this.#arrival.takeStopped())
+          store.noteWithheld(tx, this.#id, { kind: 'schedule', id });
       });
       if (going.table === 'objects') await this.#copyStored(piece);
     }
