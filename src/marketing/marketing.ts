@@ -188,8 +188,8 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
 }
 
 /** What takes part in the deletion of a project. */
-export function marketingCascades({ lists, imports }: MarketingServices) {
-  return [lists.projectCascade(), imports.projectCascade()];
+export function marketingCascades({ lists, contacts, imports }: MarketingServices) {
+  return [lists.projectCascade(), contacts.projectCascade(), imports.projectCascade()];
 }
 
 /** The jobs of email marketing. */

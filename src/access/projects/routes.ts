@@ -91,7 +91,10 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       description: `${NAMED_BY} The counts tell what went with it.`,
       response: deletedProject,
       load,
-      handle: ({ caller, ctx, resource }) => projects.remove(actorOf(caller, ctx.ip), resource.public_id),
+      handle: ({ caller, ctx, resource }) => {
+        ctx.keepOpen(); // Hundreds of thousands of contacts take a while.
+        return projects.remove(actorOf(caller, ctx.ip), resource.public_id);
+      },
     }),
   ];
 }

@@ -46,7 +46,7 @@ export interface ProjectCascade {
   count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
   /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
   remove?(tx: Tx, project: ProjectRow): unknown;
-  /** Removes files and the like once the deletion is on disk. It reports its own failures: the project is gone. */
+  /** Removes files, and what is too much for one transaction, once the deletion is on disk. It reports its own failures: the project is gone. */
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
@@ -294,8 +294,8 @@ export class Projects {
   }
 
   /**
-   * Deletes a project and everything in it in one transaction; files follow after the commit. The audit event is
-   * written first and tells how much of what went with it. Throws AppError `not_found`.
+   * Deletes a project and everything in it in one transaction; contacts and files follow after the commit, before it resolves. The
+   * audit event is written first and tells how much of what went with it. Throws AppError `not_found`.
    */
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
     const now = this.#clock.now();
@@ -309,7 +309,7 @@ export class Projects {
       store.deleteProject(tx, project.id);
       return { project, cascade, states };
     });
-    // The deletion stands even if this fails: the sweep removes what is left of the files.
+    // The deletion stands even if this fails, or a crash cuts it off: sweeps at the next start remove what is left.
     await Promise.allSettled(
       this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
     );

@@ -58,6 +58,7 @@ export interface TransfersDeps extends ImportDeps {
   };
   projects: Pick<Projects, 'moveAway' | 'start' | 'listen'>;
   engine: { wake(): void };
+  contacts: { sweep(): Promise<void> };
 }
 
 /** What did not go on, and why. */
@@ -186,6 +187,8 @@ export class Transfers {
     if (!lock) throw conflict('Another project is being imported: wait for its end.');
     try {
       await this.#removeAll();
+      // Those of a deletion that was cut off: they may be the very ones that come back.
+      await this.#deps.contacts.sweep();
       const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
       this.#refuseKnown(said);
       const examined = await examine(this.#deps, job);
