@@ -76,11 +76,24 @@ export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean
   );
 }
 
-const columnNames = rawSql<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)');
+export interface Column {
+  name: string;
+  /** As a STRICT table has it. */
+  type: string;
+  is_required: number;
+}
+const columnsOfTable = rawSql<Column, [string]>(
+  'SELECT name, type, "notnull" AS is_required FROM pragma_table_info(?)',
+);
+
+/** The columns that a table has in this build. */
+export function listColumns(read: Tx, table: string): Column[] {
+  return columnsOfTable.all(read, table);
+}
 
 /** Whether a row has the columns that a table has in this build. */
 export function fitsTable(read: Tx, table: string, row: Readonly<Record<string, unknown>>): boolean {
-  const names = columnNames.all(read, table).map(({ name }) => name);
+  const names = listColumns(read, table).map(({ name }) => name);
   return names.sort().join() === Object.keys(row).sort().join();
 }
 
