@@ -349,6 +349,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     handle: (request) => http.handle(request),
     async start() {
       services.backups.removeLeftovers();
+      await services.imports.goOnSoon();
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();
