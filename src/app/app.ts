@@ -230,7 +230,13 @@ function createWork(on: Tenancy) {
   const backups = new Backups({ ...on, work: on.maintenance, enqueue });
   const engine = createJobEngine({
     ...on,
+    mayBegin: (tx, project_id) => projects.isActive(project_id, tx),
     tasks: [...mailTasks(mail), ...marketingTasks({ ...on, ...marketing }), createBackupTask(backups)],
+  });
+  projects.listen((_tx, { kind }) => {
+    if (kind !== 'started') return;
+    engine.wake();
+    webhooks.webhook_dispatcher.wake();
   });
   const transfers = new Transfers({ ...on, ...mail, ...marketing, bytes, engine });
   const jobs = new Jobs(on);
@@ -343,6 +349,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     handle: (request) => http.handle(request),
     async start() {
       services.backups.removeLeftovers();
+      await services.imports.goOnSoon();
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();

@@ -174,6 +174,7 @@ function createSequences(on: CampaignNeeds) {
   const exits = new Exits(on);
   const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
   const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
+  on.projects.listen((tx, event) => sequence_life.heedProject(tx, event));
   const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events, going_on });
   return { sequences, sequence_life, going_on, contact_events, sequence_engine, marketing_mail };
 }
@@ -181,13 +182,14 @@ function createSequences(on: CampaignNeeds) {
 function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail }) {
   const broadcasts = new Broadcasts(on);
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
+  on.projects.listen((tx, event) => broadcast_life.heedProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcast_life });
   return { broadcasts, broadcast_life, broadcast_engine };
 }
 
 /** What takes part in the deletion of a project. */
-export function marketingCascades({ lists, imports }: MarketingServices) {
-  return [lists.projectCascade(), imports.projectCascade()];
+export function marketingCascades({ lists, contacts, imports }: MarketingServices) {
+  return [lists.projectCascade(), contacts.projectCascade(), imports.projectCascade()];
 }
 
 /** The jobs of email marketing. */

@@ -2,6 +2,7 @@
 import { AppError, invalid } from '../../errors.ts';
 import { JUDGED_PASSWORD_CHARS, MIN_PASSWORD_SCORE } from '../../limits.ts';
 import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
+import { loadArgon2 } from '../../platform/secrets/argon2.ts';
 import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
 
@@ -37,11 +38,11 @@ function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[
   return [...of_name, email.slice(0, email.lastIndexOf('@')), 'satchel'];
 }
 
-export type Argon2 = Pick<typeof import('@node-rs/argon2'), 'hash' | 'verify'>;
+export type Argon2 = Pick<Awaited<ReturnType<typeof loadArgon2>>, 'hash' | 'verify'>;
 
-function loadArgon2(): Promise<Argon2> {
+function loadInThread(): Promise<Argon2> {
   requireThreadDescriptors();
-  return import('@node-rs/argon2');
+  return loadArgon2();
 }
 
 /** Hashing, only so many at once: a flood of sign-ins must not take all memory and threads. */
@@ -53,7 +54,7 @@ export class Passwords {
   #stand_in: Promise<string> | null = null;
 
   /** Loaded at first use, as it unpacks a native module; tests replace it. */
-  constructor(load: () => Promise<Argon2> = loadArgon2) {
+  constructor(load: () => Promise<Argon2> = loadInThread) {
     this.#load = load;
   }
 

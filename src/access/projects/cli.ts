@@ -96,7 +96,10 @@ function registerChange<S extends Services>(noun: Noun<S>): void {
     .option('--name <name>', 'its name')
     .option('--slug <slug>', 'its name in addresses; what uses the old one finds it no more')
     .addOption(
-      new Option('--status <status>', 'inactive: its keys answer 401').choices(['active', 'inactive']),
+      new Option('--status <status>', 'inactive: its keys answer 401, and nothing of it is sent').choices([
+        'active',
+        'inactive',
+      ]),
     )
     .option('--description <text>', 'what it is; empty to clear it')
     .option('--notes <text>', 'for people; empty to clear it')

@@ -71,7 +71,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       path: '/projects/:project',
       tag: 'Projects',
       summary: 'Change a project',
-      description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`.`,
+      description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`. Of a project whose \`status\` is \`inactive\` nothing is sent: what falls due waits, and what would send is 409 \`project_inactive\`.`,
       body: updateProjectBody,
       example: { description: 'What the shop sells, and to whom.' },
       response: projectWithKeys,
@@ -91,7 +91,10 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       description: `${NAMED_BY} The counts tell what went with it.`,
       response: deletedProject,
       load,
-      handle: ({ caller, ctx, resource }) => projects.remove(actorOf(caller, ctx.ip), resource.public_id),
+      handle: ({ caller, ctx, resource }) => {
+        ctx.keepOpen(); // Hundreds of thousands of contacts take a while.
+        return projects.remove(actorOf(caller, ctx.ip), resource.public_id);
+      },
     }),
   ];
 }

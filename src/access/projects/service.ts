@@ -46,7 +46,7 @@ export interface ProjectCascade {
   count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
   /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
   remove?(tx: Tx, project: ProjectRow): unknown;
-  /** Removes files and the like once the deletion is on disk. It reports its own failures: the project is gone. */
+  /** Removes files, and what is too much for one transaction, once the deletion is on disk. It reports its own failures: the project is gone. */
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
@@ -57,6 +57,13 @@ export interface DatabaseLinks {
   link(tx: Tx, project_id: number, database_project_id: number | null): void;
   linkedId(read: Tx, project_id: number): number | null;
 }
+
+/** A project was moved away (it is inactive, and exported to go on elsewhere), or became active. */
+export interface ProjectEvent {
+  kind: 'moved' | 'started';
+  project_id: number;
+}
+type ProjectListener = (tx: Tx, event: ProjectEvent) => void;
 
 interface ProjectsDeps {
   database: Database;
@@ -78,6 +85,7 @@ export class Projects {
   readonly #cascades: readonly ProjectCascade[];
   readonly #database_links: DatabaseLinks;
   readonly #keysOf: ProjectsDeps['keysOf'];
+  readonly #listeners: ProjectListener[] = [];
 
   constructor(deps: ProjectsDeps) {
     this.#database = deps.database;
@@ -100,6 +108,29 @@ export class Projects {
   /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
   stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
     return store.findProjectState(read, id);
+  }
+
+  /**
+   * Whether anything of it may be sent or run: not while it is inactive, or on its way here. Asked with each claim of jobs
+   * and each look at bulk mail.
+   */
+  isActive(id: number, read: Tx = this.#database.read): boolean {
+    return store.isActive(read, id);
+  }
+
+  /** Numeric ids of the projects of which nothing may be sent or run. */
+  listInactiveIds(read: Tx): number[] {
+    return store.listInactiveIds(read);
+  }
+
+  /** Throws AppError `conflict` project_inactive where nothing of it may be sent or run. */
+  requireActive(id: number, read: Tx = this.#database.read): void {
+    if (store.isActive(read, id)) return;
+    const { slug = String(id) } = store.findProjectById(read, id) ?? {};
+    throw conflict(
+      `The project ${slug} is inactive: nothing of it is sent. Set its status to active first: satchel project change ${slug} --status active`,
+      { code: 'project_inactive' },
+    );
   }
 
   /** As `find`, for the shell. Throws AppError `not_found` that says how to find the right name. */
@@ -217,12 +248,39 @@ export class Projects {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      const was_active = store.isActive(tx, project.id);
       const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
       if (!changed) throw notFound('Project');
+      if (!was_active && changed.status === 'active')
+        this.#tell(tx, { kind: 'started', project_id: project.id });
       if (link !== undefined) this.#database_links.link(tx, project.id, link);
       this.#audit(tx, actor, { event: 'project.updated', project: changed, metadata: { fields } }, now);
       return changed;
     });
+  }
+
+  /** Has something told of what becomes of projects, in the transaction that does it. */
+  listen(listener: ProjectListener): void {
+    this.#listeners.push(listener);
+  }
+
+  #tell(tx: Tx, event: ProjectEvent): void {
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+
+  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. Returns whether it was active. */
+  moveAway(tx: Tx, id: number): boolean {
+    const was_active = store.isActive(tx, id);
+    if (was_active) store.updateProject(tx, id, { status: 'inactive', updated_at: this.#clock.now() });
+    this.#tell(tx, { kind: 'moved', project_id: id });
+    return was_active;
+  }
+
+  /** Has an inactive project go on. */
+  start(tx: Tx, id: number): void {
+    if (store.isActive(tx, id)) return;
+    store.updateProject(tx, id, { status: 'active', updated_at: this.#clock.now() });
+    this.#tell(tx, { kind: 'started', project_id: id });
   }
 
   #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
@@ -236,8 +294,8 @@ export class Projects {
   }
 
   /**
-   * Deletes a project and everything in it in one transaction; files follow after the commit. The audit event is
-   * written first and tells how much of what went with it. Throws AppError `not_found`.
+   * Deletes a project and everything in it in one transaction; contacts and files follow after the commit, before it resolves. The
+   * audit event is written first and tells how much of what went with it. Throws AppError `not_found`.
    */
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
     const now = this.#clock.now();
@@ -251,7 +309,7 @@ export class Projects {
       store.deleteProject(tx, project.id);
       return { project, cascade, states };
     });
-    // The deletion stands even if this fails: the sweep removes what is left of the files.
+    // The deletion stands even if this fails, or a crash cuts it off: sweeps at the next start remove what is left.
     await Promise.allSettled(
       this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
     );

@@ -50,6 +50,19 @@ export function findProjectState(read: Tx, id: number): ProjectState | null {
   return stateById(read).get({ id }) ?? null;
 }
 
+// Raw: each claim of jobs asks it of each project that has any waiting.
+const active = rawSql<{ id: number }, [number]>("SELECT id FROM projects WHERE id = ? AND status = 'active'");
+
+export function isActive(read: Tx, id: number): boolean {
+  return active.get(read, id) !== null;
+}
+
+const inactive = rawSql<{ id: number }, []>("SELECT id FROM projects WHERE status = 'inactive'");
+
+export function listInactiveIds(read: Tx): number[] {
+  return inactive.all(read).map(({ id }) => id);
+}
+
 interface ProjectFilter {
   /** Substring of name or slug, ignoring ASCII case. */
   q?: string;

@@ -52,7 +52,7 @@ export function deliveryRoutes(on: {
       summary: 'Queue a failed or bounced email again',
       description:
         'As it was accepted, with all its attempts, and only to those whom no relay has taken it for, or to its recipient where ' +
-        'it came back. 409 where it is neither failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today. Mail of ' +
+        'it came back. 409 where it is neither failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today, or the project is inactive (`project_inactive`). Mail of ' +
         'sequences has no job: its `job_id` is null, and `status_url` is the email.',
       status: 202,
       response: t.Object({ id: ulid(), job_id: nullable(ulid()), status_url: t.String({ format: 'uri' }) }),

@@ -96,7 +96,7 @@ export interface DeliveriesDeps
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-  projects: Pick<Projects, 'findById'>;
+  projects: Pick<Projects, 'findById' | 'isActive' | 'requireActive'>;
   keys: Pick<Keys, 'nameOf'>;
 }
 
@@ -118,11 +118,12 @@ export class Deliveries {
   /** What became of mails while this server ran. */
   readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'bounced', 'complained']);
   readonly #deps: DeliveriesDeps;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
   readonly #patience: Patience;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
+    this.#listeners = new Listeners((project_id) => deps.projects.isActive(project_id));
     this.return_paths = new ReturnPaths(deps.key_ring);
     const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
@@ -275,6 +276,7 @@ export class Deliveries {
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
+      is_project_active: project?.status === 'active',
       has_content: emails.hasContent(read, email),
       patience_ms: isBulk(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
     };
@@ -327,8 +329,10 @@ export class Deliveries {
     return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
   }
 
-  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
+  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued, `project_inactive` too. */
   async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
+    const email = findEmail(this.#deps.database.read, id);
+    if (email) this.#deps.projects.requireActive(email.project_id);
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
       throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
@@ -340,7 +344,10 @@ export class Deliveries {
     actor: Actor,
     since_ms: number,
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, this.#listeners);
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, {
+      ...this.#deps,
+      listeners: this.#listeners,
+    });
     return { results: await this.requeue(actor, ids), left_out };
   }
 

@@ -39,6 +39,7 @@ export interface EmailFacts {
   /** Name of the key it was accepted with, where it still exists. */
   key: string | null;
   project: string | null;
+  is_project_active: boolean;
   /** Its content is still kept, or can be rendered again. */
   has_content: boolean;
   /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
@@ -222,8 +223,13 @@ function tellState({ email }: EmailFacts): string {
   return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
 }
 
-function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
+function tellNext(facts: EmailFacts): string[] {
+  const { email, attempts, job, has_content, patience_ms } = facts;
   const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
+  if (due_at !== null && !facts.is_project_active)
+    return [
+      `Next: it waits until its project is active: satchel project change ${facts.project ?? 'PROJECT'} --status active`,
+    ];
   if (due_at === Number.POSITIVE_INFINITY)
     return ['Next: it waits until marketing is enabled in the settings.'];
   if (job && isWithheld(job))

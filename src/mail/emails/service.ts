@@ -1,4 +1,5 @@
 /** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
+import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
 import {
@@ -111,6 +112,7 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   database: Database;
   clock: Clock;
   idempotency: Idempotency;
+  projects: Pick<Projects, 'requireActive'>;
   templates: TemplateSource;
   /** Sends an email while its client waits, and says what the client is told. */
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
@@ -196,7 +198,7 @@ export class Emails {
    * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
    * whether that was told before.
    * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
-   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request.
+   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request, and project_inactive.
    */
   send(
     caller: ProjectCaller,
@@ -207,6 +209,7 @@ export class Emails {
     return idempotency.run(request.idempotency, async (claim) => {
       const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
+      this.#deps.projects.requireActive(caller.project.id);
       const { public_url } = this.#deps.config;
       const { ip, user_agent } = request;
       const content = this.#contentOf(caller, body);

@@ -1,5 +1,5 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, count, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, notInArray, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -118,12 +118,18 @@ export function listOpenOfList(read: Tx, list_id: number): BroadcastRow[] {
     .all();
 }
 
-/** Those of all projects that are paused, but not by hand. */
+/** Those of all projects that are paused, but not by hand, nor as their project moved. */
 export function listPausedByThemselves(read: Tx): BroadcastRow[] {
   return read
     .select()
     .from(broadcasts)
-    .where(and(IS_OPEN, sql`${broadcasts.status} = 'paused'`, ne(broadcasts.pause_reason, 'manual')))
+    .where(
+      and(
+        IS_OPEN,
+        sql`${broadcasts.status} = 'paused'`,
+        notInArray(broadcasts.pause_reason, ['manual', 'moved']),
+      ),
+    )
     .all();
 }
 

@@ -4,7 +4,14 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const BROADCAST_STATUSES = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled'] as const;
 export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number];
 
-export const PAUSE_REASONS = ['manual', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses'] as const;
+export const PAUSE_REASONS = [
+  'manual',
+  'moved',
+  'late',
+  'not_ready',
+  'bounce_threshold',
+  'relay_refuses',
+] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 /** Why somebody on the list gets no mail; `no_value`: a merge field of the mail has no value for them. */

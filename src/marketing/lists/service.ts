@@ -218,7 +218,7 @@ export class Lists {
   /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
   errorsIn(
     project_id: number,
-    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page'> | null,
+    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page' | 'confirmation_template'> | null,
     changes: ListChanges,
   ): FieldErrors {
     const errors: FieldErrors = {};
@@ -226,10 +226,17 @@ export class Lists {
     if (/\p{Cc}/u.test(changes.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
     readTokenHosts(changes.token_hosts ?? [], errors);
-    const slug = changes.confirmation_template;
+    const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
+    const sent = changes.confirmation_template;
+    // A page whose mail can't be made would take nobody.
+    const asked = has_page && (changes.sign_up_page || sent === null);
+    const slug = sent === undefined && asked ? current?.confirmation_template : sent;
     const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
-    const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
+    else if (asked && typeof slug !== 'string')
+      errors.confirmation_template = [
+        'is needed as long as sign_up_page is true: the slug of the template that asks to confirm',
+      ];
     const is_double = changes.double_opt_in ?? current?.double_opt_in ?? false;
     if (has_page && !is_double && changes.sign_up_page)
       errors.sign_up_page = ['needs double_opt_in: anybody may enter any address there'];

@@ -3,6 +3,7 @@
  * shown, and where its links lead.
  */
 
+import type { Projects } from '../../access/projects/service.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
@@ -133,6 +134,7 @@ export interface MarketingMailDeps {
   public_url: string;
   max_body_bytes: number;
   projectOf(id: number): KeyOwner | null;
+  projects: Pick<Projects, 'requireActive'>;
 }
 
 export class MarketingMail {
@@ -180,10 +182,11 @@ export class MarketingMail {
 
   /**
    * The mail as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and are not
-   * counted, the one that unsubscribes does nothing.
+   * counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, public_url } = this.#deps;
+    const { clock, marketing, public_url, projects } = this.#deps;
+    projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
     const unsubscribe_url = testUnsubscribeUrl(public_url);

@@ -5,8 +5,8 @@ import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
@@ -19,13 +19,13 @@ import {
   type Problem,
   templateProblems,
 } from '../mails/service.ts';
-import type { MailboxDnsCheck, MarketingSettings, Settings } from '../settings/service.ts';
+import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { exitReasonOf } from './exits.ts';
-import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
+import { type ExplainDeps, endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
@@ -61,12 +61,9 @@ interface PreviewInput {
   clicks?: string[] | null | undefined;
 }
 
-export interface SequencesDeps {
-  database: Database;
-  clock: Clock;
+export interface SequencesDeps extends Omit<ExplainDeps, 'emails'> {
   lists: Lists;
   contacts: Contacts;
-  marketing: MarketingSettings;
   suppressions: Suppressions;
   templates: Pick<Templates, 'factsOf'>;
   going_on: Pick<GoingOn, 'retime'>;

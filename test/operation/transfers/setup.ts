@@ -116,10 +116,10 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   insert("INSERT INTO email_hours VALUES (?, 1, 'failed', 3) ON CONFLICT DO NOTHING", owner.id);
   insert(
     `INSERT INTO webhooks (public_id, project_id, url, sealed_secret, is_active, after_event, created_at, updated_at)
-     VALUES ('HOOK', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
+     VALUES ('01J00000000000000000000000', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
     owner.id,
   );
-  insert("INSERT INTO withheld VALUES (?, 'schedule', 'of a former move')", owner.id);
+  insert("INSERT INTO withheld VALUES (?, 'schedule', '01J00000000000000000000001')", owner.id);
 
   const { read } = services.database;
   const email = findEmail(read, bulk);

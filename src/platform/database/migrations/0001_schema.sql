@@ -164,10 +164,11 @@ CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
   UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
 END;
 
--- What stopped as a project was exported or imported, and goes on when that is said: by its public id.
+-- What stopped as a project was exported or imported, and goes on when that is said, by its public id. Sequences and broadcasts say
+-- by their pause_reason that they did.
 CREATE TABLE withheld (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule', 'sequence', 'broadcast')),
+  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule')),
   id TEXT NOT NULL,
   PRIMARY KEY (project_id, kind, id)
 ) STRICT, WITHOUT ROWID;
@@ -1036,7 +1037,7 @@ CREATE TABLE sequences (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   pause_reason TEXT
-  CHECK (pause_reason IN ('manual', 'bounce_threshold', 'relay_refuses'))
+  CHECK (pause_reason IN ('manual', 'moved', 'bounce_threshold', 'relay_refuses'))
 ) STRICT;
 CREATE INDEX sequences_by_project ON sequences (project_id, id);
 -- Asked for at every new contact of a list.
@@ -1175,7 +1176,7 @@ CREATE TABLE broadcasts (
   filter TEXT, -- null: everybody on the list
   track_opens INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
-  pause_reason TEXT CHECK (pause_reason IN ('manual', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
+  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
   is_test INTEGER NOT NULL DEFAULT 0, -- sent by a test key: captured, and counted nowhere
   send_at INTEGER,
   started_at INTEGER,
