@@ -55,11 +55,13 @@ export interface MailerOptions {
   startWorker?: () => Worker;
 }
 
-const DEADLINES: SmtpDeadlines = {
+export const SMTP_DEADLINES: SmtpDeadlines = {
   connect_ms: limits.SMTP_CONNECT_TIMEOUT_MS,
-  greeting_ms: limits.SMTP_GREETING_TIMEOUT_MS,
+  greeting_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
   command_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
   data_ms: limits.SMTP_DATA_TIMEOUT_MS,
+  block_ms: limits.SMTP_BLOCK_TIMEOUT_MS,
+  answer_ms: limits.SMTP_ANSWER_TIMEOUT_MS,
   idle_ms: SMTP_IDLE_CLOSE_MS,
 };
 
@@ -192,7 +194,7 @@ class WorkerMailer implements Mailer {
     worker.onerror = (event) => this.#onWorkerGone(worker, event.message);
     worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
     this.#worker = worker;
-    const deadlines = { ...DEADLINES, ...this.#options.deadlines };
+    const deadlines = { ...SMTP_DEADLINES, ...this.#options.deadlines };
     this.#outbox = [{ op: 'configure', deadlines }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
     return worker;

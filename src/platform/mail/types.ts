@@ -185,8 +185,14 @@ export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 export interface SmtpDeadlines {
   connect_ms: number;
   greeting_ms: number;
+  /** Any command but DATA. */
   command_ms: number;
+  /** The command DATA. */
   data_ms: number;
+  /** Each block of the content, until the relay has taken it off our hands. */
+  block_ms: number;
+  /** The answer to the dot behind the content. */
+  answer_ms: number;
   /** An unused connection is closed after this long. */
   idle_ms: number;
 }
