@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { interruptedOutcome, unmadeOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome } from './outcomes.ts';
 import type {
   DeliverOptions,
   DeliveryOutcome,
@@ -36,7 +36,7 @@ export interface Mailer {
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
-  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
+  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
   compose(content: MailContent | FramedContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
@@ -117,7 +117,7 @@ class WorkerMailer implements Mailer {
     } catch (error) {
       if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
       // No thread could be started: that is neither the mail's fault nor the relay's, and may pass.
-      if (error instanceof AppError) return unmadeOutcome(error.message, { is_permanent: false });
+      if (error instanceof AppError) return postponedOutcome(error.message);
       throw error;
     }
   }

@@ -7,9 +7,10 @@ import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
+import { lacksDescriptors } from '../host/shortages.ts';
 import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
-import { interruptedOutcome, unsentOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
 import { whyUnanswered } from './relay-name.ts';
 import { outcomeOfOpening, outcomeOfSending, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
@@ -23,6 +24,8 @@ export interface Envelope {
 /** What of the content goes to the socket at a time: a relay has the deadline for each. */
 const BLOCK_BYTES = 64 * 1024;
 
+const NO_DESCRIPTORS = 'The server has no file descriptor left for a connection (LimitNOFILE, ulimit -n).';
+
 /** The system's own name servers: those of the settings are for what is looked up about recipients and senders. */
 const resolver = createResolver({ servers: [] });
 
@@ -34,7 +37,7 @@ export async function openSession(
   const unanswered = await whyUnanswered(route.host, { resolver });
   if (unanswered !== null) return unsentOutcome({ stage: 'connect', response: unanswered });
   const socket = await connectSocket(route, deadlines.connect_ms);
-  if ('outcome' in socket) return socket;
+  if ('outcome' in socket) return lacksDescriptors() ? postponedOutcome(NO_DESCRIPTORS) : socket;
   const connection = new SMTPConnection({
     host: route.host,
     port: route.port,

@@ -171,7 +171,7 @@ export interface UnsentOutcome extends Aside {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
-  /** No relay was asked, for want of what the mail is made of: this is no attempt. */
+  /** No relay was asked, for want of what the mail is made of, or of room to make it: this is no attempt. */
   is_free?: boolean;
 }
 
@@ -217,5 +217,5 @@ export type MailerRequest =
 export type MailerReply =
   | { op: 'delivered'; id: number; outcome: DeliveryOutcome }
   | { op: 'composed'; id: number; message: Uint8Array }
-  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'internal'; message: string }
+  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'unavailable' | 'internal'; message: string }
   | { op: 'stopped' };
