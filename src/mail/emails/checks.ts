@@ -5,7 +5,7 @@ import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../plat
 import { countSingleTries } from '../../platform/jobs/store.ts';
 import { listFailedJobs } from './failure-store.ts';
 
-export function emailChecks({ sqlite, now_ms }: CheckedDirectory): HealthCheck[] {
+export function emailChecks({ sqlite, now_ms }: Pick<CheckedDirectory, 'sqlite' | 'now_ms'>): HealthCheck[] {
   const check = 'failed emails';
   const since_ms = now_ms - DOCTOR_FAILURES_MS;
   const run: HealthCheck['run'] = () => {
