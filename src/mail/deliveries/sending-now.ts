@@ -6,6 +6,7 @@ import { type Database, mayPass, type Tx } from '../../platform/database/databas
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, monotonicMs, SECOND_MS } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { within } from '../../platform/host/waiting.ts';
 import { type ClaimedKey, type KeptAnswer, keptFailure } from '../../platform/http/idempotency.ts';
 import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
@@ -205,17 +206,6 @@ function endOf(attempt: Attempt, conclusion: Conclusion): End {
 
 function pickSender({ from_email, domain }: { from_email: string; domain: string }) {
   return { from_email, domain };
-}
-
-/** What comes of it in time; it goes on in any case. */
-async function within<T>(work: Promise<T>, wait_ms: number): Promise<T | 'not yet'> {
-  const { promise, resolve } = Promise.withResolvers<'not yet'>();
-  const give_up = setTimeout(() => resolve('not yet'), Math.max(0, wait_ms));
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(give_up);
-  }
 }
 
 /** A stop does not wait for it: what is not recorded by then is sent again at the next start, as after a crash. */

@@ -5,17 +5,15 @@ import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
  * `captured` is a message that was kept instead of delivered, `unanswered` one that a relay got and said nothing of; `postponed` one
  * that waits for what is the server's own, such as room on its disk; `interrupted` one that a crash or a stop cut off.
  */
-export const ATTEMPT_OUTCOMES = [
-  'sent',
-  'captured',
-  'refused',
-  'deferred',
-  'unreachable',
-  'unanswered',
-  'postponed',
-  'interrupted',
-] as const;
-export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+export type AttemptOutcome =
+  | 'sent'
+  | 'captured'
+  | 'refused'
+  | 'deferred'
+  | 'unreachable'
+  | 'unanswered'
+  | 'postponed'
+  | 'interrupted';
 
 /** In place of a mailbox, for an attempt that found none. */
 export const NO_MAILBOX = 'none';
