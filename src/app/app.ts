@@ -40,7 +40,7 @@ import { transferCronEntries } from '../operation/transfers/tasks.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
-import type { Clock } from '../platform/host/clock.ts';
+import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import { EventLoopWatch } from '../platform/host/event-loop.ts';
 import type { Finding } from '../platform/host/health-check.ts';
 import type { Logger } from '../platform/host/logger.ts';
@@ -102,6 +102,9 @@ export function createServices(config: Config, deps: AppDeps) {
 }
 
 const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
+/** How long the end of a mail that is sent while its client waits may take to be written as the process stops. */
+const STOP_RECORD_DEADLINE_MS = 500;
+
 const NO_MAINTENANCE: Maintenance = {
   backUp: notHere,
   verify: notHere,
@@ -376,6 +379,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       wake_file?.close();
       event_loop.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
+      const stop_by_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS;
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       services.maintenance.stop();
       services.bytes.stop();
@@ -386,7 +390,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
-      await mailer.stop(STOP_MAILER_DEADLINE_MS);
+      await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));
+      await services.deliveries.sending_now.drain(STOP_RECORD_DEADLINE_MS);
       await is_drained;
       await is_told;
       webhook_sender.stop();

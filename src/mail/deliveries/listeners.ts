@@ -9,7 +9,7 @@ import type { ReportKind } from './tables.ts';
 
 /** What happened to an email; each recipient's bounce is an event of its own. */
 export interface EmailEvent {
-  kind: 'sent' | 'failed' | 'withheld' | ReportKind;
+  kind: 'sent' | 'failed' | 'unknown' | 'withheld' | ReportKind;
   email_id: string;
   project_id: number;
   source: EmailSource;

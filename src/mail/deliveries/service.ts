@@ -58,6 +58,7 @@ import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
+import { unansweredOf } from './unanswered.ts';
 import { endOfWithheld, tellWithheld } from './withholding.ts';
 
 export type { Attempt } from './beginning.ts';
@@ -116,7 +117,7 @@ export class Deliveries {
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
   /** What became of mails while this server ran. */
-  readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'bounced', 'complained']);
+  readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
   readonly #deps: DeliveriesDeps;
   readonly #listeners: Listeners;
   readonly #patience: Patience;
@@ -324,7 +325,7 @@ export class Deliveries {
     };
   }
 
-  /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
+  /** Queues emails that failed, bounced or are unknown again, each by itself, and says of each what became of it. */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
     return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
   }
@@ -358,16 +359,22 @@ export class Deliveries {
   async mendTimes(): Promise<void> {
     const { database, clock, hasten, emails } = this.#deps;
     const now_ms = clock.now();
-    const waitOf = (source: EmailSource): number => now_ms + longestWait(source, this.#patience);
-    const late = listWaitingJobs(database.read, EMAIL_SEND, waitOf('api')).flatMap((job) => {
+    const soonest = (source: EmailSource): number =>
+      now_ms + longestWait({ source, is_unanswered: false }, this.#patience);
+    const waitOf = ({ id, source, queued_at }: Pick<EmailRow, 'id' | 'source' | 'queued_at'>): number => {
+      const is_unanswered = unansweredOf(store.listAttempts(database.read, id), queued_at) !== null;
+      return now_ms + longestWait({ source, is_unanswered }, this.#patience);
+    };
+    const late = listWaitingJobs(database.read, EMAIL_SEND, soonest('api')).flatMap((job) => {
       const email = findEmail(database.read, emailIdOf(job));
       // One that was to go out so late waits for that.
       if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
-      return [(tx: Tx): void => hasten(tx, job.id, waitOf(email.source))];
+      const latest = waitOf(email);
+      return job.run_at <= latest ? [] : [(tx: Tx): void => hasten(tx, job.id, latest)];
     });
-    const late_bulk = listDueAfter(database.read, waitOf('sequence')).flatMap((email) => {
-      const { id, project_id, source, mailbox_id, due_at } = email;
-      const latest = Math.max(waitOf(source), this.#listeners.opensAt(project_id, now_ms));
+    const late_bulk = listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
+      const { id, project_id, mailbox_id, due_at } = email;
+      const latest = Math.max(waitOf(email), this.#listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {

@@ -6,6 +6,7 @@ import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform
 import { AT_ONCE, isWithheld } from '../../platform/jobs/store.ts';
 import { type EmailRow, HELD } from '../emails/service.ts';
 import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
+import { unansweredOf } from './unanswered.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });
 
@@ -15,7 +16,8 @@ export const emailEvent = named(
     at: dateTime(),
     kind: oneOf(['accepted', 'attempt', 'queued_again', 'report', 'opened', 'clicked']),
     outcome: words(
-      'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `interrupted`, null while it is under way; of a ' +
+      'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `unanswered` (the relay may have taken it), ' +
+        '`postponed` (it waits for an attachment or for room on the server), `interrupted`, null while it is under way; of a ' +
         'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`.',
     ),
     who: words(
@@ -168,6 +170,8 @@ function tellAttempt(attempt: AttemptRow): string[] {
     refused: 'was refused',
     deferred: 'was deferred',
     unreachable: 'could not use its relay',
+    unanswered: 'got no answer',
+    postponed: 'was put off, and counts as none',
     interrupted: 'was cut off by a crash or a stop',
   };
   const is_judged = ['sent', 'refused', 'deferred'].includes(attempt.outcome ?? '');
@@ -239,6 +243,11 @@ function tellNext(facts: EmailFacts): string[] {
     const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
     if (!first) return [`Next: The first attempt comes ${when}.`];
+    const unanswered = unansweredOf(attempts, email.queued_at);
+    if (unanswered) {
+      const which = unanswered.tries === 1 ? 'first of two' : 'last';
+      return [`Next: another attempt comes ${when}, the ${which} since its relay may have taken it.`];
+    }
     if (patience_ms !== null) {
       const until = toIso(first.started_at + patience_ms);
       return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
@@ -246,12 +255,14 @@ function tellNext(facts: EmailFacts): string[] {
     const tries = job ? job.attempts - job.interruptions : 0;
     return tries > 0 && job
       ? [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`]
-      : [
-          `Next: another attempt comes ${when}; none counts so far, as the relay asked its mailbox for less mail.`,
-        ];
+      : [`Next: another attempt comes ${when}; none counts so far.`];
   }
   if (email.status === 'sending' || job?.status === 'processing') return ['Next: an attempt is under way.'];
-  if (email.status === 'failed' || email.status === 'bounced') {
+  if (email.status === 'unknown' && has_content)
+    return [
+      `Next: nothing by itself; sent again, it may arrive twice. To try again: satchel email retry ${email.id}`,
+    ];
+  if (['failed', 'bounced', 'unknown'].includes(email.status)) {
     return [
       has_content
         ? `Next: nothing by itself. To try again: satchel email retry ${email.id}`

@@ -242,16 +242,16 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
     .all();
 }
 
-/** Emails of all projects that failed at or after a moment, oldest first. */
+/** Emails of all projects that failed, or of which nobody knows whether they were sent, at or after a moment, oldest first. */
 export function listFailed(
   tx: Tx,
   since_ms: number,
-): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id'>[] {
-  const { id, project_id, source, is_test, job_id } = emails;
+): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id' | 'status'>[] {
+  const { id, project_id, source, is_test, job_id, status } = emails;
   return tx
-    .select({ id, project_id, source, is_test, job_id })
+    .select({ id, project_id, source, is_test, job_id, status })
     .from(emails)
-    .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
+    .where(and(sql`${emails.status} IN ('failed', 'unknown')`, gte(emails.failed_at, since_ms)))
     .orderBy(emails.failed_at, emails.id)
     .all();
 }
@@ -265,6 +265,7 @@ const ENDED: EmailStatus[] = [
   'complained',
   'suppressed',
   'failed',
+  'unknown',
   'canceled',
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;

@@ -1,9 +1,11 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { conflict, invalid, notFound } from '../../errors.ts';
+import { SEND_ANSWER_MS } from '../../limits.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
+import { within } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
@@ -304,7 +306,7 @@ export class Mailboxes {
   }
 
   /**
-   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said. One that is taken ends
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within SEND_ANSWER_MS. One that is taken ends
    * the mailbox's rest, as any success does.
    */
   async test(address: string, to: string): Promise<MailboxTest> {
@@ -326,9 +328,9 @@ export class Mailboxes {
       };
     }
     await this.#database.write((tx) => pace_record.take(tx, mailbox.id, this.#clock.now()));
-    const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
-      recipient.address,
-    ]);
+    const handing = this.#mailer.deliver(content, outlet.route, [recipient.address]);
+    const answer = await within(handing, SEND_ANSWER_MS);
+    const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;
     if (outcome === 'sent')
       await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
@@ -348,6 +350,12 @@ export class Mailboxes {
     recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null }, now_ms);
   }
 }
+
+const NOT_YET = {
+  outcome: 'unreachable',
+  smtp_code: null,
+  response: `The relay has not answered within ${SEND_ANSWER_MS / 1000} s; mail waits for it for longer, up to 10 minutes.`,
+} as const;
 
 const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: null, refused_at: null };
 

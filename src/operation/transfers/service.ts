@@ -6,7 +6,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
-import { MIN_TRANSFER_PASSPHRASE_CHARS, SMTP_DATA_TIMEOUT_MS, SWEEP_BATCH } from '../../limits.ts';
+import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -31,8 +31,8 @@ export type { Imported } from './importing.ts';
 /** Rows that one transaction of an undone import takes out. */
 const PIECE_ROWS = 200;
 const LOOK_AGAIN_MS = 200;
-/** What is being worked on is waited for: an attempt has as long for its last step, and half of that for those before. */
-const EXPORT_WAIT_MS = 2 * SMTP_DATA_TIMEOUT_MS;
+/** What is being worked on is waited for, but not for the slowest of relays: then the export is made again. */
+const EXPORT_WAIT_MS = 4 * 60_000;
 
 interface Owner {
   readonly id: number;

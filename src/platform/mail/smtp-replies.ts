@@ -1,7 +1,8 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
-import { unmadeOutcome, unsentOutcome } from './outcomes.ts';
+import { isShortageCode } from '../host/shortages.ts';
+import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
@@ -71,7 +72,10 @@ export function outcomeOfSending(
   if (error.code === 'EMESSAGE' && is_sender_refused) {
     return unsentOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
   }
-  if (error.code === 'ESTREAM') return unmadeOutcome(response, { is_permanent: false });
+  if (error.code === 'ESTREAM')
+    return codesOf(error).some(isShortageCode)
+      ? postponedOutcome(response)
+      : unmadeOutcome(response, { is_permanent: false });
   const may_be_sent = smtp_code === null && seen.is_all_written;
   const stage = stageOfCommand(error.command) ?? seen.stage;
   const is_of_one = seen.original.size === 1;

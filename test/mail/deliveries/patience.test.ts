@@ -16,6 +16,7 @@ function next(tries: Partial<Tries>, { after_ms = 0, random = 0.5 } = {}) {
       first_at: FIRST,
       is_slowed: false,
       is_free: false,
+      unanswered: null,
     },
     ...tries,
   };

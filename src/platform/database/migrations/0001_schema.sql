@@ -577,7 +577,8 @@ CREATE TABLE emails (
   source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')),
   is_test INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN (
-    'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+    'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
+    'canceled')),
   requested_domain TEXT,    -- null: the default, and any other with capacity
   mailbox_id INTEGER,       -- the one whose quota it uses; chosen anew when due
   quota_day TEXT,
@@ -626,7 +627,7 @@ CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE,
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
 -- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
 CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
-CREATE INDEX emails_failed ON emails (failed_at) WHERE status = 'failed';
+CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -713,7 +714,7 @@ CREATE TABLE email_attempts (
   choice TEXT NOT NULL, -- why this mailbox, and why not the others
   started_at INTEGER NOT NULL,
   finished_at INTEGER,  -- null: under way, or cut off by a crash
-  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, interrupted
+  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, unanswered, postponed, interrupted
   smtp_code INTEGER,
   smtp_response TEXT,
   tls TEXT, -- the version, or 'none'; NULL where no connection came about

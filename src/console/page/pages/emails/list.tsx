@@ -24,6 +24,7 @@ const STATUSES = [
   'complained',
   'suppressed',
   'failed',
+  'unknown',
   'canceled',
 ] as const satisfies Email['status'][];
 const FILTERS = ['to', 'template', 'date_from', 'date_to'] as const;
