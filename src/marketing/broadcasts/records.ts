@@ -39,6 +39,7 @@ export interface BroadcastRecord {
   name: string;
   list: string;
   template: string | null;
+  preheader: string | null;
   variables: Record<string, string>;
   filter: Record<string, unknown> | null;
   status: BroadcastStatus;
@@ -100,6 +101,7 @@ export function present(
     name: row.name,
     list: of.list,
     template: row.template,
+    preheader: row.preheader,
     variables: row.variables,
     filter: row.filter,
     status: row.status,

@@ -1,5 +1,5 @@
 /** Shapes of requests and answers about broadcasts. */
-import { MAX_NAME_CHARS } from '../../limits.ts';
+import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../../limits.ts';
 import {
   changesOf,
   dateTime,
@@ -19,6 +19,12 @@ const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a mar
 const variables = t.Record(t.String(), t.Unknown(), {
   description: 'Values of placeholders, the same for everybody.',
 });
+const preheader = text({
+  min: 1,
+  max: MAX_PREHEADER_CHARS,
+  description:
+    'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
+});
 const track_opens = t.Boolean();
 
 export const creation = named(
@@ -26,7 +32,7 @@ export const creation = named(
   t.Object({
     name,
     list: ulid(),
-    ...optionals({ template, filter: contact_filter, variables, track_opens }),
+    ...optionals({ template, preheader, filter: contact_filter, variables, track_opens }),
   }),
 );
 export const changes = named(
@@ -36,6 +42,7 @@ export const changes = named(
     list: ulid(),
     ...nullables({
       template,
+      preheader,
       filter: contact_filter,
       send_at: {
         ...dateTime(),
@@ -73,6 +80,7 @@ export const record = named(
     name: t.String(),
     list: ulid(),
     template: nullable(t.String()),
+    preheader: nullable(t.String()),
     variables: t.Record(t.String(), t.String()),
     filter: nullable(contact_filter),
     status: oneOf(BROADCAST_STATUSES),
@@ -146,6 +154,7 @@ export const preview = named(
   'BroadcastPreview',
   t.Object({
     subject: t.String(),
+    preheader: nullable(t.String()),
     body_html: nullable(t.String()),
     body_text: nullable(t.String()),
     missing: t.Array(t.String(), { description: 'Placeholders that there is no value for.' }),

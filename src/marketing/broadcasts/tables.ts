@@ -27,6 +27,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   name: text().notNull(),
   template: text(),
   variables: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  preheader: text(),
   filter: text({ mode: 'json' }).$type<Record<string, unknown>>(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
   status: text().$type<BroadcastStatus>().notNull(),

@@ -2,6 +2,7 @@
 import {
   MAX_CONTACT_IDS,
   MAX_NAME_CHARS,
+  MAX_PREHEADER_CHARS,
   MAX_RECIPIENTS,
   MAX_SEQUENCE_NAMES,
   MAX_STEPS,
@@ -42,6 +43,14 @@ export const step = named(
       }),
     ),
     variables: t.Optional(t.Record(t.String(), t.Unknown())),
+    preheader: t.Optional(
+      text({
+        min: 1,
+        max: MAX_PREHEADER_CHARS,
+        description:
+          'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
+      }),
+    ),
     condition: t.Optional(condition),
     is_final: t.Optional(t.Boolean({ description: 'Each track ends in exactly one.' })),
   }),
@@ -115,6 +124,7 @@ export const record = named(
           template: t.String(),
           delay_hours: t.Integer(),
           variables: t.Record(t.String(), t.Unknown()),
+          preheader: nullable(t.String()),
           condition,
           condition_text: t.String({ description: 'The condition in plain words.' }),
           is_final: t.Boolean(),
@@ -131,14 +141,18 @@ export const record = named(
 export const problem = t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) });
 export const timeline = t.Object({
   timeline: t.Array(
-    t.Object({
-      key: t.String(),
-      track: t.String(),
-      at: dateTime(),
-      condition: t.String(),
-      result: oneOf(['send', 'skip', 'exit', 'route']),
-      subject: nullable(t.String()),
-    }),
+    named(
+      'SequencePreviewEntry',
+      t.Object({
+        key: t.String(),
+        track: t.String(),
+        at: dateTime(),
+        condition: t.String(),
+        result: oneOf(['send', 'skip', 'exit', 'route']),
+        subject: nullable(t.String()),
+        preheader: nullable(t.String()),
+      }),
+    ),
   ),
   end: t.Object({
     at: dateTime(),

@@ -138,7 +138,7 @@ export const GOING: readonly Going[] = [
     table: 'contact_lists',
     ...byId('contact_lists'),
     columns: `public_id name description default_consent_basis double_opt_in token_hosts confirmation_template
-      sign_up_page archived_at created_at updated_at`,
+      sign_up_page language archived_at created_at updated_at`,
     numbers: { id: 'contact_lists', ...PROJECT },
   },
   {
@@ -295,7 +295,7 @@ export const GOING: readonly Going[] = [
   {
     table: 'broadcasts',
     ...byId('broadcasts'),
-    columns: `public_id name template variables filter track_opens status pause_reason is_test send_at started_at finished_at
+    columns: `public_id name template variables filter track_opens preheader status pause_reason is_test send_at started_at finished_at
       recipients from_name reply_to job_id bounces_since created_at updated_at`,
     numbers: {
       id: 'broadcasts',

@@ -838,6 +838,7 @@ CREATE TABLE contact_lists (
   token_hosts TEXT NOT NULL DEFAULT '[]',
   confirmation_template TEXT,
   sign_up_page INTEGER NOT NULL DEFAULT 0,
+  language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- of its mail; null: en
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -1172,6 +1173,7 @@ CREATE TABLE broadcasts (
   name TEXT NOT NULL,
   template TEXT, -- a slug; a draft may have none yet
   variables TEXT NOT NULL DEFAULT '{}',
+  preheader TEXT, -- what inboxes show behind the subject
   filter TEXT, -- null: everybody on the list
   track_opens INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
