@@ -12,6 +12,7 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
+import { OPENED_BY_MACHINE } from '../mails/service.ts';
 import { BROADCAST_STATUSES, contact_filter, LEFT_OUT_REASONS, PAUSE_REASONS } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
@@ -100,6 +101,9 @@ export const record = named(
     stats: named(
       'BroadcastStats',
       t.Object({
+        to_come: t.Integer({
+          description: 'People who had no turn yet: 0 before sending begins, and once it ended.',
+        }),
         waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
         sent: t.Integer({
           description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
@@ -107,6 +111,7 @@ export const record = named(
         lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
         clicked: counter,
         opened: counter,
+        opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
         bounced: counter,
         complained: counter,
         unsubscribed: counter,
@@ -185,6 +190,7 @@ export const timeline = t.Object({
       sent: counter,
       clicked: counter,
       opened: counter,
+      opened_by_machine: counter,
     }),
     { description: 'By the hour for two days from its start, then by UTC days.' },
   ),

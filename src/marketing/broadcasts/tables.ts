@@ -64,6 +64,7 @@ export const broadcastRecipients = sqliteTable(
     ended_at: integer(),
     clicked_at: integer(),
     opened_at: integer(),
+    opened_by_machine_at: integer(),
     bounced_at: integer(),
     complained_at: integer(),
     unsubscribed_at: integer(),
@@ -90,7 +91,7 @@ export const broadcastHours = sqliteTable(
     broadcast_id: integer().notNull(),
     /** Since 1970. */
     hour: integer().notNull(),
-    what: text().$type<'sent' | 'clicked' | 'opened'>().notNull(),
+    what: text().$type<'sent' | 'clicked' | 'opened' | 'opened_by_machine'>().notNull(),
     n: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.broadcast_id, table.hour, table.what] })],

@@ -130,8 +130,12 @@ export class Lists {
   }
 
   /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
-  countContacts(list_id: number, of: { status?: string | undefined; tag?: string | undefined }): number {
-    return store.countContactsWith(this.#deps.database.read, list_id, of);
+  countContacts(
+    list_id: number,
+    of: { status?: string | undefined; tag?: string | undefined },
+    read: Tx = this.#deps.database.read,
+  ): number {
+    return store.countContactsWith(read, list_id, of);
   }
 
   /**

@@ -40,7 +40,7 @@ import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './toke
 
 export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './brakes.ts';
 export { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from './capacity.ts';
-export { Clicks, type FollowedLink, type Reading } from './clicks.ts';
+export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
 export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
 export type { MergeContact } from './merge-fields.ts';

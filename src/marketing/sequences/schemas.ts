@@ -20,6 +20,7 @@ import {
   ulid,
 } from '../../platform/http/schema.ts';
 import { contact_filter } from '../contacts/service.ts';
+import { OPENED_BY_MACHINE } from '../mails/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './service.ts';
 
 const condition = t.Record(t.String(), t.Unknown(), {
@@ -95,6 +96,7 @@ const numbers = named(
     waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
     clicked: counter,
     opened: counter,
+    opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
     bounced: counter,
     complained: counter,
     unsubscribed: counter,
