@@ -184,6 +184,8 @@ export const MAX_MARKETING_PATIENCE_HOURS = 168;
 export const MARKETING_RETRY_DELAYS_S: readonly number[] = [15, 300, 900, 1_800];
 /** Contract, Limits. */
 export const MAX_SUBJECT_CHARS = 500;
+/** Contract (decisions 18): inboxes show about a hundred. */
+export const MAX_PREHEADER_CHARS = 200;
 export const MAX_DISPLAY_NAME_CHARS = 255;
 export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;

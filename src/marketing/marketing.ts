@@ -28,7 +28,7 @@ import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
 import { listNaming } from './lists/naming.ts';
 import { Lists } from './lists/service.ts';
-import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
@@ -93,6 +93,7 @@ export function createMarketing(needs: MarketingNeeds) {
     const settings = marketing.settings(project_id);
     return layOutBodies(bodies, {
       ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
+      language: DEFAULT_LANGUAGE,
       postal_address: settings.postal_address ?? '{{ postal_address }}',
       unsubscribe_url: testUnsubscribeUrl(config.public_url),
     });

@@ -1,4 +1,5 @@
 /** Passwords: which are good enough, and hashing and checking them without holding anything else up. */
+import { domainToUnicode } from 'node:url';
 import { AppError, invalid } from '../../errors.ts';
 import { JUDGED_PASSWORD_CHARS, MIN_PASSWORD_SCORE } from '../../limits.ts';
 import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
@@ -32,10 +33,13 @@ const TOO_EASY =
   'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
   'must have, and build on neither your name nor your address nor "satchel"';
 
-/** What somebody who knows the person tries first. Each word by itself: a name in one piece is not found in `wilhelmina12`. */
+/** What somebody who knows the person tries first. Each word by itself: what is in one piece is not found in `wilhelmina12`. */
 function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
   const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return [...of_name, email.slice(0, email.lastIndexOf('@')), 'satchel'];
+  const at = email.lastIndexOf('@');
+  // A label that is not ASCII is stored as `xn--...`, which nobody types.
+  const labels = domainToUnicode(email.slice(at + 1)).split('.');
+  return [...of_name, email.slice(0, at), ...labels.map(canonical), 'satchel'];
 }
 
 export type Argon2 = Pick<Awaited<ReturnType<typeof loadArgon2>>, 'hash' | 'verify'>;

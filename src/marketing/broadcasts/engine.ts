@@ -102,8 +102,9 @@ export class BroadcastEngine {
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
     const limit = Math.min(BROADCAST_PIECE, ahead, capped);
     const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms, accept: of.accept });
-    store.addCounts(tx, row.id, piece.counts);
     const mails = piece.counts.get('waiting') ?? 0;
+    const turns = [...piece.counts.values()].reduce((sum, n) => sum + n, 0);
+    store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
     store.updateBroadcast(tx, row.id, { decided_to: piece.decided_to });
     return { waits_until: piece.waits_until };

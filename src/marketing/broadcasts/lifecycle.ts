@@ -21,6 +21,7 @@ import {
   type MarketingMail,
   type Problem,
   type Reading,
+  readAt,
   returnsTooMuch,
 } from '../mails/service.ts';
 import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
@@ -223,6 +224,7 @@ export class BroadcastLife {
       reply_to: settings.reply_to,
       job_id: enqueue(tx, jobOf(row, AT_ONCE)),
     });
+    store.addCounts(tx, row.id, new Map([['to_come', lists.countContacts(list.id, {}, tx)]]));
     this.#audit(tx, actor, row, 'broadcast.sent', { recipients: number });
     return [];
   }
@@ -426,6 +428,10 @@ export class BroadcastLife {
   heedContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
     if (kind === 'activated' || kind === 'signed_up') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
+    if (kind === 'deleted')
+      for (const { id, decided_to, last_contact_id } of store.listOpenOfList(tx, contact.list_id))
+        if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
+          store.addCounts(tx, id, new Map([['to_come', -1]]));
     if (kind !== 'unsubscribed') return;
     const email_id = lastMailTo(tx, contact);
     const recipient = email_id === null ? undefined : recipients.findByEmail(tx, email_id);
@@ -444,11 +450,10 @@ export class BroadcastLife {
     return row.status === 'paused' ? 'held' : 'goes';
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person, for the first time. */
+  /** Told that a mail was opened, or a link of it followed by a person, for the first time; or opened by a machine. */
   heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
     const recipient = recipients.findByEmail(tx, email_id);
-    const what = kind === 'clicked' ? { clicked_at: at } : { opened_at: at };
-    if (recipient) recipients.updateRecipient(tx, recipient, what);
+    if (recipient) recipients.updateRecipient(tx, recipient, readAt(kind, at));
   }
 
   /** Told of each link that a person followed. */

@@ -12,7 +12,7 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
-import { CONSENT_BASES } from './service.ts';
+import { CONSENT_BASES, LANGUAGES } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const optional = {
@@ -20,6 +20,10 @@ const optional = {
   default_consent_basis: {
     ...oneOf(CONSENT_BASES),
     description: 'For contacts that come without a basis of their own.',
+  },
+  language: {
+    ...oneOf(LANGUAGES),
+    description: 'What its mail is written in, for screen readers and translators. Null is en.',
   },
   token_hosts: t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
     maxItems: MAX_TOKEN_HOSTS,
@@ -65,6 +69,7 @@ export const listRecord = named(
     description: nullable(t.String()),
     default_consent_basis: nullable(oneOf(CONSENT_BASES)),
     double_opt_in: t.Boolean(),
+    language: nullable(oneOf(LANGUAGES)),
     token_hosts: t.Array(t.String()),
     confirmation_template: nullable(t.String()),
     sign_up_page: t.Boolean(),

@@ -8,10 +8,10 @@ import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import * as store from './store.ts';
-import type { ConsentBasis, ListRow } from './tables.ts';
+import type { ConsentBasis, Language, ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
-export { CONSENT_BASES, type ConsentBasis, type ListRow } from './tables.ts';
+export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRow } from './tables.ts';
 
 export interface ListRecord {
   id: string;
@@ -19,6 +19,7 @@ export interface ListRecord {
   description: string | null;
   default_consent_basis: ConsentBasis | null;
   double_opt_in: boolean;
+  language: Language | null;
   token_hosts: string[];
   confirmation_template: string | null;
   sign_up_page: boolean;
@@ -39,6 +40,7 @@ interface ListChanges {
   description?: string | null | undefined;
   default_consent_basis?: ConsentBasis | null | undefined;
   double_opt_in?: boolean;
+  language?: Language | null | undefined;
   token_hosts?: string[] | null | undefined;
   confirmation_template?: string | null | undefined;
   sign_up_page?: boolean;
@@ -128,8 +130,12 @@ export class Lists {
   }
 
   /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
-  countContacts(list_id: number, of: { status?: string | undefined; tag?: string | undefined }): number {
-    return store.countContactsWith(this.#deps.database.read, list_id, of);
+  countContacts(
+    list_id: number,
+    of: { status?: string | undefined; tag?: string | undefined },
+    read: Tx = this.#deps.database.read,
+  ): number {
+    return store.countContactsWith(read, list_id, of);
   }
 
   /**
@@ -257,6 +263,7 @@ export class Lists {
           ? (current?.default_consent_basis ?? null)
           : changes.default_consent_basis,
       double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
+      language: changes.language === undefined ? (current?.language ?? null) : changes.language,
       token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
       sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
@@ -282,6 +289,7 @@ export class Lists {
         description: row.description,
         default_consent_basis: row.default_consent_basis,
         double_opt_in: row.double_opt_in,
+        language: row.language,
         token_hosts: row.token_hosts,
         confirmation_template: row.confirmation_template,
         sign_up_page: row.sign_up_page,

@@ -11,6 +11,10 @@ export const CONSENT_BASES = [
 ] as const;
 export type ConsentBasis = (typeof CONSENT_BASES)[number];
 
+/** Languages that a list's mail may be said to be in. */
+export const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
 export const contactLists = sqliteTable('contact_lists', {
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
@@ -22,6 +26,7 @@ export const contactLists = sqliteTable('contact_lists', {
   token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
   confirmation_template: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
+  language: text().$type<Language>(),
   archived_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

@@ -291,6 +291,7 @@ export function mailOfStep(of: {
     list,
     template: step.template,
     variables: step.variables,
+    preheader: step.preheader,
     settings,
     is_test,
     track_opens: sequence.track_opens,

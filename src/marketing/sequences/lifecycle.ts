@@ -21,7 +21,7 @@ import {
   type Contacts,
 } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import { explainProblem, isRefusedTooMuch, type Reading, returnsTooMuch } from '../mails/service.ts';
+import { explainProblem, isRefusedTooMuch, type Reading, readAt, returnsTooMuch } from '../mails/service.ts';
 import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import * as rows from './enrollment-store.ts';
@@ -438,11 +438,11 @@ export class SequenceLife {
     return sequence.status === 'paused' ? 'held' : 'goes';
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person. */
+  /** Told that a mail was opened, by a person or a machine, or a link of it followed by a person. */
   heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
     const mail = rows.findMail(tx, email_id);
     if (!mail) return;
-    rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
+    rows.updateMail(tx, email_id, readAt(kind, at));
     const enrollment = kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
     if (enrollment)
       this.#deps.contact_events.note(tx, { contact_id: enrollment.contact_id, event: 'clicked', at });

@@ -14,10 +14,12 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import {
   explainBrake,
   explainProblem,
+  type MailOutlook,
   type MailOwner,
   type MarketingMail,
   type Problem,
   templateProblems,
+  UNSEEN,
 } from '../mails/service.ts';
 import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
@@ -179,7 +181,7 @@ export class Sequences {
   }
 
   /**
-   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, delay_hours and variables
+   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, preheader, delay_hours and variables
    * may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished, and for another list,
    * exit events or rule of whom it enrolls once it runs.
    */
@@ -308,20 +310,19 @@ export class Sequences {
       answers,
       max_entries: MAX_PREVIEW_ENTRIES,
     });
-    const outlookOf = (key: string) => {
+    const outlookOf = (key: string | null) => {
       const step = steps.find((one) => one.key === key);
-      if (!step || !list) return { subject: null, refusal: null };
+      if (!step || !list) return UNSEEN;
       const of = mailOfStep({ owner, sequence: row, list, settings, step, is_test: false });
       return marketing_mail.outlookOf(database.read, of, contact);
     };
-    const timeline: (Omit<TimelineEntry, 'at'> & { at: string; subject: string | null })[] = [];
+    const timeline: (Omit<TimelineEntry, 'at'> & { at: string } & Omit<MailOutlook, 'refusal'>)[] = [];
     for (const entry of walked.timeline) {
       const at = toIso(entry.at);
-      const { subject, refusal } =
-        entry.result === 'send' ? outlookOf(entry.key) : { subject: null, refusal: null };
+      const { refusal, ...seen } = outlookOf(entry.result === 'send' ? entry.key : null);
       if (refusal !== null)
         return { timeline, end: { at, reason: 'failed', error: explainNoMail(entry.key, refusal) } };
-      timeline.push({ ...entry, at, subject });
+      timeline.push({ ...entry, at, ...seen });
     }
     return { timeline, end: { at: toIso(walked.end.at), reason: walked.end.reason, error: null } };
   }

@@ -91,6 +91,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   ended_at: integer(),
   clicked_at: integer(),
   opened_at: integer(),
+  opened_by_machine_at: integer(),
   bounced_at: integer(),
   complained_at: integer(),
   unsubscribed_at: integer(),

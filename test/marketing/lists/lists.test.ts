@@ -31,6 +31,7 @@ describe('a list', () => {
       description: null,
       default_consent_basis: null,
       double_opt_in: false,
+      language: null,
       token_hosts: [],
       confirmation_template: null,
       sign_up_page: false,
@@ -48,6 +49,7 @@ describe('a list', () => {
       description: 'x'.repeat(2_000),
       default_consent_basis: 'existing_customer',
       double_opt_in: true,
+      language: 'fr',
       token_hosts: ['Shop.Example.com', 'localhost', 'bücher.example', 'shop.example.com'],
       confirmation_template: 'confirm',
     };
@@ -62,6 +64,7 @@ describe('a list', () => {
     const cleared = await on.call('PATCH', `/email-lists/${record.id}`, {
       description: null,
       default_consent_basis: null,
+      language: null,
       token_hosts: null,
       confirmation_template: null,
     });
@@ -70,6 +73,7 @@ describe('a list', () => {
       description: null,
       default_consent_basis: null,
       double_opt_in: true,
+      language: null,
       token_hosts: [],
       confirmation_template: null,
     });

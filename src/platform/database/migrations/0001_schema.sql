@@ -840,6 +840,7 @@ CREATE TABLE contact_lists (
   token_hosts TEXT NOT NULL DEFAULT '[]',
   confirmation_template TEXT,
   sign_up_page INTEGER NOT NULL DEFAULT 0,
+  language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- of its mail; null: en
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -1123,6 +1124,7 @@ CREATE TABLE sequence_mails (
   sent_at INTEGER,
   clicked_at INTEGER,
   opened_at INTEGER,
+  opened_by_machine_at INTEGER, -- its picture was fetched by one that does so for people
   bounced_at INTEGER,
   unsubscribed_at INTEGER,
   complained_at INTEGER,
@@ -1135,7 +1137,8 @@ CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, emai
 CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
 CREATE INDEX sequence_mails_ended ON sequence_mails (sequence_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER sequence_mails_count
-AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON sequence_mails
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
+  unsubscribed_at ON sequence_mails
 WHEN NEW.is_test = 0 BEGIN
   INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1143,6 +1146,7 @@ WHEN NEW.is_test = 0 BEGIN
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
       ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
       ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
@@ -1174,6 +1178,7 @@ CREATE TABLE broadcasts (
   name TEXT NOT NULL,
   template TEXT, -- a slug; a draft may have none yet
   variables TEXT NOT NULL DEFAULT '{}',
+  preheader TEXT, -- what inboxes show behind the subject
   filter TEXT, -- null: everybody on the list
   track_opens INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
@@ -1217,6 +1222,7 @@ CREATE TABLE broadcast_recipients (
   ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   clicked_at INTEGER,
   opened_at INTEGER,
+  opened_by_machine_at INTEGER, -- its picture was fetched by one that does so for people
   bounced_at INTEGER,
   complained_at INTEGER,
   unsubscribed_at INTEGER,
@@ -1230,7 +1236,8 @@ CREATE INDEX broadcast_recipients_waiting_of ON broadcast_recipients (contact_id
 -- The last hundred, at which the brakes look.
 CREATE INDEX broadcast_recipients_ended ON broadcast_recipients (broadcast_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER broadcast_recipients_count
-AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON broadcast_recipients
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
+  unsubscribed_at ON broadcast_recipients
 BEGIN
   INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1238,6 +1245,7 @@ BEGIN
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
       ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
       ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
@@ -1246,7 +1254,8 @@ BEGIN
   INSERT INTO broadcast_hours SELECT NEW.broadcast_id, column2 / 3600000, column1, 1 FROM (VALUES
       ('sent', iif(OLD.sent_at IS NULL, NEW.sent_at, NULL)),
       ('clicked', iif(OLD.clicked_at IS NULL, NEW.clicked_at, NULL)),
-      ('opened', iif(OLD.opened_at IS NULL, NEW.opened_at, NULL)))
+      ('opened', iif(OLD.opened_at IS NULL, NEW.opened_at, NULL)),
+      ('opened_by_machine', iif(OLD.opened_by_machine_at IS NULL, NEW.opened_by_machine_at, NULL)))
     WHERE column2 IS NOT NULL
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -1262,7 +1271,7 @@ CREATE TABLE broadcast_counts (
 CREATE TABLE broadcast_hours (
   broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   hour INTEGER NOT NULL, -- hours since 1970
-  what TEXT NOT NULL CHECK (what IN ('sent', 'clicked', 'opened')),
+  what TEXT NOT NULL CHECK (what IN ('sent', 'clicked', 'opened', 'opened_by_machine')),
   n INTEGER NOT NULL,
   PRIMARY KEY (broadcast_id, hour, what)
 ) STRICT, WITHOUT ROWID;
@@ -1312,7 +1321,7 @@ CREATE TABLE email_clicks (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   position INTEGER NOT NULL, -- of the link
   at INTEGER NOT NULL,
-  flag TEXT CHECK (flag IN ('head', 'robot', 'burst')), -- why it drives nothing; null: a person's
+  flag TEXT CHECK (flag IN ('head', 'robot', 'burst', 'machine')), -- why it drives nothing; null: a person's
   is_settled INTEGER NOT NULL,
   user_agent TEXT
 ) STRICT;

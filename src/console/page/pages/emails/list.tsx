@@ -56,7 +56,7 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         actions={send}
       />
       <Filters>
-        <TextFilter name="to" label="To address" />
+        <TextFilter name="to" label="To address, or its beginning" />
         <TextFilter
           name="template"
           label="Template"

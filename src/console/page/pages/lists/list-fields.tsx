@@ -8,6 +8,16 @@ import { TextField } from '../../components/text-field.tsx';
 import { basisChoices, readBasis } from '../contacts/consent-bases.ts';
 import { ConfirmationField } from './confirmation-field.tsx';
 
+type Language = NonNullable<ContactList['language']>;
+
+/** Each in its own words. */
+const LANGUAGES: Readonly<Record<Language, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+};
+
 export function ListFields({ project, list }: { project: string; list?: ContactList }) {
   return (
     <>
@@ -25,6 +35,13 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         value={list?.default_consent_basis ?? ''}
         choices={basisChoices('None: each contact must come with its own')}
         hint="Of contacts that come without one of their own. Choose one only where it is true of all of them."
+      />
+      <SelectField
+        name="language"
+        label="Language"
+        value={list?.language ?? ''}
+        choices={[['', 'Not said: English'], ...Object.entries(LANGUAGES)]}
+        hint="What its mail is written in: screen readers and translators go by it."
       />
       <CheckField
         name="double_opt_in"
@@ -52,12 +69,17 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
   );
 }
 
+function readLanguage(chosen: string): Language | null {
+  return Object.hasOwn(LANGUAGES, chosen) ? (chosen as Language) : null;
+}
+
 /** What was entered; null where a field is empty. */
 export function enteredList(entered: Entered) {
   return {
     name: entered.text('name'),
     description: entered.textOrNull('description'),
     default_consent_basis: readBasis(entered.text('default_consent_basis')),
+    language: readLanguage(entered.text('language')),
     double_opt_in: entered.flag('double_opt_in'),
     sign_up_page: entered.flag('sign_up_page'),
     confirmation_template: entered.textOrNull('confirmation_template'),
@@ -67,12 +89,14 @@ export function enteredList(entered: Entered) {
 
 /** The same for a new list, where what is empty is left out. */
 export function enteredNewList(entered: Entered): NewContactList {
-  const { name, description, default_consent_basis, confirmation_template, ...rest } = enteredList(entered);
+  const { name, description, default_consent_basis, language, confirmation_template, ...rest } =
+    enteredList(entered);
   return {
     name,
     ...rest,
     ...(description !== null && { description }),
     ...(default_consent_basis !== null && { default_consent_basis }),
+    ...(language !== null && { language }),
     ...(confirmation_template !== null && { confirmation_template }),
   };
 }
