@@ -29,6 +29,7 @@ const OPTION_OF_FIELD = {
   default_consent_basis: '--basis',
   double_opt_in: '--double-opt-in',
   confirmation_template: '--confirmation-template',
+  from: '--from',
   token_hosts: '--token-hosts',
   sign_up_page: '--sign-up-page',
 };
@@ -51,6 +52,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
         default_consent_basis: basis,
         double_opt_in: options.doubleOptIn === true,
         confirmation_template: confirmationOf(services, project, options),
+        from: textOption(options, 'from'),
         token_hosts: listOption(options, 'tokenHosts'),
         sign_up_page: options.signUpPage === true,
       };
@@ -130,7 +132,7 @@ function registerChange(list: Noun<Needs>): void {
       const given = requireChanges({
         name: textOption(options, 'name'),
         ...clearable({
-          ...textOptions(options, 'description', 'basis'),
+          ...textOptions(options, 'description', 'basis', 'from'),
           confirmation_template: confirmationOf(services, project, options),
         }),
         double_opt_in: options.doubleOptIn,
@@ -159,6 +161,7 @@ function addFields(verb: Verb<Needs>, bases: readonly string[]): Verb<Needs> {
       '--confirmation-template <template>',
       'template of that mail, which holds {{confirm_url}}: its slug, name or id',
     )
+    .option('--from <address>', 'the mailbox that this mail goes out from, and no other')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
 }
@@ -171,14 +174,16 @@ function confirmationOf({ template_names }: Needs, project: { id: number }, opti
 function clearable(given: {
   description?: string;
   basis?: string;
+  from?: string;
   confirmation_template: string | undefined;
 }) {
-  const { description, confirmation_template, basis } = given;
+  const { description, confirmation_template, basis, from } = given;
   const orNull = (text: string | undefined) => (text === '' ? null : text);
   return {
     description: orNull(description),
     confirmation_template: orNull(confirmation_template),
     default_consent_basis: orNull(basis),
+    from: orNull(from),
   };
 }
 
