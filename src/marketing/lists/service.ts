@@ -225,7 +225,7 @@ export class Lists {
   /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
   errorsIn(
     project_id: number,
-    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page'> | null,
+    current: Pick<ListRecord, 'double_opt_in' | 'sign_up_page' | 'from'> | null,
     changes: ListChanges,
   ): FieldErrors {
     const errors: FieldErrors = {};
@@ -236,7 +236,8 @@ export class Lists {
     const slug = changes.confirmation_template;
     const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
-    if (typeof changes.from === 'string' && this.#deps.senderOf(project_id, changes.from) === null)
+    const from = changes.from === current?.from ? null : changes.from;
+    if (typeof from === 'string' && this.#deps.senderOf(project_id, from) === null)
       errors.from = [
         'must be the address of an active mailbox for transactional mail that the project may send from',
       ];
@@ -251,7 +252,7 @@ export class Lists {
 
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
-    refuseAll(this.errorsIn(project_id, current, changes));
+    refuseAll(this.errorsIn(project_id, current && { ...current, from: current.from_address }, changes));
     const { token_hosts: hosts, confirmation_template: slug, from } = changes;
     return {
       name: changes.name ?? current?.name ?? '',
@@ -264,7 +265,9 @@ export class Lists {
       token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
       from_address:
-        from === undefined ? (current?.from_address ?? null) : from && this.#deps.senderOf(project_id, from),
+        from === undefined || from === current?.from_address
+          ? (current?.from_address ?? null)
+          : from && this.#deps.senderOf(project_id, from),
       sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
     };
   }
