@@ -33,6 +33,7 @@ describe('a list', () => {
       double_opt_in: false,
       token_hosts: [],
       confirmation_template: null,
+      from: null,
       sign_up_page: false,
       sign_up_url: null,
       archived: false,
