@@ -19,6 +19,7 @@ import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
+import { listUnknown } from '../mail/sending-domains/service.ts';
 import {
   createMarketing,
   marketingCascades,
@@ -146,7 +147,11 @@ function createPlatform(config: Config, deps: AppDeps) {
 /** Whose everything is, who may ask for it, and what is kept for them. */
 function createTenancy(on: ReturnType<typeof createPlatform>) {
   const { database } = on;
-  const links = { databaseLinks: createDatabaseLinks(database), keysOf: keysShownBy(database) };
+  const links = {
+    databaseLinks: createDatabaseLinks(database),
+    unknownDomains: listUnknown,
+    keysOf: keysShownBy(database),
+  };
   const projects = new Projects({ ...on, ...links });
   const origins = new Origins({ ...on, projects });
   const keys = new Keys({ ...on, projects, origins });

@@ -84,8 +84,8 @@ export function createMarketing(needs: MarketingNeeds) {
   const marketing = new MarketingSettings({
     ...on,
     mailboxes: {
-      listUses: () => mailboxes.listUses(),
-      refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
+      listUses: (project_id) => mailboxes.listUses(project_id),
+      refusalOf: (project_id, accounts) => mailboxes.refusalOf(project_id, 'marketing', accounts),
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
   });
@@ -101,7 +101,8 @@ export function createMarketing(needs: MarketingNeeds) {
   const suppressions = new Suppressions({ ...on, marketing });
   const lists = new Lists({
     ...on,
-    problemOfLinks: (project_id) => marketing.problemOfLinks(project_id, { of_confirmations: true }),
+    problemOfConfirmations: (project_id, from) => marketing.problemOfConfirmations(project_id, from),
+    senderOf: (project_id, address) => mailboxes.senderOf(project_id, address, 'transactional'),
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
   const contacts = new Contacts({ ...on, marketing, lists, suppressions });

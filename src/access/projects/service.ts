@@ -22,8 +22,9 @@ import type {
   ProjectRecord,
   ProjectWithKeys,
 } from './schemas.ts';
+import { mergeSending } from './sending.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
-import type { ProjectState, ScopeHolder } from './store.ts';
+import type { ProjectState, ScopeHolder, Sending } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
@@ -68,6 +69,8 @@ type ProjectListener = (tx: Tx, event: ProjectEvent) => void;
 interface ProjectsDeps {
   database: Database;
   clock: Clock;
+  /** Those of these names that no sending domain has; mail/sending-domains implements it. */
+  unknownDomains(read: Tx, names: readonly string[]): string[];
   cascades?: readonly ProjectCascade[];
   databaseLinks: DatabaseLinks;
   /** The keys of a project, newest first; access/keys implements it. */
@@ -84,6 +87,7 @@ export class Projects {
   readonly #clock: Clock;
   readonly #cascades: readonly ProjectCascade[];
   readonly #database_links: DatabaseLinks;
+  readonly #unknownDomains: ProjectsDeps['unknownDomains'];
   readonly #keysOf: ProjectsDeps['keysOf'];
   readonly #listeners: ProjectListener[] = [];
 
@@ -92,6 +96,7 @@ export class Projects {
     this.#clock = deps.clock;
     this.#cascades = deps.cascades ?? [];
     this.#database_links = deps.databaseLinks;
+    this.#unknownDomains = deps.unknownDomains;
     this.#keysOf = deps.keysOf;
   }
 
@@ -186,18 +191,32 @@ export class Projects {
     return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
   }
 
-  /** What is wrong with a new or changed project beyond what its schema checks; `caller` as in `update`. */
-  errorsIn(sent: ProjectChanges, caller: ManagementCaller | null = null): FieldErrors {
+  /**
+   * What is wrong with a new or changed project beyond what its schema checks; `current` is null for a new one, `caller` as in
+   * `update`.
+   */
+  errorsIn(
+    sent: ProjectChanges,
+    current: ProjectRow | null,
+    caller: ManagementCaller | null = null,
+  ): FieldErrors {
     const { slug, database_project_id } = sent;
     return collectErrors(
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
+      () => this.#sendingOf(this.#database.read, current, sent),
     );
+  }
+
+  /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
+  #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
+    return mergeSending(current, sent, (names) => this.#unknownDomains(read, names));
   }
 
   /**
    * Creates a project. Without a slug one is made from the name; a caller who is scoped to projects is scoped to this
-   * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
+   * one too. Throws AppError `invalid` for a slug that could be an id and for a sending domain that is not there, `conflict`
+   * SLUG_ALREADY_EXISTS for a slug in use.
    */
   create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
@@ -218,6 +237,7 @@ export class Projects {
         repo_is_public: input.repo_is_public ?? null,
         platforms: input.platforms ?? [],
         tech_stack: input.tech_stack ?? [],
+        ...this.#sendingOf(tx, null, input),
         created_at: now,
         updated_at: now,
       });
@@ -248,8 +268,11 @@ export class Projects {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
-      const was_active = store.isActive(tx, project.id);
-      const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
+      const current = store.findProjectById(tx, project.id);
+      if (!current) throw notFound('Project');
+      const was_active = current.status === 'active';
+      const sending = this.#sendingOf(tx, current, changes);
+      const changed = store.updateProject(tx, project.id, { ...values, ...sending, updated_at: now });
       if (!changed) throw notFound('Project');
       if (!was_active && changed.status === 'active')
         this.#tell(tx, { kind: 'started', project_id: project.id });
@@ -405,6 +428,16 @@ export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
   };
 }
 
+/** Which sending domains a project's mail goes by; all where it is gone. */
+export function sendingOf(read: Tx, project_id: number): Sending {
+  return store.findSending(read, project_id) ?? { sending_domain: null, sending_domains: null };
+}
+
+/** Slugs of the projects that name a sending domain. */
+export function listProjectsNaming(read: Tx, domain: string): string[] {
+  return store.listNaming(read, domain);
+}
+
 function refuseUnknown(): never {
   throw notFound('Project', 'satchel project list');
 }
@@ -427,7 +460,7 @@ function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
 
 /** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
 function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { slug, platforms, tech_stack, ...rest } = changes;
+  const { slug, platforms, tech_stack, sending_domain: _, sending_domains: __, ...rest } = changes;
   return {
     ...rest,
     ...(slug === undefined ? {} : { slug: checkSlug(slug) }),

@@ -63,6 +63,30 @@ export function listInactiveIds(read: Tx): number[] {
   return inactive.all(read).map(({ id }) => id);
 }
 
+/** Which sending domains a project's mail goes by, by name. */
+export type Sending = Pick<ProjectRow, 'sending_domain' | 'sending_domains'>;
+
+// Asked for with every email and every attempt.
+const sendingById = rawSql<Sending, [number]>(
+  'SELECT sending_domain, sending_domains FROM projects WHERE id = ?',
+  projects,
+);
+
+/** Null when the project is gone. */
+export function findSending(read: Tx, id: number): Sending | null {
+  return sendingById.get(read, id);
+}
+
+const naming = rawSql<{ slug: string }, [string]>(`
+  SELECT slug FROM projects
+  WHERE status <> 'arriving' AND ?1 IN (SELECT sending_domain UNION ALL SELECT value FROM json_each(sending_domains))
+  ORDER BY slug`);
+
+/** Slugs of the projects that name a sending domain. */
+export function listNaming(read: Tx, domain: string): string[] {
+  return naming.all(read, domain).map(({ slug }) => slug);
+}
+
 interface ProjectFilter {
   /** Substring of name or slug, ignoring ASCII case. */
   q?: string;

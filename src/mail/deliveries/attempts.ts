@@ -97,7 +97,7 @@ export class Attempts {
     if (left.recipients === null) return over(left, email.id);
     const tried = store.listTriedMailboxes(tx, email.id, email.attempts + 1);
     const asked = requestOf(email, tried, now_ms);
-    const candidates = listCandidates(tx, asked.day);
+    const candidates = listCandidates(tx, asked);
     const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
     const choice = takeMailbox(tx, request, candidates);
     if (choice.ok && !options.any_lane) {
@@ -159,7 +159,7 @@ export class Attempts {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
     const request = requestOf(email, tried, this.#deps.clock.now());
-    return chooseMailbox(listCandidates(read, request.day), request);
+    return chooseMailbox(listCandidates(read, request), request);
   }
 
   /** The attempt goes on with another mailbox, where it counts as the same one. */

@@ -240,11 +240,13 @@ export class BulkSending {
     const key = JSON.stringify(request);
     const known = choices.get(key);
     if (known) return known;
-    const all = candidates.get(request.day) ?? listCandidates(tx, request.day);
-    candidates.set(request.day, all);
+    const { project_id, day } = request;
+    const those = `${project_id} ${day}`;
+    const all = candidates.get(those) ?? listCandidates(tx, request);
+    candidates.set(those, all);
     const choice = takeMailbox(tx, request, all);
     // Its place moved with it, so that the quotas read before no longer hold.
-    if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.delete(request.day);
+    if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.clear();
     else choices.set(key, choice);
     return choice;
   }
@@ -331,6 +333,7 @@ function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
 interface PieceBegun {
   mailbox_id: number;
   now_ms: number;
+  /** By project and day. */
   candidates: Map<string, Candidate[]>;
   choices: Map<string, Choice>;
 }

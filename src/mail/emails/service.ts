@@ -152,7 +152,7 @@ export class Emails {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
   }
 
-  /** As `accept`, all of these of one project or none. `of` has a refusal say of which it is; what was changed goes with the transaction. */
+  /** As `accept`, all of these of one project. `of` has a refusal say of which it is; what was changed goes with the transaction. */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
     const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
     return acceptAll(tx, emails, options, of);
@@ -189,9 +189,9 @@ export class Emails {
     return store.countConfirmations(read, of);
   }
 
-  /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
-  checkDomain(domain: string): void {
-    findSender(this.#candidates(), { source: 'schedule', domain });
+  /** Throws AppError `invalid` under `domain` unless it is a domain that the project may send from. */
+  checkDomain(project_id: number, domain: string): void {
+    findSender(this.#candidatesOf(project_id), { source: 'schedule', domain });
   }
 
   /**
@@ -238,12 +238,12 @@ export class Emails {
       },
       () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
       () => findAttachments(database.read, emailOf(), objects),
-      () => findSender(this.#candidates(), emailOf()),
+      () => findSender(this.#candidatesOf(caller.project.id), emailOf()),
     );
   }
 
-  #candidates(): Candidate[] {
-    return listCandidates(this.#deps.database.read, utcDay(this.#deps.clock.now()));
+  #candidatesOf(project_id: number): Candidate[] {
+    return listCandidates(this.#deps.database.read, { project_id, day: utcDay(this.#deps.clock.now()) });
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {

@@ -11,8 +11,8 @@ import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import type { DeliveryOutcome, MailPurpose } from '../../platform/mail/types.ts';
 import type { InboxAddress, Inboxes } from '../inboxes/service.ts';
-import type { SendingDomains } from '../sending-domains/service.ts';
-import { chooseMailbox, listCandidates } from './choosing.ts';
+import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
+import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
 import { Outlets, type OutletsDeps } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
@@ -236,23 +236,30 @@ export class Mailboxes {
 
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
-  /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
-  refusalOf(purpose: MailPurpose, only: readonly string[]): string | null {
+  /** Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null where one can. */
+  refusalOf(project_id: number, purpose: MailPurpose, only: readonly string[]): string | null {
     const now_ms = this.#clock.now();
     // Of a test: no quota is asked.
-    const asked = { domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
-    const choice = chooseMailbox(listCandidates(this.#database.read, asked.day), asked);
+    const asked = { project_id, domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
+    const choice = chooseMailbox(listCandidates(this.#database.read, asked), asked);
     return choice.ok ? null : choice.error.message;
+  }
+
+  /** The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its address in any case. */
+  senderOf(project_id: number, address: string, purpose: MailPurpose): string | null {
+    const day = utcDay(this.#clock.now());
+    const candidates = listCandidates(this.#database.read, { project_id, day });
+    return senderAt(candidates, address, purpose)?.address ?? null;
   }
 
   /* --- Mailboxes --------------------------------------------------------------------------------------------------- */
 
-  /** Every mailbox, the default domain's first. */
-  list(): MailboxRecord[] {
+  /** Every mailbox, or every one that a project may send from, the default domain's first. */
+  list(of: { project_id: number } | null = null): MailboxRecord[] {
     const read = this.#database.read;
     const now = this.#clock.now();
     return this.#domains
-      .listRows(read)
+      .listRows(read, of)
       .flatMap((domain) =>
         store
           .listMailboxesOf(read, domain.id)
@@ -260,15 +267,20 @@ export class Mailboxes {
       );
   }
 
-  /** What goes out from each mailbox, and where to. */
-  listUses() {
-    return store.listMailboxes(this.#database.read).map((mailbox) => ({
-      address: mailbox.address,
-      is_active: mailbox.status === 'active',
-      for_marketing: mailbox.for_marketing,
-      for_transactional: mailbox.for_transactional,
-      relay_host: mailbox.smtp_host,
-    }));
+  /** What goes out from each mailbox that a project may send from, and where to. */
+  listUses(project_id: number) {
+    const { read } = this.#database;
+    const domain_ids = listStandingsFor(read, project_id).map(({ domain_id }) => domain_id);
+    return store
+      .listMailboxes(read)
+      .filter(({ domain_id }) => domain_ids.includes(domain_id))
+      .map((mailbox) => ({
+        address: mailbox.address,
+        is_active: mailbox.status === 'active',
+        for_marketing: mailbox.for_marketing,
+        for_transactional: mailbox.for_transactional,
+        relay_host: mailbox.smtp_host,
+      }));
   }
 
   /** By address or number. Throws AppError `not_found`. */

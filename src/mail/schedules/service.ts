@@ -135,7 +135,7 @@ export class Schedules {
     const fields = mergeSchedule(current, sent);
     return collectErrors(
       () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
-      () => this.#checkDomain(fields, sent),
+      () => this.#checkDomain(project_id, fields, sent),
       () => this.#checkTemplate(project_id, fields, sent),
     );
   }
@@ -351,12 +351,13 @@ export class Schedules {
 
   /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
   #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
-    this.#checkDomain(fields, sent);
+    this.#checkDomain(project_id, fields, sent);
     this.#checkTemplate(project_id, fields, sent);
   }
 
-  #checkDomain(fields: ScheduleFields, sent: ScheduleChanges): void {
-    if (sent.domain !== undefined && fields.domain !== null) this.#deps.emails.checkDomain(fields.domain);
+  #checkDomain(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    if (sent.domain !== undefined && fields.domain !== null)
+      this.#deps.emails.checkDomain(project_id, fields.domain);
   }
 
   #checkTemplate(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {

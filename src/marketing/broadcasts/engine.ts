@@ -26,7 +26,7 @@ import {
 } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { judge } from './audience.ts';
-import { type BroadcastLife, isDecided } from './lifecycle.ts';
+import type { BroadcastLife } from './lifecycle.ts';
 import { insertRecipient } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
 import { mailingOf } from './service.ts';
@@ -88,7 +88,7 @@ export class BroadcastEngine {
     // After a pause and a resume another job sends it.
     if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
     const now_ms = clock.now();
-    if (isDecided(row))
+    if (store.isDecided(row))
       return broadcast_life.finish(tx, row) ? null : { waits_until: now_ms + LOOK_AGAIN_MS };
     const settings = marketing.settings(owner.id, tx);
     const day = utcDay(now_ms);

@@ -354,7 +354,7 @@ export class BroadcastLife {
   /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
-    if (!isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
+    if (!store.isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
     store.updateBroadcast(tx, row.id, {
       status: 'sent',
       pause_reason: null,
@@ -466,11 +466,6 @@ export class BroadcastLife {
 /** Whether one that stopped as its project moved has its time yet to come. */
 function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: number): boolean {
   return pause_reason === 'moved' && started_at === null && send_at !== null && send_at > now_ms;
-}
-
-/** Whether everybody who was on the list when it began had their turn. */
-export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
-  return last_contact_id !== null && decided_to >= last_contact_id;
 }
 
 /** What a test key sends says nothing about the list, nor about us. */

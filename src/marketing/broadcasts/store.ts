@@ -217,3 +217,8 @@ export function addClick(
 ): void {
   addLink.run(tx, id, position, Number(is_first));
 }
+
+/** Whether everybody who was on the list when it began had their turn. */
+export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
+  return last_contact_id !== null && decided_to >= last_contact_id;
+}

@@ -30,6 +30,7 @@ const OPTION_OF_FIELD = {
   double_opt_in: '--double-opt-in',
   language: '--language',
   confirmation_template: '--confirmation-template',
+  from: '--from',
   token_hosts: '--token-hosts',
   sign_up_page: '--sign-up-page',
 };
@@ -53,6 +54,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
         double_opt_in: options.doubleOptIn === true,
         language,
         confirmation_template: confirmationOf(services, project, options),
+        from: textOption(options, 'from'),
         token_hosts: listOption(options, 'tokenHosts'),
         sign_up_page: options.signUpPage === true,
       };
@@ -135,7 +137,7 @@ function registerChange(list: Noun<Needs>): void {
       const given = requireChanges({
         name: textOption(options, 'name'),
         ...clearable({
-          ...textOptions(options, 'description', 'basis', 'language'),
+          ...textOptions(options, 'description', 'basis', 'language', 'from'),
           confirmation_template: confirmationOf(services, project, options),
         }),
         double_opt_in: options.doubleOptIn,
@@ -168,6 +170,7 @@ function addFields(
       '--confirmation-template <template>',
       'template of that mail, which holds {{confirm_url}}: its slug, name or id',
     )
+    .option('--from <address>', 'the mailbox that this mail goes out from, and no other')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
 }
@@ -181,15 +184,17 @@ function clearable(given: {
   description?: string;
   basis?: string;
   language?: string;
+  from?: string;
   confirmation_template: string | undefined;
 }) {
-  const { description, confirmation_template, basis, language } = given;
+  const { description, confirmation_template, basis, language, from } = given;
   const orNull = (text: string | undefined) => (text === '' ? null : text);
   return {
     description: orNull(description),
     confirmation_template: orNull(confirmation_template),
     default_consent_basis: orNull(basis),
     language: orNull(language),
+    from: orNull(from),
   };
 }
 

@@ -22,6 +22,7 @@ export interface ListRecord {
   language: Language | null;
   token_hosts: string[];
   confirmation_template: string | null;
+  from: string | null;
   sign_up_page: boolean;
   /** Where the page is, and where a form of one's own posts; null without it. */
   sign_up_url: string | null;
@@ -43,6 +44,7 @@ interface ListChanges {
   language?: Language | null | undefined;
   token_hosts?: string[] | null | undefined;
   confirmation_template?: string | null | undefined;
+  from?: string | null | undefined;
   sign_up_page?: boolean;
   archived?: boolean;
 }
@@ -53,8 +55,10 @@ export interface ListsDeps {
   public_url: string;
   /** Why a template can't be the mail that asks to confirm a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
-  /** Why the link in that mail would lead its reader nowhere, or null. */
-  problemOfLinks(project_id: number): string | null;
+  /** Why the link in that mail would lead its reader nowhere, or null; `from` is the list's. */
+  problemOfConfirmations(project_id: number, from: string | null): string | null;
+  /** The address, as it is stored, of an active mailbox that the mail may go out from; null where it has none. */
+  senderOf(project_id: number, address: string): string | null;
 }
 
 export class Lists {
@@ -157,7 +161,7 @@ export class Lists {
    * the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
-    if (this.#deps.problemOfLinks(list.project_id) !== null)
+    if (this.#deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
       throw conflict(
         'This list takes no sign-ups at the moment: without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
         { code: 'public_url' },
@@ -171,13 +175,15 @@ export class Lists {
     return slug;
   }
 
-  /** Whether sign-ups of any list of a project are asked to confirm. */
-  hasDoubleOptIn(project_id: number): boolean {
-    return store.hasDoubleOptIn(this.#deps.database.read, project_id);
+  /** Why links in confirmations of any list of a project would lead their readers nowhere, or null. */
+  problemOfConfirmations(project_id: number): string | null {
+    const addresses = store.listConfirmingAddresses(this.#deps.database.read, project_id);
+    const problems = addresses.map((from) => this.#deps.problemOfConfirmations(project_id, from));
+    return problems.find((problem) => problem !== null) ?? null;
   }
 
-  #refuseDeadLinks(project_id: number): void {
-    const problem = this.#deps.problemOfLinks(project_id);
+  #refuseDeadLinks(project_id: number, from: string | null): void {
+    const problem = this.#deps.problemOfConfirmations(project_id, from);
     if (problem !== null) throw conflict(problem, { code: 'public_url' });
   }
 
@@ -185,7 +191,7 @@ export class Lists {
   async create(project_id: number, input: ListChanges & { name: string }, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
-      if (fields.double_opt_in) this.#refuseDeadLinks(project_id);
+      if (fields.double_opt_in) this.#refuseDeadLinks(project_id, fields.from_address);
       const now = this.#deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
@@ -206,7 +212,8 @@ export class Lists {
     const row = await this.#deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
-      if (fields.double_opt_in && !current.double_opt_in) this.#refuseDeadLinks(project_id);
+      const is_asked_anew = !current.double_opt_in || fields.from_address !== current.from_address;
+      if (fields.double_opt_in && is_asked_anew) this.#refuseDeadLinks(project_id, fields.from_address);
       const now = this.#deps.clock.now();
       const archived_at =
         changes.archived === true
@@ -224,7 +231,7 @@ export class Lists {
   /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
   errorsIn(
     project_id: number,
-    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page' | 'confirmation_template'> | null,
+    current: Pick<ListRecord, 'double_opt_in' | 'sign_up_page' | 'confirmation_template' | 'from'> | null,
     changes: ListChanges,
   ): FieldErrors {
     const errors: FieldErrors = {};
@@ -243,6 +250,11 @@ export class Lists {
       errors.confirmation_template = [
         'is needed as long as sign_up_page is true: the slug of the template that asks to confirm',
       ];
+    const from = changes.from === current?.from ? null : changes.from;
+    if (typeof from === 'string' && this.#deps.senderOf(project_id, from) === null)
+      errors.from = [
+        'must be the address of an active mailbox for transactional mail that the project may send from',
+      ];
     const is_double = changes.double_opt_in ?? current?.double_opt_in ?? false;
     if (has_page && !is_double && changes.sign_up_page)
       errors.sign_up_page = ['needs double_opt_in: anybody may enter any address there'];
@@ -253,8 +265,8 @@ export class Lists {
 
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
-    refuseAll(this.errorsIn(project_id, current, changes));
-    const { token_hosts: hosts, confirmation_template: slug } = changes;
+    refuseAll(this.errorsIn(project_id, current && { ...current, from: current.from_address }, changes));
+    const { token_hosts: hosts, confirmation_template: slug, from } = changes;
     return {
       name: changes.name ?? current?.name ?? '',
       description: changes.description === undefined ? (current?.description ?? null) : changes.description,
@@ -266,6 +278,10 @@ export class Lists {
       language: changes.language === undefined ? (current?.language ?? null) : changes.language,
       token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
+      from_address:
+        from === undefined || from === current?.from_address
+          ? (current?.from_address ?? null)
+          : from && this.#deps.senderOf(project_id, from),
       sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
     };
   }
@@ -292,6 +308,7 @@ export class Lists {
         language: row.language,
         token_hosts: row.token_hosts,
         confirmation_template: row.confirmation_template,
+        from: row.from_address,
         sign_up_page: row.sign_up_page,
         sign_up_url: row.sign_up_page ? signUpUrl(this.#deps.public_url, row.public_id) : null,
         archived: row.archived_at !== null,

@@ -25,6 +25,8 @@ export const contactLists = sqliteTable('contact_lists', {
   double_opt_in: integer({ mode: 'boolean' }).notNull(),
   token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
   confirmation_template: text(),
+  /** The mailbox, by address, that mails go out from which ask to confirm a sign-up. */
+  from_address: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
   language: text().$type<Language>(),
   archived_at: integer(),

@@ -285,6 +285,7 @@ export class Subscriptions {
       from_name: settings.from_name,
       reply_to: settings.reply_to,
       template,
+      allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
       variables: {
         confirm_url: confirmUrl(public_url, token),
         email: contact.email,

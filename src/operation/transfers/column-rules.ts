@@ -18,7 +18,7 @@ export const IDS = words(
 
 export const JSON_TEXTS = words(`
   accounts allowed_mailboxes attachments bcc cc content custom enroll_tags envelope exit_events fields filter headers merge meta
-  metadata payload permissions platforms position recipients refused result settings sha1_fingerprints sha256_fingerprints steps
+  metadata payload permissions platforms position recipients refused result settings sha1_fingerprints sending_domains sha256_fingerprints steps
   taken tech_stack token_hosts types variables`);
 
 /** Texts of any length and with whatever characters, as somebody wrote them or a relay said them. All others are one line. */

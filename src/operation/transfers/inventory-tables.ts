@@ -138,7 +138,7 @@ export const GOING: readonly Going[] = [
     table: 'contact_lists',
     ...byId('contact_lists'),
     columns: `public_id name description default_consent_basis double_opt_in token_hosts confirmation_template
-      sign_up_page language archived_at created_at updated_at`,
+      sign_up_page language from_address archived_at created_at updated_at`,
     numbers: { id: 'contact_lists', ...PROJECT },
   },
   {

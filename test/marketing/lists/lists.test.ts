@@ -34,6 +34,7 @@ describe('a list', () => {
       language: null,
       token_hosts: [],
       confirmation_template: null,
+      from: null,
       sign_up_page: false,
       sign_up_url: null,
       archived: false,

@@ -232,11 +232,17 @@ describe('on the command line', () => {
     ]);
     const { missing, went_on } = JSON.parse(came.stdout);
     expect([missing.domains, missing.mailboxes, went_on]).toEqual([
-      ['news.example.com'],
+      ['news.example.com', 'spare.example.com'],
       ['hello@news.example.com'],
       null,
     ]);
     expect((await runWith(on, 'mailbox', 'list', '--json')).stdout).not.toContain('hello@');
+    // It goes on naming them: once they are there it sends from them.
+    const { stdout } = await runWith(on, 'project', 'show', 'shop', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      sending_domain: 'news.example.com',
+      sending_domains: ['spare.example.com', 'news.example.com'],
+    });
     // What is of a file wants its passphrase, what is here does not.
     expect((await runWith(on, 'project', 'import', file, '--go')).exit).toBe(2);
     const went = await runWith(on, 'project', 'import', '--go', 'shop');

@@ -36,6 +36,11 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     if (answer.status >= 300) throw new Error(answer.text);
     return answer.body;
   };
+  await services.sending_domains.add(actor, { name: 'spare.example.com', is_trusted: true });
+  await services.projects.update(actor, owner, {
+    sending_domain: 'news.example.com',
+    sending_domains: ['spare.example.com', 'news.example.com'],
+  });
   // Somebody else's rows come between, so that numbers differ from those where it arrives.
   const other = await makeProject(app, 'other');
   await upload(app, await other.key(), 'of another');

@@ -147,6 +147,9 @@ CREATE TABLE projects (
   repo_is_public INTEGER,
   platforms TEXT NOT NULL DEFAULT '[]',
   tech_stack TEXT NOT NULL DEFAULT '[]',
+  -- By name: a project that was imported may name domains that are yet to be added.
+  sending_domain TEXT,
+  sending_domains TEXT CHECK (json_array_length(sending_domains) > 0),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -839,6 +842,7 @@ CREATE TABLE contact_lists (
   double_opt_in INTEGER NOT NULL DEFAULT 0,
   token_hosts TEXT NOT NULL DEFAULT '[]',
   confirmation_template TEXT,
+  from_address TEXT,
   sign_up_page INTEGER NOT NULL DEFAULT 0,
   language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- of its mail; null: en
   archived_at INTEGER,
