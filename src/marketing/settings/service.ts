@@ -54,6 +54,8 @@ export interface MarketingDeps {
   key_ring: KeyRing;
   mailboxes: MarketingMailboxes;
   public_url: string;
+  /** Where the server runs, for a verb beside it; else null. */
+  served_at: string | null;
 }
 
 export class MarketingSettings {
@@ -145,7 +147,7 @@ export class MarketingSettings {
    * they work, or no mail leaves this machine.
    */
   problemOfLinks(project_id: number, options: { of_confirmations?: boolean } = {}): string | null {
-    const { public_url, mailboxes } = this.#deps;
+    const { public_url, served_at, mailboxes } = this.#deps;
     if (!isLoopbackUrl(public_url)) return null;
     const confirming = options.of_confirmations
       ? mailboxes.listUses().filter(({ for_transactional }) => for_transactional)
@@ -156,7 +158,8 @@ export class MarketingSettings {
     if (!relaying) return null;
     return (
       `Links in mails would begin with ${public_url}, which nobody else can reach, and ${relaying.address} mails the world: ` +
-      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.'
+      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.' +
+      (served_at === null ? '' : ` It runs at ${served_at}.`)
     );
   }
 
