@@ -1,6 +1,7 @@
 /** The whole command line, apart from the process that it runs in. Each noun registers its own verbs. */
 import { Command } from 'commander';
-import type { Config } from '../config.ts';
+import type { Config, ConfigFlags } from '../config.ts';
+import { notedSettings } from '../noted-settings.ts';
 import { Cli, type CliHost, type CliProcess, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { formatFields } from '../platform/cli/tables.ts';
@@ -98,7 +99,7 @@ Examples:
     .action(async (_: unknown, command: Command) => {
       const options: Record<string, unknown> = command.optsWithGlobals();
       const flag = (name: string): string | undefined => textOption(options, name);
-      const config = cli.loadConfig({
+      const flags: ConfigFlags = {
         data_dir: flag('dataDir'),
         host: flag('host'),
         port: flag('port'),
@@ -107,14 +108,17 @@ Examples:
         acme_directory: flag('acmeDirectory'),
         acme_email: flag('acmeEmail'),
         tls_http_port: flag('tlsHttpPort'),
-      });
+      };
+      const config = cli.loadConfig(flags);
       const take_over = { take_over: options.takeOver === true, now: options.now === true };
       if (take_over.now && !take_over.take_over) throw new UsageError('--now goes with --take-over');
       if (take_over.take_over && !config.object_store)
         throw new UsageError(
           '--take-over needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over',
         );
-      cli.exitWith(await serve(config, cli, take_over));
+      const { environment } = cli.host.process;
+      const settingsAt = (port: number) => notedSettings(environment, flags, { ...config, port });
+      cli.exitWith(await serve(config, cli, { take_over, settingsAt }));
     });
 }
 

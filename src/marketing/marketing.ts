@@ -79,6 +79,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const on = {
     ...needs,
     public_url: config.public_url,
+    served_at: config.served_at,
     projectOf: (id: number) => projects.findById(id),
   };
   const marketing = new MarketingSettings({

@@ -55,6 +55,8 @@ export interface MarketingDeps {
   key_ring: KeyRing;
   mailboxes: MarketingMailboxes;
   public_url: string;
+  /** Where the server runs, for a verb beside it; else null. */
+  served_at: string | null;
 }
 
 export class MarketingSettings {
@@ -179,13 +181,14 @@ export class MarketingSettings {
   }
 
   #problemOfLinksFrom(usesOf: () => MailboxUse[]): string | null {
-    const { public_url } = this.#deps;
+    const { public_url, served_at } = this.#deps;
     if (!isLoopbackUrl(public_url)) return null;
     const relaying = usesOf().find(({ relay_host }) => relay_host !== null && !isLoopback(relay_host));
     if (!relaying) return null;
     return (
       `Links in mails would begin with ${public_url}, which nobody else can reach, and ${relaying.address} mails the world: ` +
-      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.'
+      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.' +
+      (served_at === null ? '' : ` It runs at ${served_at}.`)
     );
   }
 
