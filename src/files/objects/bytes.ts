@@ -9,17 +9,13 @@ import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { readMeta } from '../../platform/database/meta.ts';
-import {
-  type ByteStore,
-  type Span,
-  STORE_HELD_UNTIL,
-  type StoreName,
-} from '../../platform/files/byte-store.ts';
+import type { ByteStore, Span, StoreName } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
+import { readHold } from '../../platform/files/store-hold.ts';
+import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import {
@@ -27,6 +23,7 @@ import {
   findObject,
   isNoted,
   listKnownIds,
+  listNewestStored,
   listRemovals,
   noteRemovals,
   setMissing,
@@ -45,11 +42,19 @@ export interface ObjectBytesDeps {
   blobs: BlobStore;
   object_store: S3Store | null;
   pins: Pins;
-  /** Whether the store is surely ours alone. */
-  ownership: { readonly may_remove: boolean };
+  ownership: {
+    /** Whether the store is surely ours alone. */
+    readonly may_remove: boolean;
+    /** Whether it is another's. */
+    readonly state: string;
+    /** Throws AppError `unavailable` where nothing may be put into it. */
+    refuseForeign(): Promise<void>;
+  };
   config: { data_dir: string };
 }
 
+/** Objects of which one must be in a store for its files to be known: single ones may be lost. */
+const LOOKED_FOR = 8;
 /** Requests for removals at once: a deleted project's files go in minutes, and downloads keep most of the places. */
 const REMOVALS_AT_ONCE = 8;
 
@@ -72,6 +77,18 @@ export class ObjectBytes {
   /** Where new uploads go. */
   get current(): ByteStore {
     return this.#deps.object_store ?? this.#deps.blobs;
+  }
+
+  /** Starts an upload of a new object. Throws AppError `unavailable` where the store is another's. */
+  async openUpload(id: string): Promise<{ upload: BlobUpload; store: StoreName }> {
+    const { current } = this;
+    await this.requirePlace(current.name);
+    return { upload: current.openUpload(id), store: current.name };
+  }
+
+  /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */
+  async requirePlace(name: StoreName): Promise<void> {
+    if (name === 's3') await this.#deps.ownership.refuseForeign();
   }
 
   get store(): S3Store | null {
@@ -247,7 +264,8 @@ export class ObjectBytes {
 
   /** Each minute: how the store is, and what waits for it. */
   async tend(): Promise<void> {
-    await this.#deps.object_store?.probe();
+    const { object_store, ownership } = this.#deps;
+    if (ownership.state !== 'foreign') await object_store?.probe();
     this.wake();
   }
 
@@ -265,8 +283,9 @@ export class ObjectBytes {
   async sweepStore(): Promise<number> {
     const { database, clock, object_store, ownership } = this.#deps;
     if (!object_store || !ownership.may_remove) return 0;
-    const held_until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
-    if (clock.now() < held_until) return 0;
+    if (readHold(database.read, clock.now())) return 0;
+    // Whoever knows none of the files there must not judge which of them are nobody's.
+    if (!(await hasObjectIn(database.read, object_store))) return 0;
     let noted = 0;
     for await (const { keys, now_ms } of object_store.listKeys()) {
       const settled = keys.filter(({ modified_ms }) => modified_ms < now_ms - STORE_SETTLE_MS);
@@ -292,4 +311,10 @@ export class ObjectBytes {
     const known = new Set(listKnownIds(tx, 's3', ids));
     return ids.filter((id) => !known.has(id) && !isNoted(tx, id));
   }
+}
+
+/** Whether the store has bytes of any object of the database, as far as the newest ones tell. Throws StoreFault. */
+export async function hasObjectIn(read: Tx, store: S3Store): Promise<boolean> {
+  for (const id of listNewestStored(read, LOOKED_FOR)) if ((await store.sizeOf(id)) !== null) return true;
+  return false;
 }

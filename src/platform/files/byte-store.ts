@@ -3,9 +3,6 @@ import type { BlobUpload } from './upload.ts';
 
 export type StoreName = 'local' | 's3';
 
-/** The name of the value of the database that says until when nothing is removed from the store for having no row. */
-export const STORE_HELD_UNTIL = 'store_held_until';
-
 /** Bytes from `start` up to and without `end`, of `size_bytes` in all. */
 export interface Span {
   start: number;

@@ -66,7 +66,7 @@ export class StoreFault extends AppError {
 }
 
 /** A fault that a further try may mend. */
-class PassingFault extends StoreFault {}
+export class PassingFault extends StoreFault {}
 
 export class S3Requests {
   readonly settings: S3Settings;

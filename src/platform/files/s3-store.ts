@@ -143,6 +143,12 @@ export class S3Store implements ByteStore {
     return refused;
   }
 
+  /** Whether there is anything among the keys of objects. Throws StoreFault. */
+  async hasKeys(): Promise<boolean> {
+    const answer = await this.#requests.send(this.#listing({ 'list-type': '2', 'max-keys': '1' }));
+    return readKeys(await answer.text()).length > 0;
+  }
+
   /** Every key of an object, page by page, with the store's own time. */
   async *listKeys(): AsyncGenerator<{ keys: StoredKey[]; now_ms: number }> {
     let token: string | null = null;

@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { doctorDeps } from '../../../src/app/checks.ts';
 import { createCli } from '../../../src/app/command-line.ts';
 import { examine } from '../../../src/operation/doctor/service.ts';
-import { STORE_HELD_UNTIL } from '../../../src/platform/files/byte-store.ts';
+import { STORE_HOLD } from '../../../src/platform/files/store-hold.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
 import { standInProcess } from '../../support/command.ts';
@@ -218,7 +218,7 @@ describe.skipIf(skip)('in the store', () => {
     const { database, bytes } = app.services;
     const holdUntil = (ms: number) =>
       database.write((tx) =>
-        tx.run(sql`INSERT OR REPLACE INTO meta (name, value) VALUES (${STORE_HELD_UNTIL}, ${String(ms)})`),
+        tx.run(sql`INSERT OR REPLACE INTO meta (name, value) VALUES (${STORE_HOLD}, ${`${ms} restored`})`),
       );
     await holdUntil(app.clock.now() + 1000);
     expect(await bytes.sweepStore()).toBe(0);
@@ -367,6 +367,14 @@ describe.skipIf(skip)('a backup', () => {
     });
     expect(await run('verify', file, '--deep')).toMatchObject({ exit: 0, brought_objects: 1 });
     loseKey(server, 'brought', id);
+    // Into a store that has another's files it puts none.
+    await stored();
+    Object.assign(env, server.env(PREFIX), { SATCHEL_DATA_DIR: makeTempDir() });
+    const { process, written } = standInProcess({ env });
+    const others = server.idsIn(PREFIX);
+    expect(await createCli(process).main(['restore', file, '--to', 's3'])).toBe(1);
+    expect(written.stderr).toContain('name another prefix in SATCHEL_OBJECT_STORE');
+    expect(server.idsIn(PREFIX)).toEqual(others);
     for (const [to, prefix] of [
       ['local', 'brought'],
       ['s3', 'brought-elsewhere'],
