@@ -3,14 +3,12 @@
  * store is noted with the change that lets go of it, and nothing else is ever removed there.
  */
 import { randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createReadStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { ByteStore, Span, StoreName } from '../../platform/files/byte-store.ts';
-import { diskErrorOf } from '../../platform/files/file-sink.ts';
+import { type ByteStore, bytesMissing, type Span, type StoreName } from '../../platform/files/byte-store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -18,6 +16,7 @@ import { readHold } from '../../platform/files/store-hold.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { spool, writeStream } from './spool.ts';
 import {
   deleteRemovals,
   findObject,
@@ -106,8 +105,8 @@ export class ObjectBytes {
   }
 
   /**
-   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone are
-   * AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
+   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone have the code
+   * `bytes_missing`: AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
    */
   async read(row: Located, span: Span): Promise<Blob | ReadableStream<Uint8Array>> {
     const { database, clock, logger } = this.#deps;
@@ -122,9 +121,16 @@ export class ObjectBytes {
     if (!current) throw notFound('Object');
     if (current.store !== row.store) return this.read(current, span);
     logger.error('stored file missing', { public_id: row.public_id, store: row.store });
-    if (row.store === 'local') throw notFound('Object');
+    if (row.store === 'local') throw bytesMissing('not_found');
     if (row.missing_since === null) await database.write((tx) => setMissing(tx, row.public_id, clock.now()));
-    throw new AppError('internal', 'The bytes of the file are missing.', { code: 'bytes_missing' });
+    throw bytesMissing('internal');
+  }
+
+  /** All bytes of an object, for an answer that tells how many those are. Throws as `read` and `spool` do. */
+  async readWhole(row: Located): Promise<Blob | ReadableStream<Uint8Array>> {
+    const { size_bytes } = row;
+    const bytes = await this.read(row, { start: 0, end: size_bytes, size_bytes });
+    return bytes instanceof Blob ? bytes : spool(bytes, { size_bytes, folder: this.#fetched });
   }
 
   /** The bytes from one on, for what reads a file through. Throws as `read` does. */
@@ -142,7 +148,7 @@ export class ObjectBytes {
   /**
    * Calls `work` with the paths of files that hold these bytes: their own on the disk, copies for as long as it takes of what
    * is in the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
-   * store is away, `not_found` for bytes that are gone.
+   * store is away, `not_found` with the code `bytes_missing` for bytes that are gone.
    */
   async withFiles<T>(
     files: readonly { public_id: string; size_bytes: number }[],
@@ -181,18 +187,8 @@ export class ObjectBytes {
   ): Promise<void> {
     const span = { start: 0, end: size_bytes, size_bytes };
     const bytes = await this.of('s3').read(public_id, span);
-    if (!bytes) throw new AppError('not_found', 'The bytes of the file are gone.');
-    try {
-      mkdirSync(this.#fetched, { recursive: true, mode: 0o700 });
-      const file = await open(path, 'wx', 0o600);
-      try {
-        for await (const chunk of bytes instanceof Blob ? bytes.stream() : bytes) await file.writeFile(chunk);
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      throw diskErrorOf(error);
-    }
+    if (!bytes) throw bytesMissing('not_found');
+    await writeStream(path, bytes instanceof Blob ? bytes.stream() : bytes);
   }
 
   /** Removes bytes of objects whose rows are gone: of the disk now, of the store when it takes that. */

@@ -146,8 +146,8 @@ describe.skipIf(skip)('a store that', () => {
 
   test('breaks off in the middle of a file ends the connection: never a short file', async () => {
     const id = await stored(19 * MIB);
-    // With an Origin it is not redirected.
-    const headers = { 'X-API-Key': key, Origin: 'https://a.test' };
+    // With an Origin it is not redirected, and a range is not fetched before it is sent.
+    const headers = { 'X-API-Key': key, Origin: 'https://a.test', Range: 'bytes=0-' };
     const response = await fetch(`${app.url}/api/v1/objects/${id}`, { headers });
     const reader = response.body?.getReader();
     await reader?.read();
@@ -178,6 +178,9 @@ describe.skipIf(skip)('in the store', () => {
     await addCapturingMailbox(app);
     const sender = await makeProject(app, 'sender');
     const both = await sender.key({ can_write: true, can_read: true, can_send_emails: true });
+    const fetched = () =>
+      existsSync(join(app.data_dir, 'fetched')) ? readdirSync(join(app.data_dir, 'fetched')) : [];
+    const before = fetched();
     const form = new FormData();
     form.set('file', new Blob(['attached bytes']), 'a.txt');
     const id = String((await app.call('POST', '/api/v1/objects', { key: both, body: form })).body.public_id);
@@ -203,9 +206,7 @@ describe.skipIf(skip)('in the store', () => {
     engine.wake();
     await until(async () => (await mail()).body.status === 'sent');
     await until(() => !server.idsIn(PREFIX).includes(id));
-    expect(
-      existsSync(join(app.data_dir, 'fetched')) ? readdirSync(join(app.data_dir, 'fetched')) : [],
-    ).toEqual([]);
+    expect(fetched().filter((name) => !before.includes(name))).toEqual([]);
   });
 
   test('keys without a row go after an hour, and not before, nor for a week after a restore', async () => {
