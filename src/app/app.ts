@@ -10,7 +10,14 @@ import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { ObjectBytes, ObjectLinks, ObjectMoves, Objects, type Pins } from '../files/objects/service.ts';
+import {
+  hasObjectIn,
+  ObjectBytes,
+  ObjectLinks,
+  ObjectMoves,
+  Objects,
+  type Pins,
+} from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
 import { uploadCronEntries } from '../files/uploads/tasks.ts';
@@ -137,7 +144,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     report_reader: createReportReader(),
     blobs: new BlobStore(config.data_dir),
     object_store,
-    ownership: new Ownership({ config, clock, database, logger, object_store }),
+    ownership: new Ownership({ config, clock, database, logger, object_store, hasObjectIn }),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, providerLinksCascade],

@@ -3,7 +3,7 @@
 import type { People } from '../access/people/service.ts';
 import type { Config, Environment } from '../config.ts';
 import { messageOf } from '../errors.ts';
-import type { TakeOver } from '../operation/ownership/service.ts';
+import { refuseNewDatabase, type TakeOver } from '../operation/ownership/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
@@ -17,8 +17,8 @@ type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
 /**
  * Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. Throws AppError
- * `conflict` where another server has the data directory, or another Satchel the object store. `settingsAt`: what verbs are told
- * once it listens.
+ * `conflict` where another server has the data directory, or the object store is another Satchel's. `settingsAt`: what verbs are
+ * told once it listens.
  */
 export async function serve(
   config: Config,
@@ -26,6 +26,7 @@ export async function serve(
   { take_over, settingsAt }: { take_over: TakeOver; settingsAt(port: number): Environment },
 ): Promise<number> {
   const clock = systemClock;
+  if (!take_over.new_owner) await refuseNewDatabase(config);
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
   const directory = await openDataDirectory(config, {
     clock,

@@ -90,15 +90,7 @@ export function createMarketing(needs: MarketingNeeds) {
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
   });
-  templates.setLayout((project_id, bodies) => {
-    const settings = marketing.settings(project_id);
-    return layOutBodies(bodies, {
-      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
-      language: DEFAULT_LANGUAGE,
-      postal_address: settings.postal_address ?? '{{ postal_address }}',
-      unsubscribe_url: testUnsubscribeUrl(config.public_url),
-    });
-  });
+  layOutPreviews(needs, marketing);
   const suppressions = new Suppressions({ ...on, marketing });
   const lists = new Lists({
     ...on,
@@ -156,6 +148,19 @@ export function createMarketing(needs: MarketingNeeds) {
     broadcast_names: broadcastNaming(on),
   };
   return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting, ...names };
+}
+
+/** Previews of templates stand in the layout of their project's newsletters. */
+function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketing: MarketingSettings): void {
+  templates.setLayout((project_id, bodies) => {
+    const settings = marketing.settings(project_id);
+    return layOutBodies(bodies, {
+      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
+      language: DEFAULT_LANGUAGE,
+      postal_address: settings.postal_address ?? '{{ postal_address }}',
+      unsubscribe_url: testUnsubscribeUrl(config.public_url),
+    });
+  });
 }
 
 /** What sequences and broadcasts need. */

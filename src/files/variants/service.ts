@@ -9,6 +9,7 @@ import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, errorCodeOf, invalid, messageOf, notFound } from '../../errors.ts';
 import { MAX_VARIANT_SOURCE_BYTES, VARIANT_REFUSAL_KEPT_MS, VARIANTS_FREE_DISK_BYTES } from '../../limits.ts';
+import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
 import { SECOND_MS, systemClock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -147,7 +148,8 @@ export class Variants {
   #judge(source: Source, name: string, reply: VariantReply | null): VariantFormat {
     if (reply?.is === 'made') return reply.format;
     if (reply?.is === 'failed') {
-      if (reply.code === 'ENOENT') throw notFound('Object');
+      if (reply.code === 'ENOENT')
+        throw this.#isThere(source) ? bytesMissing('not_found') : notFound('Object');
       throw diskErrorOf(Object.assign(new Error(reply.message), { code: reply.code }));
     }
     const error = reply ? invalid({ _: [REFUSALS[reply.why]] }) : tooHard();
@@ -166,7 +168,7 @@ export class Variants {
     } catch (error) {
       throw diskErrorOf(error);
     }
-    if (this.#deps.listThere([source.public_id]).length === 0) {
+    if (!this.#isThere(source)) {
       await this.remove([source.public_id]);
       throw notFound('Object');
     }
@@ -174,6 +176,10 @@ export class Variants {
     this.#kept_bytes += onDisk(size);
     if (this.#excess_bytes() > 0) void this.sweep();
     return describe(path, format, size);
+  }
+
+  #isThere({ public_id }: Source): boolean {
+    return this.#deps.listThere([public_id]).length > 0;
   }
 
   /** What there is too much of: for the setting, or for a disk that others need. */

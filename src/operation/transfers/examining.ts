@@ -6,7 +6,7 @@ import { AppError, conflict } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
-import type { ByteStore } from '../../platform/files/byte-store.ts';
+import type { ByteStore, StoreName } from '../../platform/files/byte-store.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -34,7 +34,7 @@ export interface ImportDeps {
   clock: Clock;
   key_ring: KeyRing;
   blobs: BlobStore;
-  bytes: { readonly current: ByteStore };
+  bytes: { readonly current: ByteStore; requirePlace(name: StoreName): Promise<void> };
   config: { data_dir: string; object_store: S3Settings | null };
 }
 
@@ -179,6 +179,12 @@ class Reach {
         'bucket here, or export the project with --with-store.',
     );
   }
+}
+
+/** Whether the bytes are where ours are, and stay there. */
+export function keepsPlace({ config }: ImportDeps, { store: place, with_store }: ProjectFile): boolean {
+  const { object_store: ours } = config;
+  return !with_store && place?.bucket === ours?.bucket && place?.prefix === ours?.prefix;
 }
 
 /** The place in our bucket where the bytes are by what the file says; null where no store is set, or there are none. */

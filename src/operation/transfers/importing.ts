@@ -22,6 +22,7 @@ import {
   type Examined,
   type ImportDeps,
   type ImportJob,
+  keepsPlace,
   type Piece,
   readPiece,
   readText,
@@ -108,9 +109,9 @@ export class Import {
     this.#id = begun.id;
     this.#tokens = begun.tokens;
     const { about } = of.job;
-    const { config, bytes, database, clock } = of.deps;
+    const { bytes, database, clock } = of.deps;
     const there = about.with_store ? null : storeOf(of.deps, about);
-    const keeps_place = there !== null && config.object_store?.prefix === about.store?.prefix;
+    const keeps_place = there !== null && keepsPlace(of.deps, about);
     this.#copied_from = keeps_place ? null : there;
     const { mailboxes, people } = of.examined.manifest;
     this.#arrival = new Arrival({

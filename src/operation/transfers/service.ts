@@ -18,7 +18,7 @@ import { countCodePoints, parse } from '../../platform/http/schema.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
-import { examine, type ImportDeps } from './examining.ts';
+import { examine, type ImportDeps, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
 import { IMPORT_SPARE_BYTES, Import, type Imported } from './importing.ts';
@@ -179,7 +179,7 @@ export class Transfers {
     onProgress: OnProgress;
   }): Promise<Imported> {
     const { file, actor, onProgress } = of;
-    const { config } = this.#deps;
+    const { config, bytes } = this.#deps;
     const { about, size_bytes, path } = openAbout(file);
     const said = parse(projectFile, about);
     const key = await keyOf(said, of.passphrase, path);
@@ -193,6 +193,7 @@ export class Transfers {
       this.#refuseKnown(said);
       const examined = await examine(this.#deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
+      if (!keepsPlace(this.#deps, said)) await bytes.requirePlace(bytes.current.name);
       try {
         return await (await Import.begin(this.#deps, job, examined)).run();
       } catch (error) {
