@@ -252,15 +252,15 @@ export const INBOX_SKIPPED_NAMED = 10;
 export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
 /** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
 export const MAX_MAILBOX_RATE = 10_000;
-/** Decision: how long a mailbox waits when its relay asks it to slow down, doubling each time, and what relays may ask for. */
+/** Decision: how long a mailbox waits when its relay asks for less, doubling each time, and what relays may ask for. */
 export const PACE_WAIT_MIN_MS = 5_000;
 export const PACE_WAIT_MAX_MS = 5 * 60_000;
 export const PACE_ASKED_WAIT_MAX_MS = 15 * 60_000;
-/** Decision: a mailbox without a rate is slowed to half of what it sent in this time, and none below one mail a minute. */
-export const PACE_LOOKBACK_MS = 10_000;
-export const PACE_MIN_PER_MINUTE = 1;
-/** Decision: for so long a relay that asks a mailbox to slow down costs a mail none of its attempts. */
+/** Decision: without a refusal in this time, what a relay has taught is forgotten. */
+export const PACE_FORGOTTEN_MS = 10 * 60_000;
+/** Decision: for so long a relay that asks a mailbox to slow down costs a mail none of its attempts, and for so long one that speaks of a quota. */
 export const PACE_FORGIVEN_MS = 3_600_000;
+export const QUOTA_FORGIVEN_MS = 86_400_000;
 /** How long a client that waits for its mail is kept waiting for its mailbox's turn; longer is 503. */
 export const PACE_CLIENT_WAIT_MS = 5_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { AppError } from '../../src/errors.ts';
+import { unsentOutcome } from '../../src/platform/mail/outcomes.ts';
 import { actor, makeProject } from '../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openPage, settle, signIn } from './browser.ts';
@@ -209,10 +210,14 @@ describe.skipIf(executable === null)('a mailbox', () => {
 
     const { id } = mailboxes.require('hello@relay.example.com');
     const now_ms = on.app.clock.now();
-    const said = { started_at: now_ms, now_ms, words: HOSTILE, asked_ms: null, sentOf: () => 120 };
-    await on.app.services.database.write((tx) => mailboxes.pace.recordSlowdown(tx, id, said));
+    const slowdown = { words: HOSTILE, asked_ms: null, is_quota: true };
+    const refused = { ...unsentOutcome({ stage: 'mail', response: HOSTILE, smtp_code: 451 }), slowdown };
+    await on.app.services.database.write((tx) =>
+      mailboxes.pace.record(tx, id, refused, { started_at: now_ms, now_ms }),
+    );
     await page.goto(`${on.app.url}/console/mailboxes/hello@relay.example.com`);
-    await page.getByText('It is slowed to 60/m').waitFor();
+    await page.getByText('Its relay refused some mail').waitFor();
+    await page.getByText('It waits until').waitFor();
     await page.getByText(HOSTILE).waitFor();
     await page.getByRole('link', { name: 'State', exact: true }).click();
     await page.getByRole('button', { name: 'Pause' }).click();

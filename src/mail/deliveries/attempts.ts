@@ -1,10 +1,10 @@
 /** Attempts at an email: one each from choosing the mailbox to recording what its relay said. */
 
 import { AppError } from '../../errors.ts';
-import { PACE_CLIENT_WAIT_MS, PACE_LOOKBACK_MS } from '../../limits.ts';
+import { PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
-import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { Tally } from '../../platform/host/measures.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
@@ -46,7 +46,6 @@ import { isComplaintAddress } from './capture.ts';
 import { attemptOutcomeOf, type Handed, Handing, type HandingDeps } from './handing.ts';
 import type { Listeners } from './listeners.ts';
 import { type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
-import { RecentlyBegun } from './recently-begun.ts';
 import { report } from './reports.ts';
 import * as store from './store.ts';
 import type { AttemptOutcome } from './tables.ts';
@@ -76,7 +75,6 @@ export class Attempts {
   readonly #deps: AttemptsDeps;
   readonly #listeners: Listeners;
   readonly #handing: Handing;
-  readonly #begun = new RecentlyBegun();
   /** What came of the attempts of this server, since its start. */
   readonly outcomes = new Tally<AttemptOutcome>(['sent', 'captured']);
 
@@ -107,7 +105,9 @@ export class Attempts {
         return { go: false, wait: { lane } };
       }
     }
-    const not_before = choice.ok ? this.takeTurn(tx, email, choice.mailbox_id, now_ms) : now_ms;
+    const not_before = choice.ok
+      ? this.takeTurn(tx, email, choice.mailbox_id, { now_ms, is_waited_for: options.any_lane })
+      : now_ms;
     // Attempts that a crash cut off don't count towards the most that there may be.
     const budget = { counted: job.attempts - job.interruptions, max_attempts: job.max_attempts };
     const begun = { email, choice, not_before, is_continued: tried.length > 0, now_ms, ...budget };
@@ -115,10 +115,13 @@ export class Attempts {
   }
 
   /** Counts one mail more in the pace of its mailbox, and returns when it may go. */
-  takeTurn(tx: Tx, { is_test }: Pick<EmailRow, 'is_test'>, mailbox_id: number, now_ms: number): number {
-    if (is_test) return now_ms;
-    this.#begun.note(mailbox_id, now_ms);
-    return this.#deps.mailboxes.pace.take(tx, mailbox_id, now_ms);
+  takeTurn(
+    tx: Tx,
+    { is_test }: Pick<EmailRow, 'is_test'>,
+    mailbox_id: number,
+    { now_ms, ...options }: { now_ms: number; is_waited_for: boolean },
+  ): number {
+    return is_test ? now_ms : this.#deps.mailboxes.pace.take(tx, mailbox_id, now_ms, options);
   }
 
   /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
@@ -223,7 +226,7 @@ export class Attempts {
       max_attempts,
       made,
       first_at: Math.min(known.first_at ?? started_at, started_at),
-      is_slowed: outcome.slowdown !== undefined,
+      slowdown: outcome.slowdown ?? null,
       is_free: last.outcome === 'postponed',
       unanswered: unansweredOf([...earlier, last], since_ms),
     };
@@ -285,10 +288,9 @@ export class Attempts {
   ): void {
     if (mailbox instanceof AppError || email.is_test) return;
     const { mailbox_id } = mailbox;
-    // What the relay was sent are the attempts that began, taken or not; at least one, as this one may have begun earlier.
-    const sentOf = (): number =>
-      (Math.max(this.#begun.count(mailbox_id, now_ms), 1) * MINUTE_MS) / PACE_LOOKBACK_MS;
-    this.#deps.mailboxes.health.recordOutcome(tx, mailbox_id, outcome, { started_at, now_ms, sentOf });
+    const { health, pace } = this.#deps.mailboxes;
+    health.recordOutcome(tx, mailbox_id, outcome, { started_at, now_ms });
+    pace.record(tx, mailbox_id, outcome, { started_at, now_ms });
   }
 
   #announce(

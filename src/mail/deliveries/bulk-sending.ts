@@ -219,7 +219,9 @@ export class BulkSending {
       this.#deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
       return null;
     }
-    const not_before = choice.ok ? this.#attempts.takeTurn(tx, email, mailbox_id, now_ms) : now_ms;
+    const not_before = choice.ok
+      ? this.#attempts.takeTurn(tx, email, mailbox_id, { now_ms, is_waited_for: false })
+      : now_ms;
     const budget = { counted: email.attempts + 1, max_attempts: Number.POSITIVE_INFINITY };
     const is_continued = tried.length > 0;
     return putOnRecord(tx, {

@@ -1,7 +1,15 @@
 /** Retries: how long a mail that no relay takes at present is tried, and when it is tried next. */
 
-import { MARKETING_RETRY_DELAYS_S, PACE_FORGIVEN_MS, UNANSWERED_RETRIES_MS } from '../../limits.ts';
+import {
+  MARKETING_RETRY_DELAYS_S,
+  PACE_FORGIVEN_MS,
+  PACE_WAIT_MAX_MS,
+  PACE_WAIT_MIN_MS,
+  QUOTA_FORGIVEN_MS,
+  UNANSWERED_RETRIES_MS,
+} from '../../limits.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
+import type { Slowdown } from '../../platform/mail/types.ts';
 import { type EmailSource, isBulk } from '../emails/service.ts';
 import type { Unanswered } from './unanswered.ts';
 
@@ -22,7 +30,7 @@ export interface Tries {
   made: number;
   first_at: number;
   /** At the last attempt the relay asked its mailbox for less mail, which says nothing of this one. */
-  is_slowed: boolean;
+  slowdown: Slowdown | null;
   /** The last attempt waits for what is the server's own, such as room on its disk: it costs none, however long that lasts. */
   is_free: boolean;
   /** A relay may have taken it; null where none may, or one has judged it since. */
@@ -41,7 +49,7 @@ export function nextTry(
   patience: Patience,
   at: { now_ms: number; random: number },
 ): NextTry | null {
-  const { counted, max_attempts, made, first_at, is_slowed, is_free, unanswered } = tries;
+  const { counted, max_attempts, made, first_at, slowdown, is_free, unanswered } = tries;
   const { now_ms, random } = at;
   // Its client was told that there is one attempt.
   if (max_attempts <= 1) return null;
@@ -52,17 +60,29 @@ export function nextTry(
     if (delay_ms === undefined) return null;
     return { run_at: Math.max(unanswered.since_ms + delay_ms, now_ms), counts: false };
   }
+  const again_at = now_ms + delayOfSlowed(made);
+  const quota_ends_at = slowdown?.is_quota ? first_at + QUOTA_FORGIVEN_MS : 0;
+  if (now_ms < quota_ends_at) return { run_at: Math.min(again_at, quota_ends_at), counts: false };
   if (isBulk(tries.source)) {
     const ends_at = first_at + patience.marketing_ms;
     if (now_ms >= ends_at) return null;
     const delay_s = MARKETING_RETRY_DELAYS_S[made - 1] ?? MARKETING_RETRY_DELAYS_S.at(-1) ?? 0;
     const delay_ms = delay_s * SECOND_MS * (0.75 + random / 2);
-    return { run_at: Math.min(Math.round(now_ms + delay_ms), ends_at), counts: true };
+    const run_at = slowdown ? again_at : Math.round(now_ms + delay_ms);
+    return { run_at: Math.min(run_at, ends_at), counts: true };
   }
-  const counts = !is_slowed || now_ms - first_at >= PACE_FORGIVEN_MS;
-  if (counts && counted >= max_attempts) return null;
-  const is_first = counts ? counted <= 1 : made <= 1;
-  return { run_at: now_ms + (is_first ? first : later) * SECOND_MS, counts };
+  if (slowdown?.is_quota) return null;
+  if (slowdown && now_ms - first_at < PACE_FORGIVEN_MS) return { run_at: again_at, counts: false };
+  if (counted >= max_attempts) return null;
+  return { run_at: now_ms + (counted <= 1 ? first : later) * SECOND_MS, counts: true };
+}
+
+/** Decision: a mail that was tried more often may itself be what its relay refuses, and waits twice as long each time. */
+const SOON_TRIES = 5;
+
+/** Milliseconds until a mail goes again whose mailbox was asked for less: its pace decides beyond that. */
+function delayOfSlowed(made: number): number {
+  return Math.min(PACE_WAIT_MIN_MS * 2 ** Math.max(0, Math.min(made, 30) - SOON_TRIES), PACE_WAIT_MAX_MS);
 }
 
 /** How far from now the next attempt of a mail lies at most. */

@@ -122,7 +122,7 @@ export class SendingNow {
     return { accepted, job, attempt };
   }
 
-  /** Throws AppError `unavailable` where its mailbox's pace has no turn for it soon; nothing has changed then. */
+  /** Throws AppError `unavailable` where its mailbox's rate has no turn for it soon; nothing has changed then. */
   #attemptAt(tx: Tx, job: JobRow): Attempt | null {
     const now_ms = this.#deps.clock.now();
     const beginning = this.#attempts.begin(tx, job, now_ms, { any_lane: true });
@@ -130,7 +130,7 @@ export class SendingNow {
     const wait_ms = beginning.started.not_before - now_ms;
     if (wait_ms > PACE_CLIENT_WAIT_MS) {
       const retry_after_s = Math.ceil(wait_ms / SECOND_MS);
-      const message = `The mailbox is as fast as its relay lets it be, and has its next turn in ${retry_after_s} s: try again then, or let the mail be queued.`;
+      const message = `The mailbox has sent what its rate allows, and has its next turn in ${retry_after_s} s: try again then, or let the mail be queued.`;
       throw new AppError('unavailable', message, { retry_after_s });
     }
     return beginning.started;

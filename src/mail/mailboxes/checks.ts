@@ -44,14 +44,14 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;
     return problem(check, message, `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`);
   }
-  if (mailbox.pace !== null) {
-    const { allowed, since, words } = mailbox.pace;
-    const message = `${address} is slowed to ${allowed} since ${since}, as its relay asks for less mail: ${words}`;
-    return warning(
-      check,
-      message,
-      `satchel mailbox change ${shellWord(address)} --rate WHAT-THE-RELAY-ALLOWS`,
-    );
+  const { pace } = mailbox;
+  // A few refusals slow nothing.
+  if (pace !== null && (pace.allowed !== null || pace.waits_until !== null)) {
+    const slowed = pace.allowed === null ? [] : [`is slowed to ${pace.allowed}`];
+    const waits = pace.waits_until === null ? [] : [`waits until ${pace.waits_until}`];
+    const how = [...slowed, ...waits].join(' and ');
+    const message = `${address} ${how}, as its relay refuses mail since ${pace.since}: ${pace.words} It grows by itself; a --rate that the relay allows keeps it from being refused, and resuming forgets what it learned.`;
+    return warning(check, message, `satchel mailbox resume ${shellWord(address)}`);
   }
   if (mailbox.verp_problem !== null) {
     const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;

@@ -250,14 +250,19 @@ function presentAll(mailbox: MailboxRecord) {
   return {
     ...mailbox,
     relay: mailbox.relay ?? 'captures mail',
-    pace: pace && `slowed to ${pace.allowed} since ${pace.since}: ${pace.words}`,
+    pace: pace && `${[...presentPace(pace), `refused since ${pace.since}`].join(', ')}: ${pace.words}`,
     inbox: inbox && `${inbox.address}, ${presentInbox(inbox)}`,
   };
 }
 
 function presentState({ state, resting_until, pace }: MailboxRecord): string {
   if (resting_until !== null) return `resting until ${resting_until}`;
-  return pace === null ? state : `${state}, slowed to ${pace.allowed}`;
+  return [state, ...(pace ? presentPace(pace) : [])].join(', ');
+}
+
+function presentPace({ allowed, waits_until }: NonNullable<MailboxRecord['pace']>): string[] {
+  const waits = waits_until === null ? [] : [`waits until ${waits_until}`];
+  return [...(allowed === null ? [] : [`slowed to ${allowed}`]), ...waits];
 }
 
 function presentInbox({ last_error, last_look_at, skipped }: InboxRecord): string {

@@ -2,7 +2,6 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
-import * as pace_record from './pace-record.ts';
 import * as store from './store.ts';
 
 /** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
@@ -10,17 +9,13 @@ const MAILBOX_REST_AFTER_FAILURES = 3;
 const MAILBOX_REST_MIN_MS = 30_000;
 const MAILBOX_REST_MAX_MS = 15 * 60_000;
 
-/**
- * Notes what an attempt came to: how its relay does, and how fast that takes mail. `sentOf` says how many mails a minute the
- * mailbox sent of late.
- */
+/** Notes what an attempt came to: how its relay does. */
 export function recordOutcome(
   tx: Tx,
   mailbox_id: number,
   outcome: DeliveryOutcome,
-  attempt: { started_at: number; now_ms: number; sentOf(): number },
+  { started_at, now_ms }: { started_at: number; now_ms: number },
 ): void {
-  const { started_at, now_ms } = attempt;
   const refusal = refusalOfMailbox(outcome);
   if (outcome.return_path_refusal !== undefined)
     recordVerpRefusal(tx, mailbox_id, outcome.return_path_refusal);
@@ -29,8 +24,6 @@ export function recordOutcome(
     if (refusal !== null) recordRefusal(tx, mailbox_id, { words: refusal, now_ms });
   } else if (outcome.outcome === 'sent') recordSuccess(tx, mailbox_id, now_ms);
   else if (hasBeenJudged(outcome)) recordAnswer(tx, mailbox_id, { refusal, now_ms });
-  if (outcome.slowdown) pace_record.recordSlowdown(tx, mailbox_id, { ...attempt, ...outcome.slowdown });
-  else if (outcome.outcome === 'sent') pace_record.recordTaken(tx, mailbox_id, attempt);
 }
 
 /** The relay neither judged the mail nor got it. */
@@ -39,7 +32,7 @@ export function hasFailedToConnect(outcome: DeliveryOutcome): boolean {
 }
 
 /** The relay judged the mail and did not take it. */
-function hasBeenJudged(outcome: UnsentOutcome): boolean {
+export function hasBeenJudged(outcome: UnsentOutcome): boolean {
   return (outcome.outcome === 'refused' || outcome.outcome === 'deferred') && outcome.stage !== 'compose';
 }
 

@@ -1,17 +1,10 @@
 /**
- * How fast mail may leave a mailbox, by the rate that is set and by what its relay has taught: pure functions over a row
- * and a moment. A relay that asks for less mail halves what is allowed and has the mailbox wait; each minute in which it
- * takes mail gives a tenth back.
+ * How fast mail may leave a mailbox, by the rate that is set and by what its relay has taught (`learning.ts`): pure functions
+ * over a row and a moment.
  */
-import {
-  MAX_MAILBOX_RATE,
-  PACE_ASKED_WAIT_MAX_MS,
-  PACE_CLIENT_WAIT_MS,
-  PACE_MIN_PER_MINUTE,
-  PACE_WAIT_MAX_MS,
-  PACE_WAIT_MIN_MS,
-} from '../../limits.ts';
+import { MAX_MAILBOX_RATE, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
+import { gapOfSpeed, opensByWait, remembered, waitOf } from './learning.ts';
 import type { Pace } from './tables.ts';
 
 /** At most `count` mails in any `unit_ms`. */
@@ -20,11 +13,14 @@ export interface Rate {
   unit_ms: number;
 }
 
-/** What a mailbox that is slowed is allowed, as a rate is written; since when, and in whose words. */
+/** For ten minutes from a refusal, and while it waits: what a mailbox may send, since when it was refused, and in which words. */
 export interface PaceRecord {
-  allowed: string;
+  /** As a rate is written; null where the relay has taught none. */
+  allowed: string | null;
   since: string;
   words: string;
+  /** Null where it does not wait. */
+  waits_until: string | null;
 }
 
 export const RATE_FORM = `N/s, N/m or N/h, with N from 1 to ${MAX_MAILBOX_RATE}, such as 14/s`;
@@ -38,20 +34,6 @@ export function parseRate(text: string): Rate | null {
   return unit_ms === undefined || count > MAX_MAILBOX_RATE ? null : { count, unit_ms };
 }
 
-/** A mailbox of which nothing was noted yet. */
-export const UNPACED: Pace = {
-  next_at: 0,
-  sent: [],
-  allowed: null,
-  lifts_at: null,
-  since: null,
-  words: null,
-  slowed_at: null,
-  waits: 0,
-  waits_until: 0,
-  grown_at: null,
-};
-
 /** How far mail may fall behind its even spacing and catch up: timers and commits are some milliseconds late. */
 const CATCH_UP_MS = 20;
 /** A second's mails are spread over this much more, for catching up and for mails that take longer than others to the relay. */
@@ -59,24 +41,35 @@ const SPARE_MS = 50;
 /** A minute or an hour is counted in so many slices. */
 const SLICES = 60;
 
-/** When the next mail may go, in epoch milliseconds: at once where that is not later than now. */
-export function opensAt(pace: Pace, rate: Rate | null, now_ms: number): number {
-  const spacing = spacingOf(pace, rate);
+/**
+ * When the next mail may go, in epoch milliseconds: at once where that is not later than now. One that somebody waits for is
+ * held to the rate alone.
+ */
+export function opensAt(
+  pace: Pace,
+  rate: Rate | null,
+  now_ms: number,
+  options = { is_waited_for: false },
+): number {
+  const known = remembered(pace, now_ms);
+  const gap_ms = options.is_waited_for ? gapOf(rate) : gapBetween(known, rate);
+  const waited = options.is_waited_for ? 0 : opensByWait(known, now_ms);
   // A clock that was set back makes nobody wait for longer than any mail before could have.
-  const ahead_ms = spacing + PACE_CLIENT_WAIT_MS;
-  const spaced = spacing === 0 ? 0 : Math.min(pace.next_at, now_ms + ahead_ms) - CATCH_UP_MS;
-  const waited = Math.min(pace.waits_until, now_ms + PACE_ASKED_WAIT_MAX_MS);
+  const turn_at = Math.min(pace.turn_at, now_ms + PACE_CLIENT_WAIT_MS);
+  const spaced = gap_ms === 0 ? 0 : turn_at + gap_ms - CATCH_UP_MS;
   return Math.ceil(Math.max(spaced, waited, roomAt(pace, rate, now_ms)));
 }
 
 /** How it stands after one more mail, which goes at `at`. */
 export function afterMail(pace: Pace, rate: Rate | null, at: number): Pace {
-  const next_at = Math.max(Math.min(pace.next_at, at + CATCH_UP_MS), at) + spacingOf(pace, rate);
-  if (!isCounted(rate)) return { ...pace, next_at, sent: [] };
+  const known = remembered(pace, at);
+  const turn_at = Math.max(Math.min(pace.turn_at + gapBetween(known, rate), at + CATCH_UP_MS), at);
+  const after = { ...pace, turn_at, probed_at: known.is_probing ? at : 0 };
+  if (!isCounted(rate)) return { ...after, sent: [] };
   const slice = Math.floor(at / sliceOf(rate));
   const sent = pace.sent.filter(([one]) => one < slice && isLive(one, rate, at));
   const [, count = 0] = pace.sent.find(([one]) => one === slice) ?? [];
-  return { ...pace, next_at, sent: [...sent, [slice, count + 1]] };
+  return { ...after, sent: [...sent, [slice, count + 1]] };
 }
 
 /** How many of up to `most` mails may go now. */
@@ -88,69 +81,23 @@ export function roomOf(pace: Pace, rate: Rate | null, asked: { now_ms: number; m
   return room;
 }
 
-/**
- * How it stands after its relay asked for less mail over an attempt begun at `started_at`. Attempts that were under way at
- * the last halving were answered alike and halve nothing: at most they lengthen the wait.
- */
-export function slow(
-  pace: Pace,
-  rate: Rate | null,
-  said: {
-    started_at: number;
-    now_ms: number;
-    words: string;
-    /** What the relay asked to wait for. */
-    asked_ms: number | null;
-    /** Mails a minute that it sent of late; asked for where neither a rate nor a slowing tells. */
-    sentOf(): number;
-    /** From 0 to 1. */
-    random: number;
-  },
-): Pace {
-  const { now_ms, asked_ms } = said;
-  const asked_until = asked_ms === null ? 0 : now_ms + Math.min(asked_ms, PACE_ASKED_WAIT_MAX_MS);
-  if (wasUnderWay(pace, said)) return { ...pace, waits_until: Math.max(pace.waits_until, asked_until) };
-  const known = Math.min(pace.allowed ?? Number.POSITIVE_INFINITY, perMinuteOf(rate));
-  const before = Number.isFinite(known) ? known : said.sentOf();
-  const doubled_ms = Math.min(PACE_WAIT_MIN_MS * 2 ** Math.min(pace.waits, 30), PACE_WAIT_MAX_MS);
-  const waits_until = asked_until || Math.round(now_ms + doubled_ms * (1 + said.random / 4));
-  return {
-    ...pace,
-    allowed: Math.max(before / 2, PACE_MIN_PER_MINUTE),
-    lifts_at: pace.lifts_at ?? before,
-    since: pace.since ?? now_ms,
-    words: said.words,
-    slowed_at: now_ms,
-    waits: pace.waits + 1,
-    waits_until,
-    grown_at: waits_until,
-  };
-}
-
-/** How it stands after its relay took a mail. Grown to what it was before, it is slowed no more. */
-export function grow(pace: Pace, rate: Rate | null, taken: { started_at: number; now_ms: number }): Pace {
-  const { allowed, lifts_at } = pace;
-  if (allowed === null || wasUnderWay(pace, taken)) return pace;
-  if (Math.abs(taken.now_ms - (pace.grown_at ?? 0)) < MINUTE_MS)
-    return pace.waits === 0 ? pace : { ...pace, waits: 0 };
-  const grown = allowed * 1.1;
-  if (grown >= Math.min(lifts_at ?? 0, perMinuteOf(rate))) return unslowed(pace);
-  return { ...pace, allowed: grown, grown_at: taken.now_ms, waits: 0 };
-}
-
-/** What goes by the rate stays; what the relay has taught is forgotten. */
-export function unslowed({ next_at, sent }: Pace): Pace {
-  return { ...UNPACED, next_at, sent };
-}
-
-/** Null where it is not slowed. */
+/** Null where it was refused nothing of late. Times are epoch milliseconds. */
 export function tellPace(
   pace: Pace,
   rate: Rate | null,
-): (Omit<PaceRecord, 'since'> & { since: number }) | null {
-  const { allowed, since, words } = pace;
-  if (allowed === null || since === null) return null;
-  return { allowed: tellRate(Math.min(allowed, perMinuteOf(rate))), since, words: words ?? '' };
+  now_ms: number,
+): (Omit<PaceRecord, 'since' | 'waits_until'> & { since: number; waits_until: number | null }) | null {
+  const known = remembered(pace, now_ms);
+  const { allowed, speed, since, words, is_probing } = known;
+  if (since === null || words === null) return null;
+  const learned = is_probing ? allowed : (speed ?? allowed);
+  const a_minute = Math.min(((learned ?? 0) * MINUTE_MS) / SECOND_MS, perMinuteOf(rate));
+  return {
+    allowed: allowed === null ? null : tellRate(a_minute),
+    since,
+    words,
+    waits_until: waitOf(known, now_ms),
+  };
 }
 
 /** As a rate is written, to the nearest: by the minute, unless that is very many or none. */
@@ -164,9 +111,8 @@ function perMinuteOf(rate: Rate | null): number {
 }
 
 /** Milliseconds from one mail to the next; 0 where none keeps any distance. */
-function spacingOf({ allowed }: Pace, rate: Rate | null): number {
-  const learned = allowed === null ? 0 : MINUTE_MS / allowed;
-  return Math.max(learned, gapOf(rate));
+function gapBetween(known: Pace, rate: Rate | null): number {
+  return Math.max(gapOfSpeed(known), gapOf(rate));
 }
 
 /** Milliseconds from one mail to the next by a rate: 0 unless it is one by the second. */
@@ -204,12 +150,4 @@ function roomAt({ sent }: Pace, rate: Rate | null, now_ms: number): number {
     opens_at = endOf(slice, rate);
   }
   return opens_at;
-}
-
-/** A last halving that lies ahead of now is ignored: the clock was set back. */
-function wasUnderWay(
-  { slowed_at }: Pace,
-  { started_at, now_ms }: { started_at: number; now_ms: number },
-): boolean {
-  return slowed_at !== null && slowed_at <= now_ms && started_at <= slowed_at;
 }

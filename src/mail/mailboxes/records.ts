@@ -26,7 +26,7 @@ export interface MailboxRecord {
   daily_limit: number | null;
   /** At most so many mails a second, a minute or an hour, such as 14/s. */
   rate: string | null;
-  /** Null unless its relay has it slowed. */
+  /** Null unless its relay refused mail of late. */
   pace: PaceRecord | null;
   used_today: number;
   /** `resting`: left alone after failures, and tried again by itself. */
@@ -55,7 +55,8 @@ interface Known {
 export function presentMailbox(mailbox: MailboxRow, known: Known): MailboxRecord {
   const { inbox, now_ms } = known;
   const is_resting = mailbox.status === 'active' && (mailbox.resting_until ?? 0) > now_ms;
-  const pace = known.pace && tellPace(known.pace, mailbox.rate === null ? null : parseRate(mailbox.rate));
+  const rate = mailbox.rate === null ? null : parseRate(mailbox.rate);
+  const pace = known.pace && tellPace(known.pace, rate, now_ms);
   const is_refused = mailbox.refused_at !== null && now_ms - mailbox.refused_at < MAILBOX_REFUSAL_SHOWN_MS;
   return {
     id: mailbox.id,
@@ -71,7 +72,7 @@ export function presentMailbox(mailbox: MailboxRow, known: Known): MailboxRecord
     ],
     daily_limit: mailbox.daily_limit,
     rate: mailbox.rate,
-    pace: pace && { ...pace, since: toIso(pace.since) },
+    pace: pace && { ...pace, since: toIso(pace.since), waits_until: toIso(pace.waits_until) },
     used_today: known.used_today,
     state: is_resting ? 'resting' : mailbox.status,
     resting_until: is_resting ? toIso(mailbox.resting_until) : null,

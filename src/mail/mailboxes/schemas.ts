@@ -117,11 +117,14 @@ const fields = {
     named(
       'Pace',
       t.Object({
-        allowed: t.String({
-          description: 'As a rate is written: what it is slowed to by what its relay said.',
-        }),
+        allowed: nullable(
+          t.String({
+            description: 'As a rate is written: what its relay was found to take; null: not known.',
+          }),
+        ),
         since: dateTime(),
-        words: t.String(),
+        words: t.String({ description: 'Of the last refusal.' }),
+        waits_until: nullable(dateTime()),
       }),
     ),
   ),

@@ -16,7 +16,7 @@ import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
 import { Outlets, type OutletsDeps } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
-import * as pace_record from './pace-record.ts';
+import { Paces } from './paces.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import * as store from './store.ts';
@@ -83,7 +83,7 @@ interface MailboxesDeps extends OutletsDeps {
 
 export class Mailboxes {
   readonly health = health;
-  readonly pace = pace_record;
+  readonly pace = new Paces();
   readonly outlets: Outlets;
   readonly #database: Database;
   readonly #clock: Clock;
@@ -152,8 +152,8 @@ export class Mailboxes {
   }
 
   /**
-   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest and its
-   * slowing, and so does resuming. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
+   * does resuming; these and any rate make it forget what its relay has taught. Throws AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
@@ -183,7 +183,7 @@ export class Mailboxes {
       };
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
       if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
-      if (relay !== undefined || status === 'active') pace_record.forget(tx, id);
+      if (relay !== undefined || changes.rate !== undefined || status === 'active') this.pace.forget(tx, id);
       const note = (event: string): void => this.#audit(tx, actor, event, before.address, now);
       if (is_changed || inbox !== undefined) note('mailbox.changed');
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
@@ -339,7 +339,8 @@ export class Mailboxes {
         response,
       };
     }
-    await this.#database.write((tx) => pace_record.take(tx, mailbox.id, this.#clock.now()));
+    const is_waited_for = true;
+    await this.#database.write((tx) => this.pace.take(tx, mailbox.id, this.#clock.now(), { is_waited_for }));
     const handing = this.#mailer.deliver(content, outlet.route, [recipient.address]);
     const answer = await within(handing, SEND_ANSWER_MS);
     const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;

@@ -123,6 +123,18 @@ export function deleteUsageBefore(tx: Tx, day: string): void {
   tx.delete(mailboxUsage).where(sql`${mailboxUsage.day} < ${day}`).run();
 }
 
+const standIn = rawSql<{ id: number }, [number, number]>(`
+  SELECT other.id FROM mailboxes AS own JOIN mailboxes AS other ON other.id <> own.id
+  WHERE own.id = ? AND own.failures > 0 AND other.status = 'active' AND other.kind = 'smtp' AND other.failures = 0
+    AND coalesce(other.resting_until, 0) <= ?
+    AND (own.for_transactional * other.for_transactional OR own.for_marketing * other.for_marketing)
+  LIMIT 1`);
+
+/** Whether a mailbox could not be reached of late while another one may take such mail. */
+export function hasStandIn(tx: Tx, mailbox_id: number, now_ms: number): boolean {
+  return standIn.get(tx, mailbox_id, now_ms) !== null;
+}
+
 /* --- Paces: asked for at every claim of mail ------------------------------------------------------------------------ */
 
 type Paced = { rate: string | null } & (PaceRow | { mailbox_id: null });
@@ -147,11 +159,21 @@ export function findPace(tx: Tx, mailbox_id: number): Pace | null {
 }
 
 const replacePace = rawSql<never, (string | number | null)[]>(`
-  INSERT OR REPLACE INTO mailbox_paces (mailbox_id, next_at, sent, allowed, lifts_at, since, words, slowed_at, waits,
-    waits_until, grown_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  INSERT OR REPLACE INTO mailbox_paces (mailbox_id, turn_at, sent, allowed, speed, speed_at, waits, waits_until, is_probing,
+    probed_at, ended_at, since, refused_at, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
 export function savePace(tx: Tx, mailbox_id: number, pace: Pace): void {
-  const { next_at, sent, allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at } = pace;
-  const learned = [allowed, lifts_at, since, words, slowed_at, waits, waits_until, grown_at];
-  replacePace.run(tx, mailbox_id, next_at, JSON.stringify(sent), ...learned);
+  const { turn_at, sent, allowed, speed, speed_at, waits, waits_until, probed_at, ended_at } = pace;
+  const learned = [
+    allowed,
+    speed,
+    speed_at,
+    waits,
+    waits_until,
+    Number(pace.is_probing),
+    probed_at,
+    ended_at,
+  ];
+  const said = [pace.since, pace.refused_at, pace.words];
+  replacePace.run(tx, mailbox_id, turn_at, JSON.stringify(sent), ...learned, ...said);
 }

@@ -47,19 +47,22 @@ export const mailboxUsage = sqliteTable(
   (table) => [primaryKey({ columns: [table.day, table.mailbox_id] })],
 );
 
-/** The state of a mailbox's pace: what was sent by its rate, and what its relay asked for; see `pace.ts`. */
+/** The state of a mailbox's pace: what was sent by its rate, and what its relay has taught; see `pace.ts` and `learning.ts`. */
 export const mailboxPaces = sqliteTable('mailbox_paces', {
   mailbox_id: integer().primaryKey(),
-  next_at: real().notNull(),
+  turn_at: real().notNull(),
   sent: text({ mode: 'json' }).$type<[slice: number, count: number][]>().notNull(),
   allowed: real(),
-  lifts_at: real(),
-  since: integer(),
-  words: text(),
-  slowed_at: integer(),
+  speed: real(),
+  speed_at: integer().notNull(),
   waits: integer().notNull(),
   waits_until: integer().notNull(),
-  grown_at: integer(),
+  is_probing: integer({ mode: 'boolean' }).notNull(),
+  probed_at: real().notNull(),
+  ended_at: integer().notNull(),
+  since: integer(),
+  refused_at: integer(),
+  words: text(),
 });
 export type PaceRow = typeof mailboxPaces.$inferSelect;
 export type Pace = Omit<PaceRow, 'mailbox_id'>;

@@ -229,7 +229,7 @@ export class Metrics {
       gauge(
         'slowest_pace_mails_per_second',
         'What the mailbox that is slowed most may send; absent where none is.',
-        slowest === null ? null : slowest / 60,
+        slowest,
       ),
       gauges('rows', 'Rows of the lists that are counted.', 'list', rows),
       gauges('emails', 'Mails of the log by status.', 'status', [

@@ -1,4 +1,5 @@
 /** SQL of the metrics: counters that triggers keep, the indexes of what waits, and tables of a few rows. */
+import { PACE_FORGOTTEN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 
@@ -131,19 +132,19 @@ interface MailboxCounts {
   paused: number;
   resting: number;
   slowed: number;
-  /** Mails a minute of the one that is slowed most. */
+  /** Mails a second of the one that is slowed most. */
   slowest: number | null;
 }
 
-const mailboxes = rawSql<MailboxCounts, [number]>(
+const mailboxes = rawSql<MailboxCounts, [number, number]>(
   `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'paused') AS paused,
      count(*) FILTER (WHERE resting_until > ?) AS resting, count(allowed) AS slowed, min(allowed) AS slowest
-   FROM mailboxes LEFT JOIN mailbox_paces ON mailbox_id = mailboxes.id`,
+   FROM mailboxes LEFT JOIN mailbox_paces ON mailbox_id = mailboxes.id AND mailbox_paces.refused_at >= ?`,
 );
 
 export function countMailboxes(read: Tx, now_ms: number): MailboxCounts {
   const none = { active: 0, paused: 0, resting: 0, slowed: 0, slowest: null };
-  return mailboxes.get(read, now_ms) ?? none;
+  return mailboxes.get(read, now_ms, now_ms - PACE_FORGOTTEN_MS) ?? none;
 }
 
 const inboxes = rawSql<{ failing: number; read_at: number | null }, []>(

@@ -75,6 +75,21 @@ const OF_US = [
   /\b(?:start)?tls\b|\bencrypt/i,
 ];
 
+/**
+ * What we may send in a day or an hour is used up: Gmail ("Daily user sending quota exceeded"), SES ("Daily message quota exceeded"),
+ * cPanel's Exim ("exceeded the max emails per hour"), Zoho and OVH ("sending limit for the day"), Mailgun ("hourly limit").
+ */
+const LIMIT = '(?:limit|quota|allowance|maximum|max|exceed(?:s|ed|ing)?|reached|too (?:many|much))';
+const SPAN = '(?:day|hour|24 ?(?:hours?|h))';
+const OF_QUOTA = [
+  new RegExp(`\\b(?:daily|hourly|24[- ]?hours?)\\b[^.;]{0,60}\\b${LIMIT}\\b`, 'i'),
+  new RegExp(`\\b${LIMIT}\\b[^.;]{0,60}\\b(?:daily|hourly|to-?day)\\b`, 'i'),
+  new RegExp(`\\b${LIMIT}\\b[^.;]{0,60}(?:\\b(?:per|an?|each|every|this|the|in|last) |/ ?)${SPAN}\\b`, 'i'),
+  new RegExp(`(?:\\b(?:per|each|every) |/ ?)${SPAN}\\b[^.;]{0,60}\\b${LIMIT}\\b`, 'i'),
+  /\b(?:sending|submission|outgoing|outbound|smtp|relay(?:ing)?) (?:quota|allowance)\b/i,
+  /\bquota (?:for|of) (?:sending|outgoing|outbound|submission)\b/i,
+];
+
 /** A server gave up after a trouble that might have passed. */
 const OF_EXPIRY = [
   /\bretry (?:timeout exceeded|time not reached)\b/i,
@@ -97,6 +112,12 @@ export function spokenOf(words: string): SpokenOf {
   // A limit of what we may send is called a quota too.
   if (says(OF_US)) return 'us';
   return says(OF_FULL_MAILBOX) ? 'full' : null;
+}
+
+/** Whether a relay has taken as much as it does in a day or an hour. */
+export function speaksOfQuota(words: string): boolean {
+  const plain = withoutNames(words);
+  return OF_QUOTA.some((pattern) => pattern.test(plain));
 }
 
 export function speaksOfExpiry(words: string): boolean {

@@ -2,7 +2,7 @@
  * What a refusal is about: the recipient, the mailbox that the mail goes out from, or the message. Replies at SMTP time and
  * replies in reports are both judged here, so that the same words never mean two things.
  */
-import { speaksOfExpiry, spokenOf } from './refusal-words.ts';
+import { speaksOfExpiry, speaksOfQuota, spokenOf } from './refusal-words.ts';
 
 /**
  * `recipient`: no mail reaches this address. `full`: none does at present, as its mailbox is full. `mailbox`: our side (the
@@ -31,9 +31,9 @@ const CODES_OF_RECIPIENT = [550, 551, 553];
 /** RFC 5321 4.2.3: more than may be stored, which without any more words is the message's size. */
 const TOO_MUCH = 552;
 
-/** Null for anything but a 5xx, which is no refusal for good. */
+/** Null for what is no refusal for good: anything but a 5xx, and one that speaks of a quota. */
 export function subjectOf({ smtp_code, reply, is_of_recipient }: Refusal): RefusalSubject | null {
-  if (smtp_code === null || smtp_code < 500) return null;
+  if (smtp_code === null || smtp_code < 500 || isOfQuota(reply)) return null;
   return subjectOfCodes(smtp_code, enhancedCodeOf(reply), { words: reply, is_of_recipient });
 }
 
@@ -61,6 +61,13 @@ function subjectAtRecipient(
   if (spoken === 'full') return 'full';
   const is_recipients = spoken === 'recipient' || spoken === null;
   return is_recipients && CODES_OF_RECIPIENT.includes(smtp_code) ? 'recipient' : null;
+}
+
+/** Whether a refusal says that the mailbox has sent what it may in a day or an hour (5.4.5, RFC 3463): later it may again. */
+export function isOfQuota(reply: string): boolean {
+  const code = enhancedCodeOf(reply);
+  if (code !== null && (/^[45]\.[12]\./.test(code) || OF_MESSAGE.test(code))) return false;
+  return code === '5.4.5' || speaksOfQuota(reply);
 }
 
 /**

@@ -85,7 +85,8 @@ export class SmtpPool {
 
   #dispatch(): void {
     while (this.#waiting.length > 0 && !this.#awaitsTurn()) {
-      const idle = this.#idle.pop();
+      // The one that has rested longest, as some relays limit what each connection takes.
+      const idle = this.#idle.shift();
       if (idle?.session.isClosed) continue;
       if (idle) {
         const mail = this.#waiting.shift();

@@ -1,6 +1,6 @@
-/** Which of a relay's 4xx replies ask the mailbox to send less, rather than speak of the recipient. */
+/** Which of a relay's refusals ask the mailbox to send less, rather than speak of the recipient: 4xx, and whatever speaks of a quota. */
 import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
-import { enhancedCodeOf } from './refusals.ts';
+import { enhancedCodeOf, isOfQuota } from './refusals.ts';
 import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
 
 /** Up to MAIL nothing has been said of the recipients. */
@@ -29,19 +29,23 @@ export function slowdownOf(outcome: DeliveryOutcome): Slowdown | null {
   }));
   const all = outcome.outcome === 'sent' ? replies : [outcome, ...replies];
   const found = all.find(asksForLess);
-  return found ? { words: found.response, asked_ms: askedWait(found.response) } : null;
+  if (!found) return null;
+  const words = found.response;
+  return { words, asked_ms: askedWait(words), is_quota: isOfQuota(words) };
 }
 
 function asksForLess(reply: { smtp_code: number | null; response: string; stage: DeliveryStage }): boolean {
   const { smtp_code, response, stage } = reply;
-  if (smtp_code === null || smtp_code < 400 || smtp_code > 499) return false;
+  if (smtp_code === null || smtp_code < 400) return false;
+  if (smtp_code > 499) return isOfQuota(response);
   const code = enhancedCodeOf(response) ?? '';
   if (GREYLISTING.test(response) || CODES_OF_RECIPIENT.test(code)) return false;
   return (
     smtp_code === 421 ||
     STAGES_OF_MAILBOX.includes(stage) ||
     CODES_OF_MAILBOX.test(code) ||
-    RATE.test(response)
+    RATE.test(response) ||
+    isOfQuota(response)
   );
 }
 

@@ -132,6 +132,8 @@ export interface Slowdown {
   words: string;
   /** What it asks to wait for, in milliseconds; null where it does not say. */
   asked_ms: number | null;
+  /** It speaks of a limit of a day or an hour. */
+  is_quota: boolean;
 }
 
 /** What the mailer says besides of what came of a mail that it handed over. */

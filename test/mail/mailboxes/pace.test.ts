@@ -1,16 +1,13 @@
 /** How fast mail may leave a mailbox, as a table of moments: no clock, no database. */
 import { describe, expect, test } from 'bun:test';
+import { type Answer, type Burst, learn, newBurst, UNPACED } from '../../../src/mail/mailboxes/learning.ts';
 import {
   afterMail,
-  grow,
   opensAt,
   parseRate,
   type Rate,
   roomOf,
-  slow,
   tellPace,
-  UNPACED,
-  unslowed,
 } from '../../../src/mail/mailboxes/pace.ts';
 import type { Pace } from '../../../src/mail/mailboxes/tables.ts';
 
@@ -80,131 +77,195 @@ describe('of a rate', () => {
   });
 });
 
-/** The relay asks for less, over an attempt that has just begun unless told. */
-function slowed(pace: Pace, rate: Rate | null = null, said: Partial<Parameters<typeof slow>[2]> = {}): Pace {
-  const now_ms = said.now_ms ?? NOW;
-  return slow(pace, rate, {
-    ...{ started_at: now_ms, now_ms, words: '454 4.7.0 Throttling', asked_ms: null, random: 0 },
-    sentOf: () => 120,
-    ...said,
-  });
-}
+/** A mailbox, its burst, and the answers of its relay one after another. */
+class Learner {
+  pace: Pace = UNPACED;
+  now: number;
+  readonly burst: Burst;
 
-describe('a relay that asks for less', () => {
-  const ALLOWED: [string, Pace, string | null, string][] = [
-    ['half of what went out of late, where nothing is set', UNPACED, null, '60/m'],
-    ['half of the rate', UNPACED, '100/s', '50/s'],
-    ['half of a rate by the hour', UNPACED, '1200/h', '10/m'],
-    ['half of what it was slowed to before', slowed(UNPACED), null, '30/m'],
-    ['half of what it was slowed to, where the rate is more', slowed(UNPACED), '14/s', '30/m'],
-    ['half of the rate, where that is less by now', slowed(UNPACED), '20/m', '10/m'],
-    ['at least one mail a minute', { ...slowed(UNPACED), allowed: 1.2 }, null, '1/m'],
-    ['and no more than the rate, where that is less than one a minute', UNPACED, '20/h', '20/h'],
-  ];
-  for (const [what, before, text, allowed] of ALLOWED) {
-    test(`allows ${what}`, () => {
-      const rate = text === null ? null : parseRate(text);
-      const after = slowed(before, rate, { now_ms: NOW + HOUR });
-      expect(tellPace(after, rate)).toMatchObject({ allowed, words: '454 4.7.0 Throttling' });
-    });
+  constructor(now = NOW) {
+    this.now = now;
+    this.burst = newBurst(now);
   }
 
-  test('waits 5 s, twice as long each time up to 5 minutes, with up to a quarter more', () => {
+  /** So many mails are taken, evenly within this time. */
+  taken(count: number, within_ms: number): this {
+    for (let n = 0; n < count; n += 1) this.answer({ after_ms: within_ms / count });
+    return this;
+  }
+
+  /** So many are refused at once. */
+  refused(count = 1, said: Partial<NonNullable<Answer['refusal']>> = {}): this {
+    const refusal = { words: '454 4.7.0 Throttling', asked_ms: null, is_quota: false, ...said };
+    for (let n = 0; n < count; n += 1) this.answer({ refusal });
+    return this;
+  }
+
+  answer({ after_ms = 0, refusal = null as Answer['refusal'], started_at = 0, random = 0 }): this {
+    this.now += after_ms;
+    const answer = { started_at: started_at || this.now, now_ms: this.now, refusal };
+    this.pace = learn(this.pace, this.burst, answer, random);
+    return this;
+  }
+
+  /** Goes on to the end of its wait, where one mail probes and is taken. */
+  probed(): this {
+    this.now = this.pace.waits_until;
+    return this.answer({ after_ms: 100 });
+  }
+
+  get told() {
+    return tellPace(this.pace, null, this.now);
+  }
+
+  get room(): number {
+    return roomOf(this.pace, null, { now_ms: this.now, most: 10 });
+  }
+}
+
+describe('a relay that refuses mail', () => {
+  test('slows nothing by five of the last fifty answers, and is told of for ten minutes', () => {
+    const on = new Learner().taken(44, 4_000).refused(5);
+    expect(on.told).toEqual({
+      allowed: null,
+      since: on.now,
+      words: '454 4.7.0 Throttling',
+      waits_until: null,
+    });
+    expect(on.room).toBe(10);
+    const { pace, now } = on;
+    expect(tellPace(pace, null, now + 10 * MINUTE)).not.toBeNull();
+    expect(tellPace(pace, null, now + 10 * MINUTE + 1)).toBeNull();
+    // The first of the five is no longer among the last fifty then.
+    expect(on.taken(45, 4_000).refused(1).room).toBe(10);
+    expect(new Learner().refused(5).taken(44, 4_000).refused(1).room).toBe(0);
+  });
+
+  test('has its mailbox wait by more of them, and then one mail probes', () => {
+    const on = new Learner().taken(30, 3_000).refused(6);
+    expect(on.told?.waits_until).toBe(on.now + 5_000);
+    on.now += 4_999;
+    expect(on.room).toBe(0);
+    on.now += 1;
+    expect(on.room).toBe(1);
+    on.pace = afterMail(on.pace, null, on.now);
+    expect(on.room).toBe(0);
+    // Its answer may never come.
+    on.now += MINUTE;
+    expect(on.room).toBe(1);
+  });
+
+  test('has it wait by one refusal that asks for a time or speaks of a quota', () => {
+    expect(new Learner().refused(1, { asked_ms: MINUTE }).told?.waits_until).toBe(NOW + MINUTE);
+    expect(new Learner().refused(1, { asked_ms: 10 * HOUR }).told?.waits_until).toBe(NOW + 15 * MINUTE);
+    expect(new Learner().refused(1, { is_quota: true }).told?.waits_until).toBe(NOW + 5_000);
+  });
+
+  test('is asked after 5 s, twice as long each time up to 5 minutes, up to a quarter less, and no rate changes', () => {
+    const on = new Learner().taken(40, 4_000).refused(6);
     const waits: number[] = [];
-    let [pace, now_ms] = [UNPACED, NOW];
     for (let n = 0; n < 8; n += 1) {
-      pace = slowed(pace, null, { now_ms });
-      waits.push((opensAt(pace, null, now_ms) - now_ms) / 1_000);
-      now_ms = pace.waits_until + 1;
+      waits.push((on.pace.waits_until - on.now) / 1_000);
+      on.now = on.pace.waits_until;
+      on.refused();
     }
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300]);
-    expect(slowed(UNPACED, null, { random: 1 }).waits_until - NOW).toBe(6_250);
+    expect(on.told?.allowed).toBe('540/m');
+    const least = new Learner().refused(5).answer({
+      refusal: { words: '', asked_ms: null, is_quota: false },
+      random: 1,
+    });
+    expect(least.pace.waits_until - NOW).toBe(3_750);
   });
 
-  test('waits as long as it asks for, 15 minutes at most', () => {
-    expect(slowed(UNPACED, null, { asked_ms: 60_000, random: 1 }).waits_until - NOW).toBe(60_000);
-    expect(slowed(UNPACED, null, { asked_ms: 10 * HOUR }).waits_until - NOW).toBe(15 * MINUTE);
+  test('teaches nine tenths of what it took a second, of ten seconds at most', () => {
+    expect(new Learner().taken(40, 4_000).refused(6).told?.allowed).toBe('540/m');
+    expect(new Learner().taken(200, 10_000).taken(50, 10_000).refused(6).told?.allowed).toBe('270/m');
   });
 
-  test('halves once, however many mails were in flight, and a longer wait that one of them is asked for holds', () => {
-    const once = slowed(UNPACED, null, { started_at: NOW - 10 });
-    let pace = once;
-    for (let n = 0; n < 40; n += 1) pace = slowed(pace, null, { started_at: NOW - 5, now_ms: NOW + n });
-    expect(pace).toEqual(once);
-    const longer = slowed(pace, null, { started_at: NOW - 5, now_ms: NOW + 40, asked_ms: MINUTE });
-    expect(longer).toEqual({ ...once, waits_until: NOW + 40 + MINUTE });
+  test('teaches nothing within two seconds, after a pause too, nor where it took nothing', () => {
+    expect(new Learner().taken(40, 1_900).refused(6).told?.allowed).toBeNull();
+    const quiet = new Learner().taken(1, MINUTE).taken(1, MINUTE).taken(2, 100).refused(6);
+    expect(quiet.told).toMatchObject({ allowed: null, waits_until: quiet.now + 5_000 });
+    expect(new Learner().refused(5).answer({ after_ms: 5_000 }).refused(1).told?.allowed).toBe('11/m');
+    const none = new Learner().refused(5);
+    none.now += 5_000;
+    expect(none.refused(1).told).toMatchObject({ allowed: null });
   });
 
-  test('tells since when, by its last words', () => {
-    const first = slowed(UNPACED);
-    const later = slowed(first, null, { now_ms: NOW + MINUTE, words: '421 4.7.0 slower' });
-    expect(tellPace(later, null)).toEqual({ allowed: '30/m', since: NOW, words: '421 4.7.0 slower' });
+  test('teaches no less than half of what was known', () => {
+    const on = new Learner().taken(100, 10_000).refused(6).probed();
+    on.taken(1, 3_000).refused(6);
+    expect(on.told?.allowed).toBe('270/m');
   });
 
-  test('has mails go evenly, at what is allowed', () => {
-    const pace = slowed(UNPACED);
-    const { times } = goOn(pace, null, 61);
-    expect(times[0]).toBe(NOW + 5_000);
-    expect(times.slice(1).every((at, index) => at - (times[index] ?? 0) >= 980)).toBe(true);
-    expect(Math.round(((times.at(-1) ?? 0) - NOW - 5_000) / 1_000)).toBe(60);
-  });
-});
-
-describe('a mailbox that is slowed', () => {
-  const taken = (pace: Pace, at: number, rate: Rate | null = null): Pace =>
-    grow(pace, rate, { started_at: at, now_ms: at });
-
-  test('is allowed a tenth more for each minute in which mail is taken, from the end of its wait', () => {
-    let pace = slowed(UNPACED);
-    const from = pace.waits_until;
-    pace = taken(pace, from + MINUTE - 1);
-    expect(pace.allowed).toBe(60);
-    for (const minutes of [1, 1.5, 2, 3]) pace = taken(pace, from + minutes * MINUTE);
-    expect(pace.allowed).toBeCloseTo(60 * 1.1 ** 3);
-    // Hours without mail are no minutes of success.
-    pace = taken(pace, from + 10 * HOUR);
-    expect(pace.allowed).toBeCloseTo(60 * 1.1 ** 4);
+  test('teaches nothing by what was under way as the burst ended', () => {
+    const on = new Learner().taken(40, 4_000).refused(6);
+    const { pace, now } = on;
+    for (let n = 0; n < 40; n += 1)
+      on.answer({
+        after_ms: 10,
+        started_at: now - 100,
+        refusal: { words: 'late', asked_ms: HOUR, is_quota: false },
+      });
+    on.answer({ started_at: now - 100 });
+    expect(on.pace).toEqual(pace);
   });
 
-  test('gets nothing back for what was in flight when the relay asked', () => {
-    const pace = slowed(UNPACED);
-    expect(grow(pace, null, { started_at: NOW - 1, now_ms: NOW + 2 * MINUTE })).toBe(pace);
+  test('opens at what is allowed once a probe is taken, or at one a second where nothing is known', () => {
+    expect(new Learner().taken(40, 4_000).refused(6).probed().pace).toMatchObject({ speed: 9, waits: 0 });
+    const on = new Learner().refused(6).probed();
+    expect(on.pace.speed).toBe(1);
+    const { times } = goOn(on.pace, null, 4, on.now);
+    expect((times.at(-1) ?? 0) - on.now).toBeWithin(2_900, 3_001);
   });
 
-  test('waits 5 s again after mail was taken between', () => {
-    let pace = slowed(slowed(UNPACED), null, { now_ms: NOW + MINUTE });
-    pace = taken(pace, NOW + 2 * MINUTE);
-    const again = slowed(pace, null, { now_ms: NOW + 3 * MINUTE });
-    expect(again.waits_until - (NOW + 3 * MINUTE)).toBe(5_000);
+  test('takes more by and by: a twentieth each ten seconds, where nothing is known twice as much each two', () => {
+    const known = new Learner().taken(40, 4_000).refused(6).probed();
+    expect(known.taken(91, 10_050).pace.speed).toBeCloseTo(9 * 1.05);
+    expect(known.taken(96, 10_050).pace.speed).toBeCloseTo(9 * 1.05 ** 2);
+    const unknown = new Learner().refused(6).probed();
+    for (const speed of [1, 2, 4]) unknown.taken(speed * 2 + 1, 2_010);
+    expect(unknown.pace.speed).toBe(8);
+    // Unused, it does not grow, and neither does it with more than one refusal in 25 answers.
+    expect(unknown.taken(4, 8_000).pace.speed).toBe(8);
+    const refusing = new Learner().taken(40, 4_000).refused(6).probed().taken(80, 9_000).refused(4);
+    expect(refusing.taken(9, 1_000).pace.speed).toBe(9);
   });
 
-  test('is slowed no more once it is allowed what it had, or its rate', () => {
-    for (const [rate, minutes] of [
-      [null, 8],
-      [parseRate('80/m'), 8],
-      [parseRate('2/s'), 8],
-    ] as const) {
-      let pace = slowed(UNPACED, rate);
-      for (let n = 1; n < minutes; n += 1) pace = taken(pace, pace.waits_until + n * MINUTE, rate);
-      expect(tellPace(pace, rate)).not.toBeNull();
-      pace = taken(pace, pace.waits_until + minutes * MINUTE, rate);
-      expect(tellPace(pace, rate)).toBeNull();
-      expect(opensAt(pace, null, NOW + HOUR)).toBeLessThanOrEqual(NOW + HOUR);
-    }
+  test('is forgotten after ten minutes without a refusal, but for a wait that it asked for', () => {
+    const on = new Learner().taken(40, 4_000).refused(6).probed();
+    on.now += 11 * MINUTE;
+    expect(on).toMatchObject({ told: null, room: 10 });
+    const asked = new Learner().refused(1, { asked_ms: 15 * MINUTE });
+    asked.now += 14 * MINUTE;
+    expect(asked).toMatchObject({ told: { waits_until: NOW + 15 * MINUTE }, room: 0 });
   });
 
-  test('goes on where it was after its clock was set back', () => {
-    const pace = slowed(UNPACED, null, { now_ms: NOW + 365 * 24 * HOUR });
-    expect(opensAt(pace, null, NOW) - NOW).toBeLessThanOrEqual(15 * MINUTE);
-    expect(taken(pace, NOW).allowed).toBeCloseTo(66);
-    expect(slowed(pace, null, { started_at: NOW - 1 }).allowed).toBe(30);
+  test('holds nobody who waits for a mail, whose answer counts as that of a probe', () => {
+    const on = new Learner().taken(40, 4_000).refused(6);
+    const waited_for = { is_waited_for: true };
+    expect(opensAt(on.pace, null, on.now, waited_for)).toBeLessThanOrEqual(on.now);
+    expect(opensAt(on.pace, parseRate('1/s'), on.now, waited_for)).toBeLessThanOrEqual(on.now);
+    on.answer({ after_ms: 100 });
+    expect(on.pace).toMatchObject({ is_probing: false, speed: 9 });
+    expect(on.told?.waits_until).toBeNull();
   });
 
-  test('keeps its rate when what the relay taught is forgotten', () => {
-    const rate = parseRate('2/m');
-    const { pace } = goOn(UNPACED, rate, 2);
-    const after = unslowed(slowed(pace, rate));
-    expect(tellPace(after, rate)).toBeNull();
-    expect(opensAt(after, rate, NOW + 10_000)).toBeGreaterThan(NOW + MINUTE);
+  test('never takes more than the rate, and may take less', () => {
+    const { pace, now } = new Learner().taken(40, 4_000).refused(6).probed();
+    expect(tellPace(pace, parseRate('2/s'), now)?.allowed).toBe('120/m');
+    expect(tellPace(pace, parseRate('100/s'), now)?.allowed).toBe('540/m');
+    const gaps = (text: string) => opensAt(afterMail(pace, null, now), parseRate(text), now) - now;
+    expect(gaps('2/s')).toBeWithin(480, 530);
+    expect(gaps('100/s')).toBeWithin(85, 112);
+  });
+
+  test('keeps nobody waiting after the clock was set back', () => {
+    const { pace } = new Learner(NOW + 365 * 24 * HOUR).taken(40, 4_000).refused(6);
+    expect(opensAt(pace, null, NOW)).toBeLessThanOrEqual(NOW);
+    expect(tellPace(pace, null, NOW)).toBeNull();
+    const after = learn(pace, newBurst(NOW), { started_at: NOW, now_ms: NOW, refusal: null }, 0);
+    expect(after.is_probing).toBe(false);
   });
 });

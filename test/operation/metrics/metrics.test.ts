@@ -181,8 +181,9 @@ describe('what is told', () => {
   test('mailboxes by state, and the pace of the one that is slowed most', async () => {
     await on.app.services.mailboxes.setStatus(actor, 'hello@down.example.com', 'paused');
     await on.app.services.database.write((tx) => {
-      tx.run(sql`INSERT OR REPLACE INTO mailbox_paces (mailbox_id, next_at, sent, allowed, waits, waits_until)
-        SELECT id, 0, '[]', 30, 1, 0 FROM mailboxes WHERE address = 'hello@mail.example.com'`);
+      tx.run(sql`INSERT OR REPLACE INTO mailbox_paces (mailbox_id, turn_at, sent, allowed, speed_at, waits, waits_until, is_probing,
+        probed_at, ended_at, refused_at) SELECT id, 0, '[]', 0.5, 0, 1, 0, 0, 0, 0, ${on.app.clock.now()}
+        FROM mailboxes WHERE address = 'hello@mail.example.com'`);
       tx.run(
         sql`UPDATE mailboxes SET resting_until = ${on.app.clock.now() + MINUTE_MS} WHERE address = 'hello@mail.example.com'`,
       );
@@ -191,6 +192,9 @@ describe('what is told', () => {
     const states = ['active', 'paused', 'resting', 'slowed'];
     expect(states.map((state) => values.get(`satchel_mailboxes{state="${state}"}`))).toEqual([1, 1, 1, 1]);
     expect(values.get('satchel_slowest_pace_mails_per_second')).toBe(0.5);
+    // It was forgotten after ten minutes without a refusal.
+    on.app.clock.advance(11 * MINUTE_MS);
+    expect((await readMetrics(on.app)).values.get('satchel_mailboxes{state="slowed"}')).toBe(0);
   });
 
   test('the age of the newest backup that is whole', async () => {

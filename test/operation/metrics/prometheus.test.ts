@@ -26,8 +26,8 @@ async function startFull(): Promise<Sender> {
   await on.app.services.database.write((tx) => {
     tx.run(sql`INSERT INTO inboxes (mailbox_id, version, host, port, security, username, sealed_password, folder, last_uid, unflagged,
         reports, skipped, last_skipped, last_look_at) SELECT id, 'v', 'h', 1, 'tls', 'u', 's', 'INBOX', 0, '[]', 0, 0, '[]', 1 FROM mailboxes`);
-    tx.run(sql`INSERT INTO mailbox_paces (mailbox_id, next_at, sent, allowed, waits, waits_until)
-      SELECT id, 0, '[]', 30, 1, 0 FROM mailboxes`);
+    tx.run(sql`INSERT INTO mailbox_paces (mailbox_id, turn_at, sent, allowed, speed_at, waits, waits_until, is_probing, probed_at,
+        ended_at, refused_at) SELECT id, 0, '[]', 0.5, 0, 1, 0, 0, 0, 0, ${on.app.clock.now()} FROM mailboxes`);
   });
   await on.app.services.backups.make(actor);
   await on.settle();

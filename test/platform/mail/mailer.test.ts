@@ -173,7 +173,7 @@ test.each(REFUSALS)('a refusal at %s with %i says so', async (stage, code, about
 test('a refusal of the sender with 4xx, whatever its words, is one that asks for less mail', async () => {
   const sink = await startSink({ mail: { code: 451, message: 'not this one' } });
   const outcome = await startMailer().deliver(mailOf(), routeTo(sink), [ANN]);
-  const slowdown = { words: '451 not this one', asked_ms: null };
+  const slowdown = { words: '451 not this one', asked_ms: null, is_quota: false };
   expect(outcome).toMatchObject({
     outcome: 'deferred',
     stage: 'mail',

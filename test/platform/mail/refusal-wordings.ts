@@ -49,6 +49,9 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550-Verification failed for <ann@example.org>\n550-No Such User Here\n550 Address unknown',
       '550 Mailbox ann@example.org does not exist',
     ]),
+    ...about(null, [
+      '550 Domain shop.example has exceeded the max emails per hour (150/100 (150%)) allowed. Message discarded.',
+    ]),
     ...about('mailbox', [
       '550 relay not permitted',
       '550 Administrative prohibition',
@@ -60,7 +63,6 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550-mail.shop.example [203.0.113.9] is currently not permitted to relay through\n550-this server. Perhaps you have not logged into the pop/imap server in the\n550-last 30 minutes or do not have SMTP Authentication turned on in your email\n550 client.',
       '550 rejected because 203.0.113.9 is in a black list at bl.spamcop.net',
       '550 This message was classified as SPAM and may not be delivered',
-      '550 Domain shop.example has exceeded the max emails per hour (150/100 (150%)) allowed. Message discarded.',
       '550 HELO is an IP address (See RFC2821 4.1.3)',
       '550 SPF check failed: shop.example does not designate 203.0.113.9 as permitted sender',
       '550 "The mail server could not deliver mail to ann@example.org. The account or domain may not exist, they may be blacklisted, or missing the proper dns entries."',
@@ -118,8 +120,9 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550-5.7.26 This mail has been blocked because the sender is unauthenticated.\n550-5.7.26 Gmail requires all senders to authenticate with either SPF or DKIM.\n550 5.7.26 gsmtp',
       '550-5.7.1 [203.0.113.9] Our system has detected that this message is likely\n550-5.7.1 unsolicited mail. To reduce the amount of spam sent to Gmail, this\n550 5.7.1 message has been blocked. - gsmtp',
       '550-5.7.1 The IP you are using to send mail is not authorized to send email\n550 5.7.1 directly to our servers. - gsmtp',
-      '550 5.4.5 Daily SMTP relay limit exceeded for user. - gsmtp',
     ]),
+    // A quota passes.
+    ...about(null, ['550 5.4.5 Daily SMTP relay limit exceeded for user. - gsmtp']),
     ...about('full', [
       '552-5.2.2 The email account that you tried to reach is over quota. Please direct\n552 5.2.2 the recipient to https://support.google.com/mail/?p=OverQuotaPerm - gsmtp',
     ]),

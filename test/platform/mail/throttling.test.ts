@@ -45,11 +45,46 @@ describe('of the mailbox is not', () => {
     ['data', '451 4.6.0 try later'],
     ['mail', '554 5.7.1 Throttling'],
     ['data', '550 5.7.0 too many messages'],
+    [
+      'rcpt',
+      '550 5.1.90 Your message can\u2019t be sent because you\u2019ve reached your daily limit for message recipients',
+    ],
+    ['rcpt', '552 5.2.2 Mailbox quota exceeded'],
+    ['rcpt', '550 Mailbox quota exceeded'],
+    ['data', '552 5.3.4 Message size exceeds the limit'],
+    ['rcpt', '550 5.7.1 Recipient has a quota'],
     ['connect', 'connect ECONNREFUSED 127.0.0.1:9'],
     ['data', 'No answer from the relay within 120 s.'],
   ];
   for (const [stage, response] of THEIRS)
     test(`'${response}' at ${stage}`, () => expect(slowdownOf(at(stage, response))).toBeNull());
+});
+
+describe('of a quota is, and passes', () => {
+  const QUOTAS: [DeliveryStage, string][] = [
+    ['mail', '550 5.4.5 Daily user sending quota exceeded.'],
+    ['data', '550-5.4.5 Daily user sending limit exceeded. For more information on Gmail'],
+    ['data', '550 5.4.5 Enough for now'],
+    ['data', '552 You have reached your daily limit of 300 e-mails'],
+    [
+      'rcpt',
+      '550 Domain example.com has exceeded the max emails per hour (200/200 (100%)) allowed. Message discarded.',
+    ],
+    ['data', '554 5.7.1 Hourly sending limit exceeded'],
+    ['mail', '550 5.7.1 Sending quota exceeded'],
+    ['mail', '421 4.7.0 Too many messages today'],
+    ['data', '454 Throttling failure: Daily message quota exceeded.'],
+    ['data', '451 4.5.3 The limit of 500 messages per day was reached'],
+  ];
+  for (const [stage, response] of QUOTAS)
+    test(`'${response}' at ${stage}`, () => {
+      const outcome = at(stage, response);
+      expect(outcome).toMatchObject({ about: null });
+      expect(outcome.outcome).not.toBe('refused');
+      expect(slowdownOf(outcome)).toMatchObject({ is_quota: true });
+    });
+  test('and a rate by the second is none', () =>
+    expect(slowdownOf(at('data', '454 Maximum sending rate exceeded'))).toMatchObject({ is_quota: false }));
 });
 
 test('one recipient is enough, also where others were taken', () => {

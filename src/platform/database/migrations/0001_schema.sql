@@ -504,16 +504,19 @@ CREATE TABLE mailbox_usage (
 
 CREATE TABLE mailbox_paces (
   mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
-  next_at REAL NOT NULL,           -- when the next mail may go, where they go evenly
+  turn_at REAL NOT NULL,           -- the turn that the last mail had
   sent TEXT NOT NULL,              -- [slice of the rate's minute or hour, mails that went in it], oldest first
-  allowed REAL,                    -- mails a minute, while its relay has it slowed
-  lifts_at REAL,                   -- what it was before: grown to that, it is slowed no more
-  since INTEGER,
-  words TEXT,
-  slowed_at INTEGER,               -- when it was halved last
-  waits INTEGER NOT NULL,          -- halvings in a row without a mail taken between
+  allowed REAL,                    -- mails a second that its relay was found to take
+  speed REAL,                      -- mails a second that may go now
+  speed_at INTEGER NOT NULL,       -- since when
+  waits INTEGER NOT NULL,          -- waits in a row
   waits_until INTEGER NOT NULL,
-  grown_at INTEGER
+  is_probing INTEGER NOT NULL,     -- after the wait one mail asks for all
+  probed_at REAL NOT NULL,         -- when that began; 0 where none is out
+  ended_at INTEGER NOT NULL,       -- when the last burst did: what had begun by then teaches nothing
+  since INTEGER,                   -- the first refusal of this trouble
+  refused_at INTEGER,              -- the last one, and its words
+  words TEXT
 ) STRICT;
 
 -- --- mail: inboxes -------------------------------------------------------------------------------------------------

@@ -41,12 +41,22 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
       {of.pace !== null && (
         <div class="notice warn">
           <p>
-            <strong>It is slowed to {of.pace.allowed}</strong> since <Time at={of.pace.since} />, as its relay
-            asked for less mail: <q class="said">{of.pace.words}</q>
+            <strong>
+              {of.pace.allowed === null
+                ? 'Its relay refused some mail'
+                : `It is slowed to ${of.pace.allowed}`}
+            </strong>{' '}
+            since <Time at={of.pace.since} />: <q class="said">{of.pace.words}</q>
           </p>
+          {of.pace.waits_until !== null && (
+            <p>
+              It waits until <Time at={of.pace.waits_until} />; then one mail asks for all. What a client
+              waits for goes at once.
+            </p>
+          )}
           <p>
-            Mail waits and goes out at that pace, what somebody waits for first. It grows again while the
-            relay takes mail; with the rate that the relay allows, it need not ask.
+            Its pace grows again while the relay takes mail, and resuming it forgets what was learned. With
+            the rate that the relay allows, it need not be refused.
           </p>
         </div>
       )}

@@ -7,7 +7,8 @@ export function MailboxState({ of }: { of: Mailbox }) {
   return (
     <span class="badges">
       <Status of={of.state} tone={of.state === 'active' ? 'good' : 'warn'} />
-      {of.pace !== null && <Status of={`slowed to ${of.pace.allowed}`} tone="warn" />}
+      {of.pace?.allowed && <Status of={`slowed to ${of.pace.allowed}`} tone="warn" />}
+      {of.pace?.waits_until && <Status of="waits" tone="warn" />}
       {of.refusal !== null && <Status of="refused" tone="bad" />}
       {of.kind === 'capture' && <Badge tone="accent">captures</Badge>}
     </span>
