@@ -1,6 +1,5 @@
 /** Mail of which a relay had everything and never answered, and relays that take their time: who waits for them, and how long. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
-import { closeSync, openSync, readdirSync } from 'node:fs';
 import { SEND_ANSWER_MS, UNANSWERED_RETRIES_MS } from '../../../src/limits.ts';
 import { emailChecks } from '../../../src/mail/emails/checks.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
@@ -215,46 +214,6 @@ test('a relay that is slow holds up ten connections of its own, and nothing else
 });
 
 describe('no attempt is used up', () => {
-  test('by a server without file descriptors', async () => {
-    // The thread is there, with its connection.
-    await sender.send({ queue: false });
-    sink.dropConnections();
-    await until(() => sink.connections_open === 0);
-    const open_count = readdirSync('/proc/self/fd').length;
-    const limit = (soft: number): unknown =>
-      Bun.spawnSync(['prlimit', '--pid', String(process.pid), `--nofile=${soft}:`]);
-    const usual = Number(
-      /Max open files\s+(\d+)/.exec(await Bun.file('/proc/self/limits').text())?.[1] ?? Number.NaN,
-    );
-    limit(open_count + 60);
-    const taken: number[] = [];
-    // What an earlier test left open may close at any moment.
-    const fill = (): void => {
-      try {
-        for (;;) taken.push(openSync('/dev/null', 'r'));
-      } catch {}
-    };
-    fill();
-    const whileFull = async (): Promise<Record<string, unknown>> => {
-      const { body } = await sender.send();
-      await sender.settle();
-      for (let n = 0; n < 8; n += 1) {
-        fill();
-        await sender.pass(300_000);
-      }
-      return sender.log(body.id);
-    };
-    const log = await whileFull().finally(() => {
-      for (const fd of taken) closeSync(fd);
-      limit(usual);
-    });
-    expect(log).toMatchObject({ status: 'queued', attempts: 9 });
-    expect(storyOf(log.id)).toContain('was put off, and counts as none');
-    await sender.pass(300_000);
-    expect(await sender.log(log.id)).toMatchObject({ status: 'sent', attempts: 10 });
-    expect(sink.mails).toHaveLength(2);
-  });
-
   test.each(['ENOSPC', 'EMFILE', 'ENFILE'])('by %s as attachments are read', async (code) => {
     const { objects } = sender.app.services;
     const upload = new FormData();
