@@ -65,6 +65,10 @@ interface Lane {
   is_failing: boolean;
 }
 
+function newLane(): Lane {
+  return { in_hand: new Set(), under_way: 0, unwritten: new Map(), is_failing: false };
+}
+
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #lanes = new Map<number, Lane>();
@@ -222,9 +226,7 @@ export class Dispatcher {
   /** Begins as many tries of a webhook as are due and have room, and sees to it that it is looked at when more is. */
   #fill(webhook_id: number): void {
     const { database, clock, projects } = this.#deps;
-    const lane = this.#lanes.get(webhook_id) ?? {
-      ...{ in_hand: new Set(), under_way: 0, unwritten: new Map(), is_failing: false },
-    };
+    const lane = this.#lanes.get(webhook_id) ?? newLane();
     if (!this.#is_running || lane.under_way >= WEBHOOK_TRIES_AT_ONCE) return;
     const [oldest_ms = Number.POSITIVE_INFINITY] = lane.unwritten.values();
     if (monotonicMs() - oldest_ms > UNWRITTEN_MS) return;
