@@ -261,7 +261,8 @@ export class Metrics {
     const path = databasePathOf(config.data_dir);
     const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const { blocks, bavail, bsize } = statfsSync(config.data_dir);
-    const newest = backups.list().find(({ status }) => status === 'completed');
+    const kept = backups.list().filter(({ status }) => status === 'completed');
+    const [newest] = kept;
     const age_ms = newest ? Math.max(0, clock.now() - Date.parse(newest.created_at)) : null;
     return [
       gauges('database_bytes', 'Bytes of the database, and of its log beside it.', 'file', [
@@ -270,6 +271,7 @@ export class Metrics {
       ]),
       gauge('disk_bytes', 'Size of the disk that the data directory is on.', blocks * bsize),
       gauge('disk_free_bytes', 'What is free on it.', bavail * bsize),
+      gauge('backups', 'Whole backups that the server keeps.', kept.length),
       gauge(
         'backup_age_seconds',
         'Age of the newest backup that the server keeps; absent without one.',

@@ -16,6 +16,7 @@ import {
 } from '../../limits.ts';
 import { addressOf, type S3Settings } from '../../s3-settings.ts';
 import { monotonicMs } from '../host/clock.ts';
+import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { type Refusal, refusalOf } from './s3-answers.ts';
 import { Slots } from './s3-slots.ts';
 import { readXml, type StoreXml } from './s3-xml.ts';
@@ -352,7 +353,10 @@ async function sha256Of(bytes: Uint8Array): Promise<string> {
 /** The runtime's own words for it are long, and ask whether the computer is online. */
 function breakOf(error: unknown): string {
   const code = errorCodeOf(error);
-  return code === null ? messageOf(error) : `the connection failed (${code})`;
+  if (code === null) return messageOf(error);
+  return isUntrusted(code)
+    ? `no authority that this machine trusts signed its certificate (${code}): ${TRUST_REMEDY}`
+    : `the connection failed (${code})`;
 }
 
 /** Whether a connection comes about in time. One that fails at once is for `fetch` to tell of. */

@@ -2,6 +2,7 @@
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
 import { isShortageCode } from '../host/shortages.ts';
+import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
@@ -141,8 +142,8 @@ function isTlsFailure(error: NodemailerError): boolean {
 /** What the operator can do about it; null where only the relay's owner can do something. */
 function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): string | null {
   const codes = codesOf(error).join(' ');
-  if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
-    return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
+  if (isUntrusted(codes))
+    return `No authority that this machine trusts signed the relay's certificate: ${TRUST_REMEDY}.`;
   if (codes.includes('ALTNAME_INVALID'))
     return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
   if (error.responseCode !== undefined)

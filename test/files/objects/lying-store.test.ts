@@ -2,16 +2,19 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
+import { loadConfig } from '../../../src/config.ts';
 import {
   STORE_MAX_ERROR_BYTES,
   STORE_MAX_XML_BYTES,
   StoreFault,
 } from '../../../src/platform/files/s3-requests.ts';
+import { S3Store } from '../../../src/platform/files/s3-store.ts';
 import { readXml } from '../../../src/platform/files/s3-xml.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { actor, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';
 import { type LyingStore, startLyingStore } from '../../support/lying-store.ts';
+import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { until } from '../../support/until.ts';
 
 const MIB = 1024 * 1024;
@@ -212,6 +215,20 @@ describe('a file of the store', () => {
       body: { error: { code: 'bytes_missing' } },
     });
   });
+});
+
+test('a store whose authority is unknown says how that is made known', async () => {
+  const server = Bun.serve({ port: 0, tls: SERVER_CERTIFICATES.elsewhere, fetch: () => new Response('x') });
+  const endpoint = encodeURIComponent(`https://127.0.0.1:${server.port}`);
+  const { object_store } = loadConfig({
+    ...store.env,
+    SATCHEL_OBJECT_STORE: `s3://bucket?endpoint=${endpoint}&style=path`,
+  });
+  if (!object_store) throw new Error('there is no store');
+  const s3 = new S3Store(object_store);
+  await s3.probe();
+  expect(s3.trouble?.reason).toContain('NODE_EXTRA_CA_CERTS');
+  await server.stop(true);
 });
 
 test('a store that takes connections and says nothing is away to health within 10 s of a start', async () => {
