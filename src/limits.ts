@@ -71,8 +71,8 @@ export const JOB_RETENTION_MS = 30 * 86_400_000;
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
-export const SWEEP_BATCH = 500;
+/** Rows that one transaction of a sweep deletes: some milliseconds, as a request waits for one of them. */
+export const SWEEP_BATCH = 100;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */

@@ -301,7 +301,7 @@ export class Webhooks {
     const now_ms = clock.now();
     const before_ms = now_ms - WEBHOOK_RETENTION_MS;
     await database.write((tx) => store.mendTimes(tx, now_ms, now_ms + LONGEST_WAIT_MS));
-    while ((await database.write((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
+    while ((await database.writePiece((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
     await this.#sweepDeleted();
   }
 

@@ -467,7 +467,7 @@ export class Contacts {
       const current = list_id;
       const is_gone = lists.findById(current) === null;
       const removed = is_gone
-        ? await database.write((tx) => store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH))
+        ? await database.writePiece((tx) => store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH))
         : 0;
       deleted += removed;
       if (removed < BULK_CONTACTS_BATCH) list_id = store.nextListWithContacts(database.read, current);
