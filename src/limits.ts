@@ -71,8 +71,8 @@ export const JOB_RETENTION_MS = 30 * 86_400_000;
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
-export const SWEEP_BATCH = 500;
+/** Rows that one transaction of a sweep deletes: some milliseconds, as a request waits for one of them. */
+export const SWEEP_BATCH = 100;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
@@ -139,6 +139,8 @@ export const VARIANTS_AT_ONCE = 2;
 export const VARIANT_DEADLINE_MS = 10_000;
 export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
 export const VARIANTS_WAITING = 20;
+/** Decision: of one address (an IPv6 /64), and no more than one is made while others wait; one more is 429. */
+export const VARIANTS_WAITING_OF_ADDRESS = 4;
 /** Retry-After of one more: the others are made by then, unless all are hard. What took too long or too much is not tried again so soon. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;

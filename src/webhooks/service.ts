@@ -297,7 +297,7 @@ export class Webhooks {
     const { database, clock } = this.#deps;
     const now_ms = clock.now();
     const before_ms = now_ms - WEBHOOK_RETENTION_MS;
-    while ((await database.write((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
+    while ((await database.writePiece((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
     await this.#sweepDeleted();
   }
 

@@ -50,7 +50,7 @@ export async function serveVariant(
 ): Promise<Response> {
   // It may have to wait for others.
   ctx.keepOpen();
-  const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes);
+  const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes, ctx.ip);
   const original_filename = `${row.original_filename.replace(/\.[^.]*$/, '')}.${extension}`;
   const shown = { ...row, original_filename, size_bytes, mime_type, sha256: tag };
   return serve(deps, ctx, shown, async ({ status, start, end }, headers) => {

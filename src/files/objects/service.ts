@@ -374,7 +374,7 @@ export class Objects {
   async sweepExpired(): Promise<number> {
     let removed = 0;
     for (;;) {
-      const { unpinned, ids } = await this.#deps.database.write((tx) => {
+      const { unpinned, ids } = await this.#deps.database.writePiece((tx) => {
         const expired = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
         for (const object of expired) this.listeners.tell(tx, 'deleted', object);
         const ids = expired.map(({ public_id }) => public_id);
@@ -390,7 +390,7 @@ export class Objects {
   /** Forgets on which days of long ago there were how many uploads. */
   async sweepDays(): Promise<void> {
     const day = Math.floor((this.#deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
-    await this.#deps.database.write((tx) => deleteUploadDaysBefore(tx, day));
+    await this.#deps.database.writePiece((tx) => deleteUploadDaysBefore(tx, day));
   }
 
   /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */

@@ -390,7 +390,7 @@ export class Deliveries {
     );
     const changes = [...late, ...late_bulk, ...queues];
     for (let from = 0; from < changes.length; from += SWEEP_BATCH)
-      await database.write((tx) => {
+      await database.writePiece((tx) => {
         for (const change of changes.slice(from, from + SWEEP_BATCH)) change(tx);
       });
   }
@@ -414,7 +414,7 @@ export class Deliveries {
     const { database, clock } = this.#deps;
     const before = clock.now() - EMAIL_BODY_RETENTION_MS;
     const limit = SWEEP_BATCH;
-    while ((await database.write((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
+    while ((await database.writePiece((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
   }
 }
 

@@ -463,9 +463,9 @@ export class Emails {
     const limit = SWEEP_BATCH;
     const bodies_before = now - EMAIL_BODY_RETENTION_MS;
     const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
-    while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
+    while ((await database.writePiece((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
     const log_before = now - EMAIL_LOG_RETENTION_MS;
-    while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
+    while ((await database.writePiece((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
     const day = utcDay(now - 2 * DAY_MS);
     await database.write((tx) => {
       store.deleteKeyUsageBefore(tx, day);

@@ -34,7 +34,7 @@ import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
-const BROADCAST_PIECE = 100;
+const BROADCAST_PIECE = 25;
 
 export interface BroadcastEngineDeps {
   database: Database;
@@ -70,7 +70,7 @@ export class BroadcastEngine {
     const waits_until = await broadcast_life.beginScheduled(of);
     if (waits_until !== null) return { waits_until };
     for (;;) {
-      const wait: Wait | null = await database.write((tx) =>
+      const wait: Wait | null = await database.writePiece((tx) =>
         emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, accept })),
       );
       if (wait === null || wait.waits_until > 0 || stopping.aborted) return wait;

@@ -80,7 +80,7 @@ export interface BroadcastsDeps {
 /** What the name of a copy ends with. */
 const COPY = ' (copy)';
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
-const DELETE_PIECE = 1_000;
+const DELETE_PIECE = 500;
 
 export class Broadcasts {
   readonly #deps: BroadcastsDeps;
@@ -229,7 +229,7 @@ export class Broadcasts {
   async remove(project_id: number, public_id: string, note: Note): Promise<void> {
     const { database } = this.#deps;
     for (let is_gone = false; !is_gone; ) {
-      is_gone = await database.write((tx) => {
+      is_gone = await database.writePiece((tx) => {
         const row = this.require(project_id, public_id, tx);
         refuseFrom(row, ['draft', 'cancelled'], 'deleted');
         if (recipients.deleteRecipients(tx, row.id, DELETE_PIECE) === DELETE_PIECE) return false;

@@ -474,7 +474,7 @@ export class Contacts {
       let has_more = lists.findById(current) === null;
       while (has_more) {
         const began_ms = monotonicMs();
-        const deleted = await database.write((tx) =>
+        const deleted = await database.writePiece((tx) =>
           store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH),
         );
         has_more = deleted === BULK_CONTACTS_BATCH;

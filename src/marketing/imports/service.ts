@@ -272,7 +272,7 @@ export class Imports {
   /** Rows of an ended import that wait for the DNS wait for nothing. */
   async #forgetWaiting(id: string): Promise<void> {
     const { database } = this.#deps;
-    while ((await database.write((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
+    while ((await database.writePiece((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
   }
 
   /** At which rate an import goes on; null: as fast as it can. */
@@ -320,7 +320,8 @@ export class Imports {
     for (const id of store.listCancelledThatWait(database.read)) await this.#forgetWaiting(id);
     const before_id = firstIdOf(clock.now() - IMPORT_REJECTIONS_RETENTION_MS);
     while (
-      (await database.write((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) === SWEEP_BATCH
+      (await database.writePiece((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) ===
+      SWEEP_BATCH
     );
   }
 

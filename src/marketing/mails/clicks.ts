@@ -164,7 +164,7 @@ export class Clicks {
       }
     for (;;) {
       if (store.listDue(database.read, until_ms, 1).length === 0) break;
-      await database.write((tx) => this.#settlePiece(tx, until_ms));
+      await database.writePiece((tx) => this.#settlePiece(tx, until_ms));
     }
     return store.hasUnsettled(database.read);
   }

@@ -104,7 +104,7 @@ export class SequenceEngine {
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
-      const piece: Piece | null = await database.write((tx) =>
+      const piece: Piece | null = await database.writePiece((tx) =>
         emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, shut: from, now_ms, accept })),
       );
       shut = piece?.shut ?? null;

@@ -367,7 +367,9 @@ export class Subscriptions {
 
   /** Forgets confirmations that have expired. */
   async sweep(): Promise<void> {
-    await this.#deps.database.write((tx) => store.deleteExpiredConfirmations(tx, this.#deps.clock.now()));
+    await this.#deps.database.writePiece((tx) =>
+      store.deleteExpiredConfirmations(tx, this.#deps.clock.now()),
+    );
   }
 
   #visitor(contact: ContactRow | null): Visitor | null {

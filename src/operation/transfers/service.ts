@@ -285,7 +285,7 @@ export class Transfers {
       }
     }
     for (;;) {
-      const released = await database.write((tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
+      const released = await database.writePiece((tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
       if (released === 0) break;
       result.jobs += released;
     }

@@ -188,7 +188,7 @@ export class Idempotency {
     const now = this.#clock.now();
     const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
     const sweepSome = (tx: Tx): number => deleteOutside.run(tx, from, to, SWEEP_BATCH);
-    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
+    while ((await this.#database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
 }
 

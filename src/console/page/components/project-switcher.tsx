@@ -23,10 +23,12 @@ export function ProjectSwitcher({ project, path }: { project: string | null; pat
   const name = project === null ? 'Choose a project' : (data?.name ?? project);
   return (
     <details class="menu switcher" ref={menu} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={project === null ? name : `Project ${name}: choose another`}>
+      <summary>
         <Icon name="projects" />
+        {project !== null && <span class="hidden">Project </span>}
         <span>{name}</span>
         {project !== null && data?.status === 'inactive' && <Status of="inactive" />}
+        {project !== null && <span class="hidden">: choose another</span>}
         <Icon name="down" size={14} />
       </summary>
       {is_open && <Projects now={project} part={partOf(path)} />}
