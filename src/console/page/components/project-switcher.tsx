@@ -21,14 +21,13 @@ export function ProjectSwitcher({ project, path }: { project: string | null; pat
     every_ms: REFRESH_MS,
   });
   const name = project === null ? 'Choose a project' : (data?.name ?? project);
+  const is_inactive = project !== null && data?.status === 'inactive';
   return (
     <details class="menu switcher" ref={menu} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
+      <summary aria-label={project === null ? name : `Project ${name}${is_inactive ? ' inactive' : ''}: choose another`}>
         <Icon name="projects" />
-        {project !== null && <span class="hidden">Project </span>}
         <span>{name}</span>
-        {project !== null && data?.status === 'inactive' && <Status of="inactive" />}
-        {project !== null && <span class="hidden">: choose another</span>}
+        {is_inactive && <Status of="inactive" />}
         <Icon name="down" size={14} />
       </summary>
       {is_open && <Projects now={project} part={partOf(path)} />}
