@@ -1,8 +1,10 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # Installs Satchel, or upgrades it: see --help. What it needs to compile stays inside this checkout.
-set -euo pipefail
+# Any POSIX shell runs it: no arrays, no `local`, and nothing that counts on the exit status of the first part of a pipe.
+set -eu
+unset CDPATH
 CALLED_FROM=$PWD
-cd "$(dirname "${BASH_SOURCE[0]}")"
+cd "$(dirname "$0")"
 
 # The server is asked directly, whatever proxy the rest of the world is asked through.
 export NO_PROXY="${NO_PROXY:+$NO_PROXY,}127.0.0.1"
@@ -10,7 +12,7 @@ export NO_PROXY="${NO_PROXY:+$NO_PROXY,}127.0.0.1"
 KEEP_BACKUPS=5
 HEALTH_TIMEOUT_S=30
 SERVICE_USER=satchel
-UNITS=(satchel.service satchel-backup.service satchel-backup.timer)
+UNITS='satchel.service satchel-backup.service satchel-backup.timer'
 BACKUP=none
 # The program that is installed, as `provide` has made it.
 PROGRAM=dist/satchel
@@ -62,74 +64,86 @@ die() {
 
 # Is this the installation itself, rather than a rehearsal below DESTDIR?
 for_real() {
-  [[ -z $STAGE ]]
+  [ -z "$STAGE" ]
+}
+
+has_command() {
+  command -v "$1" >/dev/null 2>&1
+}
+
+has_systemd() {
+  has_command systemctl && [ -d /run/systemd/system ]
+}
+
+# Prints $1 as a word of a shell.
+quoted() {
+  case $1 in
+    *[!A-Za-z0-9_./:@%+=,-]* | '') printf '%s\n' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/" ;;
+    *) printf '%s\n' "$1" ;;
+  esac
 }
 
 # --- What both kinds of installation do ---
 
 # Sees to it that $PROGRAM is there, and the files of scripts/ that belong to it.
 provide() {
-  if [[ -n $FROM ]]; then unpack "$FROM"; else compile; fi
+  if [ -n "$FROM" ]; then unpack "$FROM"; else compile; fi
 }
 
 compile() {
-  [[ -e scripts/ensure-bun.sh ]] || die "This is not a checkout but what was in an archive: install that with --from FILE."
+  [ -e scripts/ensure-bun.sh ] || die "This is not a checkout but what was in an archive: install that with --from FILE."
   # shellcheck source=scripts/ensure-bun.sh
-  source scripts/ensure-bun.sh
+  . scripts/ensure-bun.sh
   ensure_bun
   build_satchel
   # Root has compiled in somebody's checkout: what is new there belongs to that somebody.
-  if [[ $(id -u) == 0 ]]; then
-    local made
+  if [ "$(id -u)" = 0 ]; then
     for made in node_modules dist .tools; do
-      [[ ! -e $made ]] || chown -R "$(owner_of package.json)" "$made"
+      [ ! -e "$made" ] || chown -R "$(owner_of package.json)" "$made"
     done
   fi
 }
 
 # Unpacks archive $1 of a release into a folder that goes when this script ends, and works there from now on.
 unpack() {
-  local archive sums name expected actual folder
   archive=$(cd "$CALLED_FROM" && cd "$(dirname "$1")" 2>/dev/null && pwd)/$(basename "$1")
   sums=$(dirname "$archive")/SHA256SUMS
   name=$(basename "$archive")
-  [[ -f $archive ]] || die "There is no file $1."
-  [[ -f $sums ]] || die "There is no SHA256SUMS beside $1: download both into one folder."
+  [ -f "$archive" ] || die "There is no file $1."
+  [ -f "$sums" ] || die "There is no SHA256SUMS beside $1: download both into one folder."
   # A line is a hash and a name, with a star between them where the file was read as binary.
   expected=$(sed -n 's/^\([0-9a-fA-F]\{64\}\) [ *]\(.*\)$/\1 \2/p' "$sums" | while read -r hash of; do
-    if [[ $of == "$name" ]]; then printf '%s\n' "$hash"; fi
+    if [ "$of" = "$name" ]; then printf '%s\n' "$hash"; fi
   done | head -n 1)
-  [[ -n $expected ]] || die "SHA256SUMS does not name $name. Both must be of one release, and the name as it was."
+  [ -n "$expected" ] || die "SHA256SUMS does not name $name. Both must be of one release, and the name as it was."
   actual=$(sha256_of "$archive")
-  [[ $actual == "$expected" ]] || die "$1 is damaged: its SHA-256 is not the one in SHA256SUMS. Download it again."
-  folder=$(mktemp -d)
-  # shellcheck disable=SC2064
-  trap "rm -rf $(printf '%q' "$folder")" EXIT
+  [ "$actual" = "$expected" ] || die "$1 is damaged: its SHA-256 is not the one in SHA256SUMS. Download it again."
+  UNPACKED=$(mktemp -d)
+  trap 'rm -rf "$UNPACKED"' EXIT
+  # Some shells end by a signal without going through EXIT.
+  trap 'exit 1' HUP INT TERM
   # -o: with our own owner, in every tar.
-  tar -xzo -f "$archive" -C "$folder"
-  cd "$folder"/satchel-*/
+  tar -xzo -f "$archive" -C "$UNPACKED"
+  cd "$UNPACKED"/satchel-*/
   PROGRAM=./satchel
-  local reason
   reason=$("$PROGRAM" version 2>&1 >/dev/null) ||
     die "The program of $name does not run on this machine ($(uname -sm)): ${reason:-no reason was given}
 There is an archive for each platform; those for musl (Alpine) need libstdc++."
 }
 
 sha256_of() {
-  local answer
-  if [[ -n $(type -P sha256sum) ]]; then answer=$(sha256sum <"$1"); else answer=$(shasum -a 256 <"$1"); fi
+  if has_command sha256sum; then answer=$(sha256sum <"$1"); else answer=$(shasum -a 256 <"$1"); fi
   printf '%s\n' "${answer%% *}"
 }
 
+# Prints the owner and group of $1, as chown takes them.
 owner_of() {
-  local fields
-  read -r -a fields <<<"$(ls -nd "$1")"
-  printf '%s:%s\n' "${fields[2]}" "${fields[3]}"
+  # shellcheck disable=SC2012 # Two numbers are wanted, whatever the name; stat differs between systems.
+  ls -nd "$1" | awk '{ print $3 ":" $4 }'
 }
 
 # Prints the value of setting $1 in the environment file $2, or nothing.
 setting() {
-  local value
   value=$(sed -n "s/^[[:space:]]*$1[[:space:]]*=//p" "$2" | tail -n 1)
   value=${value#[\"\']}
   printf '%s\n' "${value%[\"\']}"
@@ -137,9 +151,9 @@ setting() {
 
 # What program $1 calls itself: `0.1.0 (2030.01.31.1)`.
 version_of() {
-  local answer
   answer=$("$1" version --json 2>/dev/null) || answer=
-  sed -n 's/.*"version": *"\([^"]*\)".*"backend_version": *"\([^"]*\)".*/\1 (\2)/p' <<<"$answer" | grep . || echo unknown
+  printf '%s\n' "$answer" |
+    sed -n 's/.*"version": *"\([^"]*\)".*"backend_version": *"\([^"]*\)".*/\1 (\2)/p' | grep . || echo unknown
 }
 
 # Is program $1 the very one that is to be installed?
@@ -149,18 +163,17 @@ is_same_build() {
 
 # Replaces program $1 in one step, so that a server which runs it is not disturbed.
 install_program() {
-  local target=$1
-  if is_same_build "$target"; then
-    say "Satchel $(version_of "$target") is installed already; no backup was needed."
+  if is_same_build "$1"; then
+    say "Satchel $(version_of "$1") is installed already; no backup was needed."
     return 0
   fi
-  mkdir -p "$(dirname "$target")"
-  install -m 0755 "$PROGRAM" "$target.new"
-  mv -f "$target.new" "$target"
+  mkdir -p "$(dirname "$1")"
+  install -m 0755 "$PROGRAM" "$1.new"
+  mv -f "$1.new" "$1"
 }
 
 install_settings() {
-  [[ ! -e $1 ]] || return 0
+  [ ! -e "$1" ] || return 0
   mkdir -p "$(dirname "$1")"
   install -m 0600 scripts/satchel.env "$1"
 }
@@ -169,36 +182,42 @@ install_settings() {
 # them, and keeps the newest $KEEP_BACKUPS. The rest of the line is a command to run it with. There is nothing to do before
 # the first start.
 back_up() {
-  local data=$1 backups=$2 program=$3
+  backed_up=$1 backups_dir=$2 writer=$3
   shift 3
-  [[ -x $program ]] && ! is_same_build "$program" || return 0
-  say "Upgrading Satchel $(version_of "$program") to $(version_of "$PROGRAM")"
-  [[ -e $data/satchel.db ]] || return 0
-  BACKUP=$backups/before-upgrade-$(date -u +%Y%m%dT%H%M%SZ).tar
-  say "Backing up $data to $BACKUP"
-  (cd / && umask 077 && "$@" "$program" backup "$BACKUP" --data-dir "$data" </dev/null >/dev/null) ||
+  [ -x "$writer" ] || return 0
+  ! is_same_build "$writer" || return 0
+  say "Upgrading Satchel $(version_of "$writer") to $(version_of "$PROGRAM")"
+  [ -e "$backed_up/satchel.db" ] || return 0
+  BACKUP=$backups_dir/before-upgrade-$(date -u +%Y%m%dT%H%M%SZ).tar
+  say "Backing up $backed_up to $BACKUP"
+  (cd / && umask 077 && "$@" "$writer" backup "$BACKUP" --data-dir "$backed_up" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
   chmod 0600 "$BACKUP"
-  local files=("$backups"/before-upgrade-*.tar)
-  while ((${#files[@]} > KEEP_BACKUPS)); do
-    rm -f "${files[0]}"
-    files=("${files[@]:1}")
+  # Their names sort by time.
+  set -- "$backups_dir"/before-upgrade-*.tar
+  while [ $# -gt "$KEEP_BACKUPS" ]; do
+    rm -f "$1"
+    shift
   done
 }
 
 # --- ./install.sh ---
 
-install_service() {
-  local program=$STAGE/usr/local/bin/satchel
-  local data=$STAGE/var/lib/satchel
-  local backups=$STAGE/var/lib/satchel-backups
-  local settings=$STAGE/etc/satchel/satchel.env
-  local units=$STAGE/etc/systemd/system
+# Sets where the parts of a system service are.
+locate_service() {
+  program=$STAGE/usr/local/bin/satchel
+  data=$STAGE/var/lib/satchel
+  backups=$STAGE/var/lib/satchel-backups
+  etc=$STAGE/etc/satchel
+  units=$STAGE/etc/systemd/system
+}
 
+install_service() {
   if for_real; then
-    [[ $(uname -s) == Linux ]] || die "A system service needs Linux. Elsewhere use --prefix DIR, or --try."
-    [[ $(id -u) == 0 ]] || die "A system service needs root: sudo ./install.sh. Without root use --prefix DIR, or --try."
+    [ "$(uname -s)" = Linux ] || die "A system service needs Linux. Elsewhere use --prefix DIR, or --try."
+    [ "$(id -u)" = 0 ] || die "A system service needs root: sudo ./install.sh. Without root use --prefix DIR, or --try."
   fi
+  locate_service
   provide
   if for_real; then make_user; fi
 
@@ -212,26 +231,26 @@ install_service() {
   fi
 
   install_program "$program"
-  install_settings "$settings"
+  install_settings "$etc/satchel.env"
   mkdir -p "$units"
-  install -m 0644 "${UNITS[@]/#/scripts/}" "$units"
+  for unit in $UNITS; do install -m 0644 "scripts/$unit" "$units"; done
 
   if ! for_real; then
     say "The files of Satchel are below $STAGE. No user was made and nothing was started."
     return 0
   fi
-  start_service "$settings"
+  start_service "$etc/satchel.env"
   # As root: its user may not read the settings, by which links are made.
-  local as_root=
-  [[ -z $(type -P sudo) ]] || as_root='sudo '
+  as_root=
+  if has_command sudo; then as_root='sudo '; fi
   how_to_begin "$as_root$program" "$data"
 }
 
 make_user() {
   if id -u "$SERVICE_USER" >/dev/null 2>&1; then return 0; fi
-  if [[ -n $(type -P useradd) ]]; then
+  if has_command useradd; then
     useradd --system --user-group --no-create-home --home-dir /var/lib/satchel --shell /usr/sbin/nologin "$SERVICE_USER"
-  elif [[ -n $(type -P adduser) ]]; then
+  elif has_command adduser; then
     addgroup -S "$SERVICE_USER"
     adduser -S -D -H -h /var/lib/satchel -s /sbin/nologin -G "$SERVICE_USER" "$SERVICE_USER"
   else
@@ -240,7 +259,7 @@ make_user() {
 }
 
 as_service_user() {
-  if [[ -n $(type -P runuser) ]]; then
+  if has_command runuser; then
     runuser -u "$SERVICE_USER" -- "$@"
   else
     sudo -u "$SERVICE_USER" -- "$@"
@@ -248,10 +267,9 @@ as_service_user() {
 }
 
 start_service() {
-  local settings=$1
-  if [[ -z $(type -P systemctl) || ! -d /run/systemd/system ]]; then
+  if ! has_systemd; then
     say "systemd does not run this machine, so Satchel was installed but not started. Have your service manager run, as"
-    say "user '$SERVICE_USER' and with the settings of $settings in its environment:"
+    say "user '$SERVICE_USER' and with the settings of $1 in its environment:"
     say "  /usr/local/bin/satchel serve --data-dir /var/lib/satchel"
     return 0
   fi
@@ -259,23 +277,24 @@ start_service() {
   systemctl enable --quiet satchel.service
   systemctl enable --quiet --now satchel-backup.timer
   systemctl restart satchel.service
-  local host port
-  host=$(setting SATCHEL_HOST "$settings")
-  port=$(setting SATCHEL_PORT "$settings")
+  host=$(setting SATCHEL_HOST "$1")
+  port=$(setting SATCHEL_PORT "$1")
   case "$host" in
     '' | 0.0.0.0 | ::) host=127.0.0.1 ;;
     *:*) host="[$host]" ;;
   esac
-  local address="http://$host:${port:-8420}" names statuses=200
-  names=$(setting SATCHEL_TLS "$settings")
-  if [[ -n $names ]]; then
+  asked=http://$host:${port:-8420}
+  address=$asked
+  statuses=200
+  names=$(setting SATCHEL_TLS "$1")
+  if [ -n "$names" ]; then
     # The http port leads to https, or says why there is no certificate yet.
     address=https://${names%%,*}
-    port=$(setting SATCHEL_TLS_HTTP_PORT "$settings")
-    port=${port:-80}
-    statuses='308|503'
+    port=$(setting SATCHEL_TLS_HTTP_PORT "$1")
+    asked=http://$host:${port:-80}
+    statuses='200 308 503'
   fi
-  wait_for_health "$host" "${port:-8420}" "$statuses" || {
+  wait_for_health "$program" "$asked" "$statuses" || {
     systemctl --no-pager --lines=20 status satchel.service >&2 || true
     die "Satchel does not answer at $address. Its log says why: journalctl -u satchel
 Backup from before this installation: $BACKUP"
@@ -283,21 +302,21 @@ Backup from before this installation: $BACKUP"
   say "Satchel is running at $address"
 }
 
+# Does address $2 answer with one of the statuses $3 soon? Asked by program $1, which is a Bun too, as curl need not be here.
 wait_for_health() {
-  local deadline=$((SECONDS + HEALTH_TIMEOUT_S))
-  until answers_health "$1" "$2" "$3" 2>/dev/null; do
-    if ((SECONDS >= deadline)); then return 1; fi
-    sleep 0.5
-  done
+  (
+    unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+    cd / && BUN_BE_BUN=1 "$1" -e '
+      const [address, statuses, seconds] = process.argv.slice(1);
+      for (let tries = 2 * Number(seconds); tries > 0; tries -= 1) {
+        const options = { redirect: "manual", signal: AbortSignal.timeout(5000) };
+        const status = await fetch(address + "/api/health", options).then((answer) => answer.status, () => null);
+        if (statuses.split(" ").includes(String(status))) process.exit(0);
+        await Bun.sleep(500);
+      }
+      process.exit(1);' "$2" "$3" "$HEALTH_TIMEOUT_S"
+  )
 }
-
-# Does host $1 answer at port $2 with one of the statuses $3? Bash's own connections, as neither Bun nor curl need be here.
-answers_health() (
-  exec 3<>"/dev/tcp/${1//[\[\]]/}/$2" || exit 1
-  printf 'GET /api/health HTTP/1.0\r\nHost: %s\r\n\r\n' "$1" >&3
-  read -r -t 5 status <&3
-  [[ $status =~ ^HTTP/[0-9.]+\ ($3)\  ]]
-)
 
 how_to_begin() {
   say ''
@@ -309,7 +328,6 @@ how_to_begin() {
 # --- ./install.sh --prefix DIR ---
 
 install_prefix() {
-  local prefix
   prefix=$(cd "$CALLED_FROM" && mkdir -p "$1" && cd "$1" && pwd)
   provide
   mkdir -p "$prefix/data" "$prefix/backups"
@@ -318,61 +336,75 @@ install_prefix() {
   install_program "$prefix/bin/satchel"
   install_settings "$prefix/etc/satchel.env"
   install -m 0755 /dev/stdin "$prefix/bin/satchel-serve" <<'END'
-#!/usr/bin/env bash
+#!/bin/sh
 # Starts Satchel's server with the settings of ../etc/satchel.env and the data of ../data.
-set -euo pipefail
-prefix=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+set -eu
+unset CDPATH
+prefix=$(cd "$(dirname "$0")/.." && pwd)
 set -a
 # shellcheck disable=SC1091
-source "$prefix/etc/satchel.env"
+. "$prefix/etc/satchel.env"
 set +a
 exec "$prefix/bin/satchel" serve --data-dir "$prefix/data" "$@"
 END
-  local quoted
-  printf -v quoted '%q' "$prefix"
   say "Satchel is installed in $prefix. Start its server (and start it again if it was running):"
-  say "  $quoted/bin/satchel-serve"
-  how_to_begin "$quoted/bin/satchel" "$quoted/data"
+  say "  $(quoted "$prefix/bin/satchel-serve")"
+  how_to_begin "$(quoted "$prefix/bin/satchel")" "$(quoted "$prefix/data")"
 }
 
 # --- ./install.sh --uninstall ---
 
 uninstall_service() {
-  local program=$STAGE/usr/local/bin/satchel
-  local units=$STAGE/etc/systemd/system
-  local kept=("$STAGE/var/lib/satchel" "$STAGE/var/lib/satchel-backups" "$STAGE/etc/satchel")
+  locate_service
+  set -- "$data" "$backups" "$etc"
+  any_of "$program" "$units/satchel.service" "$@" || die "No Satchel is installed here as a service; nothing was removed."
   if for_real; then
-    [[ $(id -u) == 0 ]] || die "A system service is removed by root: sudo ./install.sh --uninstall"
+    [ "$(id -u)" = 0 ] || die "A system service is removed by root: sudo ./install.sh --uninstall"
   fi
-  confirm_purge "${kept[@]}"
-  if for_real && [[ -n $(type -P systemctl) && -d /run/systemd/system ]]; then
+  confirm_purge "$@"
+  if for_real && has_systemd; then
     systemctl disable --quiet --now satchel-backup.timer satchel.service 2>/dev/null || true
   fi
-  refuse_if_served "$program" "${kept[0]}"
-  rm -f "$program" "${UNITS[@]/#/$units/}"
-  if for_real && [[ -n $(type -P systemctl) && -d /run/systemd/system ]]; then systemctl daemon-reload; fi
-  finish_uninstall "${kept[@]}"
-  if for_real && [[ $PURGE == yes && -n $(type -P userdel) ]]; then userdel "$SERVICE_USER" 2>/dev/null || true; fi
+  refuse_if_served "$program" "$data"
+  rm -f "$program"
+  for unit in $UNITS; do rm -f "$units/$unit"; done
+  if for_real && has_systemd; then systemctl daemon-reload; fi
+  finish_uninstall "$@"
+  if for_real && [ "$PURGE" = yes ] && has_command userdel; then userdel "$SERVICE_USER" 2>/dev/null || true; fi
 }
 
 uninstall_prefix() {
-  local prefix
-  prefix=$(cd "$CALLED_FROM" && cd "$1" && pwd) || die "There is no directory $1."
+  prefix=$(cd "$CALLED_FROM" && cd "$1" 2>/dev/null && pwd) || die "There is no directory $1."
   # The settings outlast all else but --purge, where the server was never started too.
-  [[ -e $prefix/bin/satchel || -e $prefix/data/satchel.db || -e $prefix/etc/satchel.env ]] ||
-    die "No Satchel is installed in $prefix."
-  local kept=("$prefix/data" "$prefix/backups" "$prefix/etc/satchel.env")
-  confirm_purge "${kept[@]}"
+  any_of "$prefix/bin/satchel" "$prefix/data/satchel.db" "$prefix/etc/satchel.env" ||
+    die "No Satchel is installed in $prefix; nothing was removed."
+  set -- "$prefix/data" "$prefix/backups" "$prefix/etc/satchel.env"
+  confirm_purge "$@"
   refuse_if_served "$prefix/bin/satchel" "$prefix/data"
   rm -f "$prefix/bin/satchel" "$prefix/bin/satchel-serve"
-  finish_uninstall "${kept[@]}"
+  finish_uninstall "$@"
   rmdir "$prefix/bin" "$prefix/etc" 2>/dev/null || true
+}
+
+# Is any of these there?
+any_of() {
+  for each; do
+    [ ! -e "$each" ] || return 0
+  done
+  return 1
+}
+
+# Prints those of these that are there, a line each.
+list_there() {
+  for each; do
+    [ ! -e "$each" ] || say "  $each"
+  done
 }
 
 # A server that runs would go on with files that are gone.
 refuse_if_served() {
-  [[ -x $1 && -e $2/satchel.db ]] || return 0
-  local server
+  [ -x "$1" ] || return 0
+  [ -e "$2/satchel.db" ] || return 0
   # Its exit status says whether anything is wrong, which is not asked here.
   server=$({ "$1" doctor --data-dir "$2" 2>/dev/null || true; } | grep -o 'server: It runs.*') || return 0
   die "A server uses $2 (${server#server: }) Stop it first; nothing was removed."
@@ -380,22 +412,27 @@ refuse_if_served() {
 
 # Has the person at the terminal say that everything may go, unless --yes said so.
 confirm_purge() {
-  [[ $PURGE == yes && $YES == no ]] || return 0
+  [ "$PURGE" = yes ] || return 0
+  [ "$YES" = no ] || return 0
   say "This deletes for good, with the master key and every backup that is there:"
-  printf "  %s\n" "$@"
-  local answer=''
-  if [[ -t 0 ]]; then read -r -p "Type 'delete' to go on: " answer; fi
-  [[ $answer == delete ]] || die "Nothing was removed. Without a terminal, --yes says that it is meant."
+  list_there "$@"
+  answer=
+  if [ -t 0 ]; then
+    printf "Type 'delete' to go on: "
+    read -r answer || true
+  fi
+  [ "$answer" = delete ] || die "Nothing was removed. Without a terminal, --yes says that it is meant."
 }
 
 finish_uninstall() {
-  if [[ $PURGE == yes ]]; then
+  if [ "$PURGE" = yes ]; then
+    say "Satchel is removed, and with it:"
+    list_there "$@"
     rm -rf "$@"
-    say "Satchel is removed, and with it: $*"
     return 0
   fi
   say "Satchel is removed. What it kept is still there:"
-  printf "  %s\n" "$@"
+  list_there "$@"
   say "Run this again with --purge to delete that too."
 }
 
@@ -411,22 +448,22 @@ FROM=
 PREFIX=
 PURGE=no
 YES=no
-while (($# > 0)); do
+while [ $# -gt 0 ]; do
   case $1 in
     --prefix=?*) PREFIX=${1#--prefix=} ;;
     --prefix)
-      [[ -n ${2:-} ]] || wrong_usage
+      [ -n "${2:-}" ] || wrong_usage
       PREFIX=$2
       shift
       ;;
     --from=?*) FROM=${1#--from=} ;;
     --from)
-      [[ -n ${2:-} ]] || wrong_usage
+      [ -n "${2:-}" ] || wrong_usage
       FROM=$2
       shift
       ;;
     --try | --uninstall)
-      [[ $ACTION == install ]] || wrong_usage
+      [ "$ACTION" = install ] || wrong_usage
       ACTION=${1#--}
       ;;
     --purge) PURGE=yes ;;
@@ -439,10 +476,11 @@ while (($# > 0)); do
   esac
   shift
 done
-if [[ $ACTION != uninstall && $PURGE == yes || $PURGE == no && $YES == yes ||
-  $ACTION == try && -n $PREFIX || $ACTION != install && -n $FROM ]]; then
-  wrong_usage
-fi
+case "$ACTION purge=$PURGE yes=$YES prefix=${PREFIX:+given} from=${FROM:+given}" in
+  install\ purge=yes* | try\ purge=yes* | *purge=no\ yes=yes* | try*prefix=given* | try*from=given | uninstall*from=given)
+    wrong_usage
+    ;;
+esac
 
 case $ACTION in
   try)
@@ -450,9 +488,9 @@ case $ACTION in
     exec "$BUN" scripts/try.ts
     ;;
   install)
-    if [[ -n $PREFIX ]]; then install_prefix "$PREFIX"; else install_service; fi
+    if [ -n "$PREFIX" ]; then install_prefix "$PREFIX"; else install_service; fi
     ;;
   uninstall)
-    if [[ -n $PREFIX ]]; then uninstall_prefix "$PREFIX"; else uninstall_service; fi
+    if [ -n "$PREFIX" ]; then uninstall_prefix "$PREFIX"; else uninstall_service; fi
     ;;
 esac

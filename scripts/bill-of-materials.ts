@@ -28,7 +28,8 @@ export async function listPackages(folder: string): Promise<Package[]> {
   const places = ['**/node_modules/*/package.json', '**/node_modules/@*/*/package.json'].map((place) => [
     ...new Bun.Glob(place).scanSync({ cwd: folder, dot: true }),
   ]);
-  for (const path of places.flat()) {
+  // A Bun that install.sh fetched has a node_modules of its own, below .tools.
+  for (const path of places.flat().filter((place) => place.startsWith('node_modules/'))) {
     const manifest = record(await Bun.file(join(folder, path)).json());
     const [name, version] = [text(manifest.name), text(manifest.version)];
     const integrity = hashes.get(`${name}@${version}`);

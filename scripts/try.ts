@@ -34,8 +34,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Runs a command of Satchel on ./data and returns the JSON it prints. */
 function satchel(...args: string[]): unknown {
   const command = [SATCHEL, ...args, '--json', '--data-dir', DATA];
-  const env = { ...process.env, SATCHEL_PUBLIC_URL: ADDRESS };
-  const result = Bun.spawnSync(command, { cwd: ROOT, env, stdin: 'ignore', stderr: 'pipe' });
+  const result = Bun.spawnSync(command, { cwd: ROOT, stdin: 'ignore', stderr: 'pipe' });
   const output = result.stdout.toString();
   if (!result.success) {
     throw new Refusal(`satchel ${args.join(' ')} failed:\n${result.stderr.toString() || output}`);

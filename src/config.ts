@@ -44,6 +44,8 @@ export interface Config {
   readonly trusted_proxies: readonly string[];
   readonly log_level: LogLevel;
   readonly log_format: 'text' | 'json';
+  /** For a verb: where the server listens whose settings these are; null where none runs, and in a server. */
+  readonly served_at: string | null;
 }
 
 /** Flags of the command line; a flag wins over its variable. */
@@ -60,7 +62,8 @@ export interface ConfigFlags {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const KNOWN = [
+/** Every setting there is. */
+export const SETTINGS = [
   'SATCHEL_DATA_DIR',
   'SATCHEL_HOST',
   'SATCHEL_PORT',
@@ -97,7 +100,7 @@ const KNOWN = [
   'SATCHEL_LOG_FORMAT',
 ] as const;
 
-type Setting = (typeof KNOWN)[number];
+type Setting = (typeof SETTINGS)[number];
 
 /** A value as it was given, and what to call it: its variable or its flag. */
 interface Given {
@@ -180,18 +183,8 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       max: 10_000_000,
     }),
     trusted_proxies: readProxies(get('SATCHEL_TRUSTED_PROXIES')),
-    log_level: readChoice(
-      get('SATCHEL_LOG_LEVEL'),
-      'SATCHEL_LOG_LEVEL',
-      ['debug', 'info', 'warn', 'error'],
-      'info',
-    ),
-    log_format: readChoice(
-      get('SATCHEL_LOG_FORMAT'),
-      'SATCHEL_LOG_FORMAT',
-      ['text', 'json'],
-      is_terminal ? 'text' : 'json',
-    ),
+    ...readLogSettings(get, is_terminal),
+    served_at: null,
   });
 }
 
@@ -201,10 +194,10 @@ export function processEnvironment(): Environment {
 }
 
 function refuseUnknown(env: Environment): void {
-  const known: readonly string[] = KNOWN;
+  const known: readonly string[] = SETTINGS;
   for (const name of Object.keys(env)) {
     if (name.startsWith('SATCHEL_') && !known.includes(name)) {
-      throw bad(name, `is not a setting of Satchel; the settings are ${KNOWN.join(', ')}`);
+      throw bad(name, `is not a setting of Satchel; the settings are ${SETTINGS.join(', ')}`);
     }
   }
 }
@@ -356,6 +349,16 @@ function readSecret(name: Setting, value: string | null, file: string | null): s
   }
   if (secret === '') throw bad(`${name}_FILE`, 'names an empty file');
   return secret;
+}
+
+function readLogSettings(get: (name: Setting) => string | null, is_terminal: boolean) {
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  const formats = ['text', 'json'] as const;
+  const format = is_terminal ? 'text' : 'json';
+  return {
+    log_level: readChoice(get('SATCHEL_LOG_LEVEL'), 'SATCHEL_LOG_LEVEL', levels, 'info'),
+    log_format: readChoice(get('SATCHEL_LOG_FORMAT'), 'SATCHEL_LOG_FORMAT', formats, format),
+  };
 }
 
 function readMailSettings(get: (name: Setting) => string | null) {

@@ -36,6 +36,8 @@ export interface AppErrorOptions {
   errors?: FieldErrors;
   /** Seconds after which a retry makes sense; becomes the Retry-After header. */
   retry_after_s?: number;
+  /** Headers of the answer. */
+  headers?: Readonly<Record<string, string>>;
   cause?: unknown;
 }
 
@@ -45,6 +47,7 @@ export class AppError extends Error {
   readonly details: Record<string, unknown> | undefined;
   readonly errors: FieldErrors | undefined;
   readonly retry_after_s: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 
   constructor(kind: ErrorKind, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -54,6 +57,7 @@ export class AppError extends Error {
     this.details = options.details;
     this.errors = options.errors;
     this.retry_after_s = options.retry_after_s;
+    this.headers = options.headers ?? {};
   }
 
   get status(): number {

@@ -71,8 +71,8 @@ export const JOB_RETENTION_MS = 30 * 86_400_000;
 /* --- Database ------------------------------------------------------------------------------------------------- */
 /** The CLI's transactions are short; waiting longer means something is wrong. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Rows that one transaction of a sweep deletes: some 10 ms, so that no request waits long behind it. */
-export const SWEEP_BATCH = 500;
+/** Rows that one transaction of a sweep deletes: some milliseconds, as a request waits for one of them. */
+export const SWEEP_BATCH = 100;
 /** Retry-After while the disk is full or failing: somebody has to make room. */
 export const DISK_RETRY_AFTER_S = 30;
 /** Below this many free bytes health says `degraded`: SQLite's WAL needs some to commit at all. */
@@ -139,6 +139,8 @@ export const VARIANTS_AT_ONCE = 2;
 export const VARIANT_DEADLINE_MS = 10_000;
 export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
 export const VARIANTS_WAITING = 20;
+/** Decision: of one address (an IPv6 /64), and no more than one is made while others wait; one more is 429. */
+export const VARIANTS_WAITING_OF_ADDRESS = 4;
 /** Retry-After of one more: the others are made by then, unless all are hard. What took too long or too much is not tried again so soon. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;
@@ -184,6 +186,8 @@ export const MAX_MARKETING_PATIENCE_HOURS = 168;
 export const MARKETING_RETRY_DELAYS_S: readonly number[] = [15, 300, 900, 1_800];
 /** Contract, Limits. */
 export const MAX_SUBJECT_CHARS = 500;
+/** Contract (decisions 18): inboxes show about a hundred. */
+export const MAX_PREHEADER_CHARS = 200;
 export const MAX_DISPLAY_NAME_CHARS = 255;
 export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;
@@ -218,12 +222,16 @@ export const SCHEDULE_GIVE_UP_MS = 25 * 3_600_000;
 export const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 /** RFC 5321 4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
 export const MAX_ADDRESS_CHARS = 254;
-/** Decision: SMTP deadlines. */
+/** RFC 5321 4.5.3.2: the greeting, MAIL and RCPT; DATA; a block of the content; the answer to its dot. Connecting: decision. */
+export const SMTP_COMMAND_TIMEOUT_MS = 5 * 60_000;
+export const SMTP_DATA_TIMEOUT_MS = 2 * 60_000;
+export const SMTP_BLOCK_TIMEOUT_MS = 3 * 60_000;
+export const SMTP_ANSWER_TIMEOUT_MS = 10 * 60_000;
 export const SMTP_CONNECT_TIMEOUT_MS = 10_000;
-export const SMTP_GREETING_TIMEOUT_MS = 10_000;
-export const SMTP_COMMAND_TIMEOUT_MS = 30_000;
-export const SMTP_DATA_TIMEOUT_MS = 120_000;
-
+/** Decision: a client that waits for its mail is answered within 30 s; the last of them is for writing that down. */
+export const SEND_ANSWER_MS = 29_000;
+/** Decision: when a mail is tried again that a relay may have taken, from the moment at which its answer was given up. */
+export const UNANSWERED_RETRIES_MS: readonly number[] = [30 * 60_000, 4 * 3_600_000];
 /**
  * How much of a message is read to find a report in it: its fields and the headers of the mail that it returns come first, and
  * what follows is that mail's content.
@@ -239,13 +247,11 @@ export const MAX_REPORT_TEXT_BYTES = 32 * 1024;
 export const MAX_REPORT_CANDIDATES = 100;
 /** RFC 5321 4.5.3.1.1: a local part. */
 export const MAX_LOCAL_PART_CHARS = 64;
-
 /** Decision: an inbox is looked at each minute where IDLE tells nothing. */
 export const INBOX_LOOK_EVERY_MS = 60_000;
 /** Messages that were passed over: so many are remembered by their UIDs, and `doctor` names them for this long. */
 export const INBOX_SKIPPED_NAMED = 10;
 export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
-
 /** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
 export const MAX_MAILBOX_RATE = 10_000;
 /** Decision: how long a mailbox waits when its relay asks for less, doubling each time, and what relays may ask for. */

@@ -82,10 +82,17 @@ async function acceptMails(data_dir: string): Promise<string[]> {
   const of = {
     ...{
       owner,
-      list: { public_id: '0'.repeat(26), token_hosts: [] },
+      list: { public_id: '0'.repeat(26), token_hosts: [], language: null },
       settings: marketing.settings(owner.id),
     },
-    ...({ source: 'sequence', template: 'news', variables: {}, track_opens: false, is_test: false } as const),
+    ...({
+      source: 'sequence',
+      template: 'news',
+      variables: {},
+      preheader: null,
+      track_opens: false,
+      is_test: false,
+    } as const),
     email_tag: 'bench',
   };
   const tokens: string[] = [];

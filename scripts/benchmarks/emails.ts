@@ -38,6 +38,8 @@ interface SinkState {
   first_ms: number;
   last_ms: number;
   marked: Record<string, number>;
+  /** The tokens of the first link of the newest mails. */
+  links: string[];
 }
 
 export interface Sink {

@@ -1,4 +1,5 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
+import { measureBeside } from './beside.ts';
 import { measureBroadcasts } from './broadcasts.ts';
 import { measureClicks } from './clicks.ts';
 import { measureConsole } from './console.ts';
@@ -23,6 +24,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   contacts: measureContacts,
   clicks: measureClicks,
   broadcasts: measureBroadcasts,
+  beside: measureBeside,
   sequences: measureSequences,
   console: measureConsole,
 };

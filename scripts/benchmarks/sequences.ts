@@ -211,11 +211,11 @@ export function writtenBy(pid: number): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
 }
 
-export async function waitUntil(is_so: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(is_so: () => Promise<boolean>, every_ms = 50): Promise<void> {
   const give_up_ms = Date.now() + LIMIT_MS;
   while (!(await is_so())) {
     if (Date.now() > give_up_ms) throw new Error('what was waited for did not come');
-    await Bun.sleep(50);
+    await Bun.sleep(every_ms);
   }
 }
 

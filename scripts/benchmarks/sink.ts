@@ -1,6 +1,6 @@
 /**
  * A bare SMTP sink in a process of its own: takes everything, keeps nothing, and counts. `GET /` on its second port
- * answers {count, first_ms, last_ms, last_subjects}; `DELETE /` starts afresh.
+ * answers {count, first_ms, last_ms, marked, links}; `DELETE /` starts afresh.
  */
 interface State {
   in_data: boolean;
@@ -11,6 +11,9 @@ let count = 0;
 let first_ms = 0;
 let last_ms = 0;
 const marked = new Map<string, number>();
+/** Tokens of links that clicks are tried with. */
+const MAX_LINKS = 200;
+let links: string[] = [];
 
 function onMessage(message: string): void {
   const now = performance.timeOrigin + performance.now();
@@ -19,6 +22,8 @@ function onMessage(message: string): void {
   last_ms = now;
   const mark = /^Subject: (mark-\S+)/m.exec(message)?.[1];
   if (mark) marked.set(mark, now);
+  const link = /\/c\/([0-9a-z-]{20,})/.exec(message.replaceAll('=\r\n', ''))?.[1];
+  if (link) links = [...links.slice(1 - MAX_LINKS), link];
 }
 
 const smtp = Bun.listen<State>({
@@ -67,7 +72,7 @@ const control = Bun.serve({
       count = 0;
       marked.clear();
     }
-    return Response.json({ count, first_ms, last_ms, marked: Object.fromEntries(marked) });
+    return Response.json({ count, first_ms, last_ms, marked: Object.fromEntries(marked), links });
   },
 });
 process.stdout.write(`http://127.0.0.1:${control.port} smtp ${smtp.port}\n`);

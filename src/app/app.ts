@@ -10,7 +10,14 @@ import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
-import { ObjectBytes, ObjectLinks, ObjectMoves, Objects, type Pins } from '../files/objects/service.ts';
+import {
+  hasObjectIn,
+  ObjectBytes,
+  ObjectLinks,
+  ObjectMoves,
+  Objects,
+  type Pins,
+} from '../files/objects/service.ts';
 import { objectCronEntries } from '../files/objects/tasks.ts';
 import { isUnfinishedUpload, Uploads } from '../files/uploads/service.ts';
 import { uploadCronEntries } from '../files/uploads/tasks.ts';
@@ -19,6 +26,7 @@ import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
+import { listUnknown } from '../mail/sending-domains/service.ts';
 import {
   createMarketing,
   marketingCascades,
@@ -40,7 +48,7 @@ import { transferCronEntries } from '../operation/transfers/tasks.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
-import type { Clock } from '../platform/host/clock.ts';
+import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import { EventLoopWatch } from '../platform/host/event-loop.ts';
 import type { Finding } from '../platform/host/health-check.ts';
 import type { Logger } from '../platform/host/logger.ts';
@@ -102,6 +110,9 @@ export function createServices(config: Config, deps: AppDeps) {
 }
 
 const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
+/** How long the end of a mail that is sent while its client waits may take to be written as the process stops. */
+const STOP_RECORD_DEADLINE_MS = 500;
+
 const NO_MAINTENANCE: Maintenance = {
   backUp: notHere,
   verify: notHere,
@@ -133,7 +144,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     report_reader: createReportReader(),
     blobs: new BlobStore(config.data_dir),
     object_store,
-    ownership: new Ownership({ config, clock, database, logger, object_store }),
+    ownership: new Ownership({ config, clock, database, logger, object_store, hasObjectIn }),
     maintenance: deps.maintenance ?? NO_MAINTENANCE,
     /** What takes part in the deletion of a project. */
     cascades: [forgetDataKey(key_ring), vaultCascade, providerLinksCascade],
@@ -143,7 +154,11 @@ function createPlatform(config: Config, deps: AppDeps) {
 /** Whose everything is, who may ask for it, and what is kept for them. */
 function createTenancy(on: ReturnType<typeof createPlatform>) {
   const { database } = on;
-  const links = { databaseLinks: createDatabaseLinks(database), keysOf: keysShownBy(database) };
+  const links = {
+    databaseLinks: createDatabaseLinks(database),
+    unknownDomains: listUnknown,
+    keysOf: keysShownBy(database),
+  };
   const projects = new Projects({ ...on, ...links });
   const origins = new Origins({ ...on, projects });
   const keys = new Keys({ ...on, projects, origins });
@@ -230,7 +245,13 @@ function createWork(on: Tenancy) {
   const backups = new Backups({ ...on, work: on.maintenance, enqueue });
   const engine = createJobEngine({
     ...on,
+    mayBegin: (tx, project_id) => projects.isActive(project_id, tx),
     tasks: [...mailTasks(mail), ...marketingTasks({ ...on, ...marketing }), createBackupTask(backups)],
+  });
+  projects.listen((_tx, { kind }) => {
+    if (kind !== 'started') return;
+    engine.wake();
+    webhooks.webhook_dispatcher.wake();
   });
   const transfers = new Transfers({ ...on, ...mail, ...marketing, bytes, engine });
   const jobs = new Jobs(on);
@@ -343,6 +364,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     handle: (request) => http.handle(request),
     async start() {
       services.backups.removeLeftovers();
+      await services.imports.goOnSoon();
       await engine.start();
       wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
         engine.wake();
@@ -369,6 +391,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       wake_file?.close();
       event_loop.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
+      const stop_by_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS;
       const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
       services.maintenance.stop();
       services.bytes.stop();
@@ -379,7 +402,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
-      await mailer.stop(STOP_MAILER_DEADLINE_MS);
+      await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));
+      await services.deliveries.sending_now.drain(STOP_RECORD_DEADLINE_MS);
       await is_drained;
       await is_told;
       webhook_sender.stop();

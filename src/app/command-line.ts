@@ -1,6 +1,7 @@
 /** The whole command line, apart from the process that it runs in. Each noun registers its own verbs. */
 import { Command } from 'commander';
-import type { Config } from '../config.ts';
+import type { Config, ConfigFlags } from '../config.ts';
+import { notedSettings } from '../noted-settings.ts';
 import { Cli, type CliHost, type CliProcess, UsageError } from '../platform/cli/cli.ts';
 import { textOption } from '../platform/cli/options.ts';
 import { formatFields } from '../platform/cli/tables.ts';
@@ -78,12 +79,17 @@ function registerServe(cli: Cli<Services>): void {
     .option('--tls-http-port <port>', 'port that http://NAME arrives at (SATCHEL_TLS_HTTP_PORT, else 80)')
     .option('--take-over', 'go on in place of another Satchel that uses the object store')
     .option('--now', 'with --take-over: do not wait until the other one has been silent for 90 s')
+    .option(
+      '--new-store-owner',
+      'use an object store whose files this database does not know; they go after 7 days',
+    )
     .addHelpText(
       'after',
       `
 All other settings are environment variables: see /docs/guide/configuration. Of all Satchels that use one object
 store (SATCHEL_OBJECT_STORE), one serves: another is refused, until it is told to take over, once. The
-one before then answers whoever reads, and changes and sends nothing any more.
+one before then answers whoever reads, and changes and sends nothing any more. A database that knows
+none of the files in a store is refused whatever it is told, but for --new-store-owner: restore theirs first.
 
 With --tls it listens at all addresses, on port 443, and on port 80, where the authority looks and everybody
 else is sent on to https; links start with the first name. The names must lead to this machine before. Certificates
@@ -98,7 +104,7 @@ Examples:
     .action(async (_: unknown, command: Command) => {
       const options: Record<string, unknown> = command.optsWithGlobals();
       const flag = (name: string): string | undefined => textOption(options, name);
-      const config = cli.loadConfig({
+      const flags: ConfigFlags = {
         data_dir: flag('dataDir'),
         host: flag('host'),
         port: flag('port'),
@@ -107,14 +113,21 @@ Examples:
         acme_directory: flag('acmeDirectory'),
         acme_email: flag('acmeEmail'),
         tls_http_port: flag('tlsHttpPort'),
-      });
-      const take_over = { take_over: options.takeOver === true, now: options.now === true };
+      };
+      const config = cli.loadConfig(flags);
+      const take_over = {
+        take_over: options.takeOver === true,
+        now: options.now === true,
+        new_owner: options.newStoreOwner === true,
+      };
       if (take_over.now && !take_over.take_over) throw new UsageError('--now goes with --take-over');
-      if (take_over.take_over && !config.object_store)
+      if ((take_over.take_over || take_over.new_owner) && !config.object_store)
         throw new UsageError(
-          '--take-over needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over',
+          `${take_over.take_over ? '--take-over' : '--new-store-owner'} needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over`,
         );
-      cli.exitWith(await serve(config, cli, take_over));
+      const { environment } = cli.host.process;
+      const settingsAt = (port: number) => notedSettings(environment, flags, { ...config, port });
+      cli.exitWith(await serve(config, cli, { take_over, settingsAt }));
     });
 }
 

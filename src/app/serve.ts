@@ -1,14 +1,15 @@
 /** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order when it is told to. */
 
 import type { People } from '../access/people/service.ts';
-import type { Config } from '../config.ts';
+import type { Config, Environment } from '../config.ts';
 import { messageOf } from '../errors.ts';
-import type { TakeOver } from '../operation/ownership/service.ts';
+import { refuseNewDatabase, type TakeOver } from '../operation/ownership/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { lockDirectory } from '../platform/host/directory-lock.ts';
 import { createLogger } from '../platform/host/logger.ts';
+import { removeServerNote, writeServerNote } from '../platform/host/server-note.ts';
 import { createApp } from './app.ts';
 import { createMaintenance } from './maintenance.ts';
 
@@ -16,14 +17,24 @@ type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
 /**
  * Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. Throws AppError
- * `conflict` where another server has the data directory, or another Satchel the object store.
+ * `conflict` where another server has the data directory, or the object store is another Satchel's. `settingsAt`: what verbs are
+ * told once it listens.
  */
-export async function serve(config: Config, terminal: Terminal, take_over: TakeOver): Promise<number> {
+export async function serve(
+  config: Config,
+  terminal: Terminal,
+  { take_over, settingsAt }: { take_over: TakeOver; settingsAt(port: number): Environment },
+): Promise<number> {
   const clock = systemClock;
+  if (!take_over.new_owner) await refuseNewDatabase(config);
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
   const directory = await openDataDirectory(config, {
     clock,
-    beforeOpening: () => lockDirectory(config.data_dir, process.pid),
+    beforeOpening() {
+      const lock = lockDirectory(config.data_dir, process.pid);
+      removeServerNote(config.data_dir);
+      return lock;
+    },
     flush_thread: {
       onLost: (error) => {
         logger.error(
@@ -64,6 +75,13 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
     await ownership.release();
     throw error;
   });
+  try {
+    writeServerNote(config.data_dir, { address: addressOf(config, port), settings: settingsAt(port) });
+  } catch (error) {
+    logger.warn('verbs beside this server do not know its settings: no note of them could be written', {
+      error: messageOf(error),
+    });
+  }
   if (config.tls && !app.isServed())
     terminal.print(`satchel waits for a certificate for ${config.tls.names.join(', ')}`);
   const served = app.whenServed().then(async () => {
@@ -77,6 +95,7 @@ export async function serve(config: Config, terminal: Terminal, take_over: TakeO
   logger.info('stopping', { signal });
   await app.stop();
   await ownership.release();
+  removeServerNote(config.data_dir);
   await directory.close();
   logger.info('stopped');
   logger.flush();

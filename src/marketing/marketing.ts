@@ -28,7 +28,7 @@ import { Imports } from './imports/service.ts';
 import { createImportTask, importCronEntries } from './imports/tasks.ts';
 import { listNaming } from './lists/naming.ts';
 import { Lists } from './lists/service.ts';
-import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
@@ -79,28 +79,23 @@ export function createMarketing(needs: MarketingNeeds) {
   const on = {
     ...needs,
     public_url: config.public_url,
+    served_at: config.served_at,
     projectOf: (id: number) => projects.findById(id),
   };
   const marketing = new MarketingSettings({
     ...on,
     mailboxes: {
-      listUses: () => mailboxes.listUses(),
-      refusalOf: (accounts) => mailboxes.refusalOf('marketing', accounts),
+      listUses: (project_id) => mailboxes.listUses(project_id),
+      refusalOf: (project_id, accounts) => mailboxes.refusalOf(project_id, 'marketing', accounts),
       checkDns: (address) => sending_domains.checkMailboxDns(address),
     },
   });
-  templates.setLayout((project_id, bodies) => {
-    const settings = marketing.settings(project_id);
-    return layOutBodies(bodies, {
-      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
-      postal_address: settings.postal_address ?? '{{ postal_address }}',
-      unsubscribe_url: testUnsubscribeUrl(config.public_url),
-    });
-  });
+  layOutPreviews(needs, marketing);
   const suppressions = new Suppressions({ ...on, marketing });
   const lists = new Lists({
     ...on,
-    problemOfLinks: (project_id) => marketing.problemOfLinks(project_id, { of_confirmations: true }),
+    problemOfConfirmations: (project_id, from) => marketing.problemOfConfirmations(project_id, from),
+    senderOf: (project_id, address) => mailboxes.senderOf(project_id, address, 'transactional'),
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
   const contacts = new Contacts({ ...on, marketing, lists, suppressions });
@@ -155,6 +150,19 @@ export function createMarketing(needs: MarketingNeeds) {
   return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting, ...names };
 }
 
+/** Previews of templates stand in the layout of their project's newsletters. */
+function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketing: MarketingSettings): void {
+  templates.setLayout((project_id, bodies) => {
+    const settings = marketing.settings(project_id);
+    return layOutBodies(bodies, {
+      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
+      language: DEFAULT_LANGUAGE,
+      postal_address: settings.postal_address ?? '{{ postal_address }}',
+      unsubscribe_url: testUnsubscribeUrl(config.public_url),
+    });
+  });
+}
+
 /** What sequences and broadcasts need. */
 interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
@@ -174,6 +182,7 @@ function createSequences(on: CampaignNeeds) {
   const exits = new Exits(on);
   const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
   const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
+  on.projects.listen((tx, event) => sequence_life.heedProject(tx, event));
   const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events, going_on });
   return { sequences, sequence_life, going_on, contact_events, sequence_engine, marketing_mail };
 }
@@ -181,13 +190,14 @@ function createSequences(on: CampaignNeeds) {
 function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail }) {
   const broadcasts = new Broadcasts(on);
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
+  on.projects.listen((tx, event) => broadcast_life.heedProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcast_life });
   return { broadcasts, broadcast_life, broadcast_engine };
 }
 
 /** What takes part in the deletion of a project. */
-export function marketingCascades({ lists, imports }: MarketingServices) {
-  return [lists.projectCascade(), imports.projectCascade()];
+export function marketingCascades({ lists, contacts, imports }: MarketingServices) {
+  return [lists.projectCascade(), contacts.projectCascade(), imports.projectCascade()];
 }
 
 /** The jobs of email marketing. */

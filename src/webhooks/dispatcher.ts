@@ -30,8 +30,16 @@ const OURS_RETRY_MS = 5_000;
 const DATABASE_RETRY_MS = 1_000;
 /** A receiver that hangs holds no stop up. */
 const STOP_DEADLINE_MS = 2_000;
+/** While what came of an earlier try is not written for so long, a webhook is told nothing more: a crash would have it told all again. */
+const UNWRITTEN_MS = 200;
+/** A clock that is set back by more than this may have left times behind that are too late. */
+const CLOCK_STEP_MS = SECOND_MS;
 /** Each wait is up to so much longer, so that what failed together does not come back together. */
 const JITTER = 0.1;
+/** The longest wait after so many tries. */
+const LONGEST_MS = [0, ...WEBHOOK_RETRY_DELAYS_S].map((delay_s) =>
+  Math.max(OURS_RETRY_MS, delay_s * SECOND_MS * (1 + JITTER)),
+);
 
 const UNMADE: Outcome = {
   response_status: null,
@@ -52,7 +60,13 @@ export interface DispatcherDeps {
 interface Lane {
   in_hand: Set<string>;
   under_way: number;
+  /** Those that have ended, the oldest first, with when that was by the monotonic clock. */
+  unwritten: Map<string, number>;
   is_failing: boolean;
+}
+
+function newLane(): Lane {
+  return { in_hand: new Set(), under_way: 0, unwritten: new Map(), is_failing: false };
 }
 
 export class Dispatcher {
@@ -66,6 +80,8 @@ export class Dispatcher {
   /** By the monotonic clock. */
   #looked_at = Number.NEGATIVE_INFINITY;
   #timer: { at_ms: number; handle: ReturnType<typeof setTimeout> } | null = null;
+  /** By how much the clock was ahead of the monotonic one as times were noted; the first look is as after a step back. */
+  #ahead_ms = Number.POSITIVE_INFINITY;
   /** The webhook that had no room last: the next look begins there. */
   #first_webhook = 0;
 
@@ -77,6 +93,7 @@ export class Dispatcher {
   start(): void {
     this.#is_running = true;
     this.#has_new_events = false;
+    this.#ahead_ms = Number.POSITIVE_INFINITY;
     this.wake();
   }
 
@@ -97,6 +114,7 @@ export class Dispatcher {
   async stop(deadline_ms = STOP_DEADLINE_MS): Promise<void> {
     this.#is_running = false;
     if (this.#timer) clearTimeout(this.#timer.handle);
+    this.#timer = null;
     const give_up_ms = monotonicMs() + deadline_ms;
     while ((this.#lanes.size > 0 || this.#is_fanning_out) && monotonicMs() < give_up_ms) await Bun.sleep(5);
   }
@@ -172,6 +190,7 @@ export class Dispatcher {
   #lookNow(): void {
     this.#looked_at = monotonicMs();
     const now_ms = this.#deps.clock.now();
+    this.#mendTimes(now_ms);
     let next_at = Number.POSITIVE_INFINITY;
     const waiting = store.listWaiting(this.#deps.database.read);
     const order = [
@@ -185,11 +204,32 @@ export class Dispatcher {
     this.#planLook(next_at - now_ms);
   }
 
-  /** Begins as many tries of a webhook as are due and have room. */
+  /** After a step back of the clock, and at the start, which may come after one. */
+  #mendTimes(now_ms: number): void {
+    const { database } = this.#deps;
+    const ahead_ms = now_ms - monotonicMs();
+    const is_set_back = ahead_ms < this.#ahead_ms - CLOCK_STEP_MS;
+    this.#ahead_ms = ahead_ms;
+    if (!is_set_back || !store.hasLate(database.read, now_ms, LONGEST_MS)) return;
+    database
+      .write((tx) => store.mendTimes(tx, now_ms, LONGEST_MS))
+      .then(
+        () => this.#planLook(0),
+        (error: unknown) => {
+          this.#deps.logger.error('times of webhooks were not mended', { error: messageOf(error) });
+          this.#ahead_ms = Number.POSITIVE_INFINITY;
+          this.#planLook(DATABASE_RETRY_MS);
+        },
+      );
+  }
+
+  /** Begins as many tries of a webhook as are due and have room, and sees to it that it is looked at when more is. */
   #fill(webhook_id: number): void {
     const { database, clock, projects } = this.#deps;
-    const lane = this.#lanes.get(webhook_id) ?? { in_hand: new Set(), under_way: 0, is_failing: false };
+    const lane = this.#lanes.get(webhook_id) ?? newLane();
     if (!this.#is_running || lane.under_way >= WEBHOOK_TRIES_AT_ONCE) return;
+    const [oldest_ms = Number.POSITIVE_INFINITY] = lane.unwritten.values();
+    if (monotonicMs() - oldest_ms > UNWRITTEN_MS) return;
     const webhook = store.findWebhook(database.read, webhook_id);
     if (!webhook?.is_active || projects.findById(webhook.project_id)?.status !== 'active') return;
     lane.is_failing = webhook.failing_since !== null;
@@ -198,8 +238,11 @@ export class Dispatcher {
       this.#first_webhook ||= webhook_id;
       return;
     }
+    const now_ms = clock.now();
+    const next_at = store.nextAfter(database.read, webhook_id, now_ms);
+    if (next_at !== null) this.#planLook(next_at - now_ms);
     const due = store
-      .listDue(database.read, webhook_id, clock.now(), room + lane.in_hand.size)
+      .listDue(database.read, webhook_id, now_ms, room + lane.in_hand.size)
       .filter(({ id }) => !lane.in_hand.has(id))
       .slice(0, room);
     for (const delivery of due) void this.#run(webhook, lane, delivery);
@@ -232,12 +275,16 @@ export class Dispatcher {
     this.#under_way -= 1;
     this.#failing_under_way -= failing;
     const is_full_no_more = this.#first_webhook !== 0;
+    lane.unwritten.set(delivery.id, monotonicMs());
     this.#guard(() => this.#fill(webhook.id));
     if (is_full_no_more) this.#planLook(0);
     // What a stop has cut off is sent again at the next start.
     if (this.#is_running || !outcome.is_ours) await this.#settle(webhook.id, delivery.id, outcome);
+    const [oldest] = lane.unwritten.keys();
+    lane.unwritten.delete(delivery.id);
     lane.in_hand.delete(delivery.id);
     if (lane.in_hand.size === 0) this.#lanes.delete(webhook.id);
+    if (oldest === delivery.id) this.#guard(() => this.#fill(webhook.id));
   }
 
   /** Writes what came of a try, waiting out a full disk: what was taken must not be sent time and again. */
@@ -264,6 +311,7 @@ export class Dispatcher {
     // It may have been deleted, or dropped, meanwhile.
     if (!webhook || delivery?.status !== 'waiting') return null;
     const now_ms = this.#deps.clock.now();
+    this.#ahead_ms = Math.max(this.#ahead_ms, now_ms - monotonicMs());
     const to = stateAfter(delivery, outcome, { now_ms, random: Math.random() });
     store.updateDelivery(tx, id, to);
     this.#judge(tx, webhook, outcome, now_ms);

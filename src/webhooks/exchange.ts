@@ -4,6 +4,7 @@
  */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { isUntrusted, TRUST_REMEDY } from '../platform/host/tls-trust.ts';
 
 /** What is sent, and where to. */
 export interface Outgoing {
@@ -101,6 +102,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 function wordsFor(code: string): string {
+  if (isUntrusted(code))
+    return `TLS failed (${code}): no authority that this machine trusts signed its certificate; ${TRUST_REMEDY}`;
   const is_of_certificate = /CERT|SIGNATURE|ISSUER|TLS|SSL/.test(code);
   return WORDS[code] ?? (is_of_certificate ? `TLS failed (${code})` : 'the connection failed');
 }

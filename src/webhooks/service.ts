@@ -11,7 +11,7 @@ import {
 } from '../limits.ts';
 import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
+import { type Clock, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
@@ -35,9 +35,6 @@ import { contextOf, type Tries } from './tries.ts';
 export { type Told, WebhookEvents } from './events.ts';
 export type { WebhookRecord } from './schemas.ts';
 export { EVENT_TYPES, type EventType, type WebhookRow } from './tables.ts';
-
-/** The longest wait for another try, with what makes it longer. */
-const LONGEST_WAIT_MS = 2 * DAY_MS;
 
 interface Owner {
   readonly id: number;
@@ -297,13 +294,12 @@ export class Webhooks {
     return { count: () => ({}), afterCommit: () => this.#sweepDeleted() };
   }
 
-  /** Forgets what is old, and what a deletion that a crash cut off has left; mends what a clock that ran ahead has put off. */
+  /** Forgets what is old, and what a deletion that a crash cut off has left. */
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;
     const now_ms = clock.now();
     const before_ms = now_ms - WEBHOOK_RETENTION_MS;
-    await database.write((tx) => store.mendTimes(tx, now_ms, now_ms + LONGEST_WAIT_MS));
-    while ((await database.write((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
+    while ((await database.writePiece((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
     await this.#sweepDeleted();
   }
 

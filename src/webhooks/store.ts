@@ -225,13 +225,31 @@ export function dropWaiting(tx: Tx, webhook_id: number, of: { before_ms: number;
   drop.run(tx, of.error, webhook_id, of.before_ms);
 }
 
-const late = rawSql<never, [number, number]>(
-  "UPDATE webhook_deliveries SET next_at = ? WHERE status = 'waiting' AND next_at > ?",
+const nextOf = rawSql<{ next_at: number | null }, [number, number]>(
+  "SELECT min(next_at) AS next_at FROM webhook_deliveries WHERE status = 'waiting' AND webhook_id = ? AND next_at > ?",
 );
 
-/** Has what waits for a moment past another be due now, as a clock that ran ahead for a while leaves it. */
-export function mendTimes(tx: Tx, now_ms: number, latest_ms: number): void {
-  late.run(tx, now_ms, latest_ms);
+/** When something of a webhook falls due after a moment; null where nothing does. */
+export function nextAfter(read: Tx, webhook_id: number, now_ms: number): number | null {
+  return nextOf.get(read, webhook_id, now_ms)?.next_at ?? null;
+}
+
+const IS_LATE = "status = 'waiting' AND next_at > +? + json_extract(+?, '$[' || attempts || ']')";
+const anyLate = rawSql<{ id: string }, [number, string]>(
+  `SELECT id FROM webhook_deliveries WHERE ${IS_LATE} LIMIT 1`,
+);
+const mendLate = rawSql<never, [number, number, string]>(
+  `UPDATE webhook_deliveries SET next_at = ? WHERE ${IS_LATE}`,
+);
+
+/** Whether anything waits longer than `longest_ms` has it, by how often it was tried. Looks at all that waits. */
+export function hasLate(read: Tx, now_ms: number, longest_ms: readonly number[]): boolean {
+  return anyLate.get(read, now_ms, JSON.stringify(longest_ms)) !== null;
+}
+
+/** Has what waits longer than that be due now, as a clock that ran ahead for a while leaves it. */
+export function mendTimes(tx: Tx, now_ms: number, longest_ms: readonly number[]): void {
+  mendLate.run(tx, now_ms, now_ms, JSON.stringify(longest_ms));
 }
 
 /* --- Forgetting ------------------------------------------------------------------------------------------------- */

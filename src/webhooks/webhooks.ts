@@ -64,6 +64,7 @@ interface Sources {
 const EMAIL_TYPES: Partial<Record<EmailEvent['kind'], EventType>> = {
   sent: 'email.sent',
   failed: 'email.failed',
+  unknown: 'email.failed',
   bounced: 'email.bounced',
   soft_bounced: 'email.bounced',
   complained: 'email.complained',

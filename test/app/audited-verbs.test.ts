@@ -68,7 +68,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['schedule run SCHEDULE', 'schedule.run'],
   ['schedule delete SCHEDULE --yes', 'schedule.deleted'],
   ['marketing change --project shop --brand-name Shop', 'marketing_settings.changed'],
-  ['list create --project shop --name News --basis consent', 'list.created', 'LIST'],
+  ['list create --project shop --name News --basis consent --language de', 'list.created', 'LIST'],
   ['contact add eve@example.com --list LIST', 'contact.added'],
   ['import start LIST FILE', 'import.started'],
   ['import resume IMPORT', 'import.resumed'],

@@ -1,6 +1,7 @@
 /** What people do in the console, in a real browser, and what is in the database after it. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { actor } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import {
   beforeAllInConsole,
@@ -44,11 +45,18 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('heading', { name: 'Atelier', level: 1 }).waitFor();
       expect(on.app.services.projects.find('atelier')?.name).toBe('Atelier');
 
+      await on.app.services.sending_domains.add(actor, { name: 'atelier.example.com', is_trusted: true });
       await page.getByRole('link', { name: 'Settings', exact: true }).click();
+      await page.getByRole('checkbox', { name: 'atelier.example.com' }).check();
+      await page.getByLabel('Sends from').selectOption('atelier.example.com');
       await page.getByLabel('Name').fill(HOSTILE);
       await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
-      expect(on.app.services.projects.find('atelier')?.name).toBe(HOSTILE);
+      expect(on.app.services.projects.find('atelier')).toMatchObject({
+        name: HOSTILE,
+        sending_domain: 'atelier.example.com',
+        sending_domains: ['atelier.example.com'],
+      });
 
       await page.getByRole('link', { name: 'Settings', exact: true }).click();
       await page.getByRole('button', { name: 'Delete the project' }).click();

@@ -73,9 +73,8 @@ function machine(programs: Record<string, string>): Machine {
     checkout,
     put,
     ensureBun() {
-      const script =
-        'set -euo pipefail; source scripts/ensure-bun.sh; ensure_bun; echo "$BUN"; bun --version';
-      const result = Bun.spawnSync([join(bin, 'bash'), '-c', script], {
+      const script = 'set -eu; . scripts/ensure-bun.sh; ensure_bun; echo "$BUN"; bun --version';
+      const result = Bun.spawnSync(['/bin/sh', '-c', script], {
         cwd: checkout,
         env: { PATH: bin, HOME: home },
         stdin: 'ignore',

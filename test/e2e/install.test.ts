@@ -17,11 +17,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { part } from '../support/parts.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { freePort } from './binary.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const SCRATCH = makeTempDir();
+const shellcheck = part('shellcheck');
 setDefaultTimeout(120_000);
 const servers: number[] = [];
 
@@ -120,6 +122,7 @@ describe('install.sh', () => {
     expect(help).toMatchObject({ exit: 0, stderr: '' });
     for (const option of ['--prefix DIR', '--try', '--uninstall', 'DESTDIR'])
       expect(help.stdout).toContain(option);
+    expect(await checkout.run(['sh', 'install.sh', '--help'])).toEqual(help);
     for (const wrong of [
       ...[['--nonsense'], ['--prefix'], ['--prefix', 'a', 'b'], ['--purge'], ['--uninstall', '--yes']],
       ...[
@@ -132,6 +135,30 @@ describe('install.sh', () => {
     expect(readdirSync(checkout.folder).sort()).toEqual(
       ['bun.lock', 'data', 'dist', 'handbook', 'install.sh', 'package.json', 'scripts', 'src'].sort(),
     );
+  });
+
+  test('asked to remove what is not installed says so, and names nothing', async () => {
+    const checkout = scratchCheckout('nothing');
+    const stage = join(SCRATCH, 'nothing-staged');
+    for (const purge of [[], ['--purge', '--yes']]) {
+      const command = ['sh', 'install.sh', '--uninstall', ...purge];
+      expect(await checkout.run(command, { DESTDIR: stage })).toEqual({
+        exit: 1,
+        stdout: '',
+        stderr: 'No Satchel is installed here as a service; nothing was removed.\n',
+      });
+    }
+    // Of what is left it names what is there.
+    mkdirSync(join(stage, 'var/lib/satchel'), { recursive: true });
+    const left = await checkout.run(['./install.sh', '--uninstall'], { DESTDIR: stage });
+    expect([left.exit, left.stdout.match(/^ {2}.*/gm)]).toEqual([0, [`  ${stage}/var/lib/satchel`]]);
+  });
+
+  test.skipIf(shellcheck === null)('is for any POSIX shell, and the scripts beside it are sound', () => {
+    const check = (...args: string[]) =>
+      Bun.spawnSync([shellcheck ?? '', '-x', ...args], { cwd: ROOT }).stdout.toString();
+    expect(check('--shell=sh', 'install.sh', 'scripts/ensure-bun.sh')).toBe('');
+    expect(check('scripts/test.sh', 'scripts/release', 'scripts/bench', 'scripts/screenshots')).toBe('');
   });
 
   test('documents every setting in the environment file', () => {
@@ -215,6 +242,9 @@ describe('install.sh --prefix', () => {
     expect(readFileSync(join(prefix, 'etc/satchel.env'), 'utf8')).toContain('SATCHEL_ENV="a rehearsal"');
     const projects = await checkout.run([satchel, 'project', 'list', '--data-dir', data]);
     expect(projects.stdout).toContain('Kept');
+    const restored = await checkout.run([satchel, 'restore', backup, '--yes'], {}, checkout.home);
+    expect([restored.exit, restored.stdout]).toEqual([0, expect.stringContaining(data)]);
+    expect(readdirSync(checkout.home)).toEqual([]);
   });
 
   test('changes nothing when the backup fails', async () => {

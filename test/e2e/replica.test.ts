@@ -1,6 +1,6 @@
 /** `satchel replica`: what it prints for Litestream, and how the replica is told to be. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startLitestream } from '../support/litestream.ts';
 import { part } from '../support/parts.ts';
@@ -57,6 +57,44 @@ test('config prints what Litestream and systemd take, without a secret', async (
     0,
     `# /etc/satchel/litestream.yml\n${json.config}\n# /etc/systemd/system/satchel-litestream.service\n${json.unit}`,
   ]);
+});
+
+test('config --out writes both files, which name each other, and never over another', async () => {
+  const { data_dir, on } = await start();
+  const out = join(makeTempDir(), 'new folder');
+  const config = (to: string = TO) =>
+    satchel(['replica', 'config', '--to', to, '--out', 'new folder'], { ...on, cwd: join(out, '..') });
+  const [yml, unit] = [join(out, 'litestream.yml'), join(out, 'satchel-litestream.service')];
+  const written = await config();
+  expect([written.exit, written.stdout.split('\n').slice(0, 2)]).toEqual([0, [yml, unit]]);
+  expect(Bun.YAML.parse(readFileSync(yml, 'utf8'))).toMatchObject({
+    dbs: [{ path: join(data_dir, 'satchel.db') }],
+  });
+  expect([out, yml, unit].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual([
+    '755',
+    '644',
+    '644',
+  ]);
+  const text = readFileSync(unit, 'utf8');
+  for (const line of [
+    `User=${Bun.spawnSync(['id', '-un']).stdout.toString().trim()}`,
+    `EnvironmentFile=${out}/litestream.env`,
+  ])
+    expect(text).toContain(`\n${line}\n`);
+  expect(text).toContain(` replicate -config "${yml}"\n`);
+  expect((await config()).exit).toBe(0);
+  const other = TO.replace('team', 'others');
+  expect(await config(other)).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining(`${yml} is there already`),
+  });
+  rmSync(yml);
+  writeFileSync(unit, "another's");
+  expect(await config()).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining(`${unit} is there already`),
+  });
+  expect([existsSync(yml), readFileSync(unit, 'utf8')]).toEqual([false, "another's"]);
 });
 
 test('what config can not use is refused, with what would be right', async () => {

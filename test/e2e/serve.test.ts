@@ -25,6 +25,28 @@ async function refusal(data_dir: string, env: Record<string, string> = {}) {
   return satchel(['serve', '--port', '0', '--data-dir', data_dir], { env });
 }
 
+test('verbs beside a server have its public URL, from a note that is gone at its end and not believed after a kill', async () => {
+  const dir = join(makeTempDir(), 'data');
+  const note = join(dir, 'server.json');
+  const serve = () => startServer(dir, {}, [], ['--public-url', 'https://files.example.com']);
+  const firstLink = async () => (await satchel(['person', 'add', '--first', '--data-dir', dir])).stdout;
+  const killed = await serve();
+  expect(JSON.parse(readFileSync(note, 'utf8'))).toEqual({
+    address: killed.url,
+    settings: { SATCHEL_PORT: new URL(killed.url).port, SATCHEL_PUBLIC_URL: 'https://files.example.com' },
+  });
+  expect(await firstLink()).toStartWith('https://files.example.com/console/');
+  await killed.end('SIGKILL');
+  expect([existsSync(note), await firstLink()]).toEqual([
+    true,
+    expect.stringMatching(/^http:\/\/localhost:8420\//),
+  ]);
+  const stopped = await serve();
+  expect(JSON.parse(readFileSync(note, 'utf8')).address).toBe(stopped.url);
+  await stopped.end('SIGTERM');
+  expect(existsSync(note)).toBe(false);
+});
+
 describe('a first start', () => {
   test('on an empty directory serves, and keeps everything to its user', async () => {
     const dir = join(makeTempDir(), 'data');

@@ -22,10 +22,18 @@ export interface RunOptions {
   answer?: string;
   /** Settings of a service that is installed, data directory included. */
   installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
+  /** Whether that is a folder of its own, by whose program the verb is run. */
+  has_own_folder?: boolean;
 }
 
 /** A process for verbs, with what they wrote to it so far. */
-export function standInProcess({ env = {}, input = '', answer, installed }: RunOptions = {}): {
+export function standInProcess({
+  env = {},
+  input = '',
+  answer,
+  installed,
+  has_own_folder = false,
+}: RunOptions = {}): {
   process: CliProcess;
   written: { stdout: string; stderr: string };
 } {
@@ -51,7 +59,9 @@ export function standInProcess({ env = {}, input = '', answer, installed }: RunO
     out_columns: null,
     err_columns: null,
     installedService: () =>
-      installed ? { data_dir: installed.SATCHEL_DATA_DIR, readSettings: () => installed } : null,
+      installed
+        ? { data_dir: installed.SATCHEL_DATA_DIR, has_own_folder, readSettings: () => installed }
+        : null,
     runCommand: () => {
       throw new Error('A verb that runs a command needs a process of its own.');
     },

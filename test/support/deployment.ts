@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { STORE_HELD_UNTIL } from '../../src/platform/files/byte-store.ts';
+import { STORE_HOLD } from '../../src/platform/files/store-hold.ts';
 import type { TestApp } from './helpers.ts';
 
 /** Every row of every table, as JSON, table by table. */
@@ -17,7 +17,7 @@ export function dumpRows(data_dir: string): Record<string, string[]> {
           .query(`SELECT * FROM "${String(table)}"`)
           .values()
           // A restore adds that nothing is removed from an object store for a while.
-          .filter((row) => row[0] !== STORE_HELD_UNTIL)
+          .filter((row) => row[0] !== STORE_HOLD)
           .map((row) => JSON.stringify(row))
           .sort(),
       ]),

@@ -22,6 +22,7 @@ export function part(
     | 'pebble'
     | 'prometheus'
     | 'promtool'
+    | 'shellcheck'
     | 'versitygw',
 ): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:${FROM_REGISTRIES}` });

@@ -116,6 +116,69 @@ test('a try that fails is made again in its time, with the same id and body and 
   );
 });
 
+test('of thirty that failed together each is tried again when it is due, whatever else its webhook does', async () => {
+  const at = path();
+  on.receiver.respond = () => new Response('no', { status: 500 });
+  const hook = await on.hook(at, objects);
+  for (let n = 0; n < 30; n += 1) await on.upload();
+  const tried = async (times: number) =>
+    (await on.deliveries(hook)).filter(({ attempts }) => attempts === times).length;
+  await until(async () => (await tried(1)) === 30);
+  // Some are due, and the others in less than a second: nobody says so then.
+  on.pass(5_250);
+  const isDue = ({ next_at }: Record<string, unknown>) => Date.parse(String(next_at)) <= on.app.clock.now();
+  await on.settled(hook, (all) => !all.some(isDue));
+  on.app.clock.advance(250);
+  await until(async () => (await tried(2)) === 30, 20_000);
+});
+
+test.each([
+  ['a server that goes on', false],
+  ['one that is started then', true],
+])('a clock that was an hour ahead puts no delivery off: %s', async (_, is_restarted) => {
+  const at = path();
+  const { webhook_dispatcher } = on.app.services;
+  on.receiver.respond = () => new Response('no', { status: 500 });
+  const hook = await on.hook(at, objects);
+  on.app.clock.advance(HOUR_MS);
+  await on.upload();
+  await on.settled(hook, ([one]) => one?.attempts === 1);
+  if (is_restarted) await webhook_dispatcher.stop();
+  on.app.clock.advance(-HOUR_MS);
+  on.receiver.respond = () => new Response('yes');
+  if (is_restarted) webhook_dispatcher.start();
+  else webhook_dispatcher.wake();
+  await until(async () => (await on.deliveries(hook))[0]?.status === 'delivered', 20_000);
+});
+
+test('while what came of tries is not written, no more begin: a crash would have all of them told again', async () => {
+  const at = path();
+  const { webhook_dispatcher, database } = on.app.services;
+  const hook = await on.hook(at, objects);
+  await webhook_dispatcher.stop();
+  for (let n = 0; n < 40; n += 1) await on.upload();
+  const got = () => on.receiver.got.filter((one) => one.path === at).length;
+  on.receiver.respond = async () => {
+    await Bun.sleep(60);
+    return new Response('ok');
+  };
+  const { promise: disk, resolve: go } = Promise.withResolvers<void>();
+  const { write } = database;
+  const spy = spyOn(database, 'write').mockImplementation((async (...change: Parameters<typeof write>) => {
+    if (got() > 0) await disk;
+    return Reflect.apply(write, database, change);
+  }) as typeof write);
+  webhook_dispatcher.start();
+  await until(() => got() >= 4);
+  // Ten rounds of four, had they gone on.
+  await Bun.sleep(1_000);
+  expect(got()).toBeLessThan(28);
+  go();
+  spy.mockRestore();
+  await on.settled(hook, (all) => all.length === 40 && all.every(({ status }) => status === 'delivered'));
+  expect(got()).toBe(40);
+});
+
 test('a redirect is a failure and is not followed', async () => {
   const at = path();
   const target = path();

@@ -16,7 +16,13 @@ import {
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../../platform/secrets/token-format.ts';
-import type { OriginDecision, OriginRecord, Origins, RequestOrigin } from '../origins/service.ts';
+import {
+  describeRefusal,
+  type OriginDecision,
+  type OriginRecord,
+  type Origins,
+  type RequestOrigin,
+} from '../origins/service.ts';
 import type {
   AbbreviatedKey,
   ProjectRecord,
@@ -89,13 +95,10 @@ export class Keys {
     if (!found?.key.is_active || found.project.status !== 'active') throw keyRefused('invalid');
     const { key, project, permissions } = found;
     if (key.restricted) {
-      const decision = this.#origins.decide(key, {
-        origin: credentials.origin,
-        app_id,
-        android_package,
-        cert: credentials.android_cert,
-      });
-      if (!decision.accepted) throw forbidden(decision.message);
+      const { origin, android_cert: cert } = credentials;
+      const request = { origin, app_id, android_package, cert };
+      const decision = this.#origins.decide(key, request);
+      if (!decision.accepted) throw forbidden(describeRefusal(decision.message, request));
     }
     this.#noteUse(key.id);
     return {

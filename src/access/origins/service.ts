@@ -28,6 +28,7 @@ import * as store from './store.ts';
 import type { GlobalOriginRow, OriginRow } from './tables.ts';
 
 export type { OriginDecision, RequestOrigin } from './matcher.ts';
+export { describeRefusal } from './refusal.ts';
 export { type OriginRecord, originRecord } from './schemas.ts';
 export type { OriginRow } from './tables.ts';
 

@@ -162,7 +162,10 @@ function presentLink(
   { config, note }: { config: Config; note(message: string): void },
 ): CliResult {
   if (!mayBePrivate(config)) {
-    note(`Links and sign-in need https, or a loopback address: SATCHEL_PUBLIC_URL is ${config.public_url}.`);
+    const of_server = config.served_at === null ? '' : ` of the server at ${config.served_at}`;
+    note(
+      `Links and sign-in need https, or a loopback address: SATCHEL_PUBLIC_URL${of_server} is ${config.public_url}.`,
+    );
   }
   return {
     json: made,

@@ -1,7 +1,9 @@
 /** Passwords: which are good enough, and hashing and checking them without holding anything else up. */
+import { domainToUnicode } from 'node:url';
 import { AppError, invalid } from '../../errors.ts';
 import { JUDGED_PASSWORD_CHARS, MIN_PASSWORD_SCORE } from '../../limits.ts';
 import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
+import { loadArgon2 } from '../../platform/secrets/argon2.ts';
 import { scoreOf } from './password-strength.ts';
 import type { PersonRow } from './tables.ts';
 
@@ -31,17 +33,20 @@ const TOO_EASY =
   'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
   'must have, and build on neither your name nor your address nor "satchel"';
 
-/** What somebody who knows the person tries first. Each word by itself: a name in one piece is not found in `wilhelmina12`. */
+/** What somebody who knows the person tries first. Each word by itself: what is in one piece is not found in `wilhelmina12`. */
 function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
   const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return [...of_name, email.slice(0, email.lastIndexOf('@')), 'satchel'];
+  const at = email.lastIndexOf('@');
+  // A label that is not ASCII is stored as `xn--...`, which nobody types.
+  const labels = domainToUnicode(email.slice(at + 1)).split('.');
+  return [...of_name, email.slice(0, at), ...labels.map(canonical), 'satchel'];
 }
 
-export type Argon2 = Pick<typeof import('@node-rs/argon2'), 'hash' | 'verify'>;
+export type Argon2 = Pick<Awaited<ReturnType<typeof loadArgon2>>, 'hash' | 'verify'>;
 
-function loadArgon2(): Promise<Argon2> {
+function loadInThread(): Promise<Argon2> {
   requireThreadDescriptors();
-  return import('@node-rs/argon2');
+  return loadArgon2();
 }
 
 /** Hashing, only so many at once: a flood of sign-ins must not take all memory and threads. */
@@ -53,7 +58,7 @@ export class Passwords {
   #stand_in: Promise<string> | null = null;
 
   /** Loaded at first use, as it unpacks a native module; tests replace it. */
-  constructor(load: () => Promise<Argon2> = loadArgon2) {
+  constructor(load: () => Promise<Argon2> = loadInThread) {
     this.#load = load;
   }
 

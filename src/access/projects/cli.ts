@@ -2,37 +2,47 @@
 import { Option } from 'commander';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { textOption, textOptions } from '../../platform/cli/options.ts';
+import { inOptions } from '../../platform/cli/fields.ts';
+import { listOption, type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import { createProjectBody, projectStatus, updateProjectBody } from './schemas.ts';
-import type { Projects } from './service.ts';
+import type { ProjectChanges, Projects } from './service.ts';
 
 interface Services {
   projects: Projects;
+  /** The default first; those alone that a project may send from, where one is given. */
+  sending_domains: { listNames(of?: { project_id: number }): string[] };
   templates: { list(project_id: number): readonly unknown[] };
+}
+
+const SENDING_DOMAIN = [
+  '--sending-domain <name>',
+  'what its mail goes out from that names no domain; empty: the default domain, else its first',
+] as const;
+const SENDING_DOMAINS = [
+  '--sending-domains <names>',
+  'the only sending domains that its mail may go out from, others may too; all: any',
+] as const;
+const OPTION_OF_FIELD = { sending_domain: '--sending-domain', sending_domains: '--sending-domains' };
+
+function sendingOf(options: Options): Pick<ProjectChanges, 'sending_domain' | 'sending_domains'> {
+  const sending_domain = textOption(options, 'sendingDomain');
+  const sending_domains = textOption(options, 'sendingDomains');
+  return {
+    ...(sending_domain === undefined ? {} : { sending_domain: sending_domain || null }),
+    ...(sending_domains === undefined
+      ? {}
+      : { sending_domains: sending_domains === 'all' ? null : listOption(options, 'sendingDomains') }),
+  };
 }
 
 /** Registers `satchel project create | list | show | change | delete`, to which others add. */
 export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const project = cli.noun('project', 'what keys, files, mail and secrets belong to');
-  project
-    .verb('create', 'make a project')
-    .requiredOption('--name <name>', 'its name')
-    .option('--slug <slug>', 'its name in addresses; made from the name unless given')
-    .option('--description <text>', 'what it is')
-    .example('satchel project create --name "Corner shop" --slug shop')
-    .does(async ({ services, actor }, options) => {
-      const input = parse(createProjectBody, textOptions(options, 'name', 'slug', 'description'));
-      const created = await services.projects.create(actor, input);
-      const { id, slug } = created;
-      return {
-        json: { ...services.projects.present(created), api_keys: [] },
-        text: `Project ${id} (${slug}) is made. Next: satchel key create --project ${slug} --name NAME --can read,write`,
-      };
-    });
+  registerCreate(project);
   project
     .verb('list', 'all projects, newest first')
     .example('satchel project list')
@@ -67,8 +77,9 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
     .example('satchel project show shop')
     .shows(
       ({ services }, _options, ref) => services.projects.presentWithKeys(services.projects.require(ref)),
-      ({ platforms, tech_stack, api_keys, ...fields }) => ({
+      ({ platforms, tech_stack, sending_domains, api_keys, ...fields }) => ({
         ...fields,
+        sending_domains: sending_domains ?? 'all',
         platforms,
         tech_stack,
         api_keys: api_keys.map((key) => `${key.id} ${key.name} ${key.key_prefix}...`),
@@ -90,22 +101,55 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
   return project;
 }
 
+function registerCreate<S extends Services>(noun: Noun<S>): void {
+  noun
+    .verb('create', 'make a project')
+    .requiredOption('--name <name>', 'its name')
+    .option('--slug <slug>', 'its name in addresses; made from the name unless given')
+    .option('--description <text>', 'what it is')
+    .option(...SENDING_DOMAIN)
+    .option(...SENDING_DOMAINS)
+    .example('satchel project create --name "Corner shop" --slug shop')
+    .does(async ({ services, actor, note }, options) => {
+      const given = { ...textOptions(options, 'name', 'slug', 'description'), ...sendingOf(options) };
+      const created = await inOptions(OPTION_OF_FIELD, () =>
+        services.projects.create(actor, parse(createProjectBody, given)),
+      );
+      const { id, slug } = created;
+      const [sender] = services.sending_domains.listNames({ project_id: id });
+      if (services.sending_domains.listNames().length > 1)
+        note(
+          `satchel: ${slug} sends from ${sender}. For another domain: satchel project change ${slug} --sending-domain NAME`,
+        );
+      return {
+        json: { ...services.projects.present(created), api_keys: [] },
+        text: `Project ${id} (${slug}) is made. Next: satchel key create --project ${slug} --name NAME --can read,write`,
+      };
+    });
+}
+
 function registerChange<S extends Services>(noun: Noun<S>): void {
   noun
     .verb('change <project>', 'change what is given of a project')
     .option('--name <name>', 'its name')
     .option('--slug <slug>', 'its name in addresses; what uses the old one finds it no more')
     .addOption(
-      new Option('--status <status>', 'inactive: its keys answer 401').choices(['active', 'inactive']),
+      new Option('--status <status>', 'inactive: its keys answer 401, and nothing of it is sent').choices([
+        'active',
+        'inactive',
+      ]),
     )
     .option('--description <text>', 'what it is; empty to clear it')
     .option('--notes <text>', 'for people; empty to clear it')
     .option('--primary-url <text>', 'where its app is; empty to clear it')
     .option('--repo-url <text>', 'where its code is; empty to clear it')
     .option('--app-identifier <text>', 'such as com.example.app; empty to clear it')
+    .option(...SENDING_DOMAIN)
+    .option(...SENDING_DOMAINS)
     .example(
       'satchel project change shop --name "Corner shop" --description "Orders and receipts"',
       'satchel project change shop --status inactive',
+      'satchel project change shop --sending-domain shop.example.com --sending-domains shop.example.com',
     )
     .does(async ({ services: { projects }, actor }, options, ref) => {
       const orNull = (text: unknown) => (text === '' ? null : text);
@@ -118,9 +162,12 @@ function registerChange<S extends Services>(noun: Noun<S>): void {
         primary_url: orNull(options.primaryUrl),
         repo_url: orNull(options.repoUrl),
         app_identifier: orNull(options.appIdentifier),
+        ...sendingOf(options),
       });
-      const changes = parse(updateProjectBody, given);
-      const changed = projects.present(await projects.update(actor, projects.require(ref), changes));
+      const changed = await inOptions(OPTION_OF_FIELD, async () => {
+        const changes = parse(updateProjectBody, given);
+        return projects.present(await projects.update(actor, projects.require(ref), changes));
+      });
       const { name, slug, status } = changed;
       const what = Object.keys(given).join(', ');
       return { json: changed, text: `The project ${name} (${slug}, ${status}) is changed: ${what}.` };

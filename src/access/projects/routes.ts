@@ -1,6 +1,11 @@
 /** The management plane's endpoints of projects. */
 import { MAX_NAME_CHARS } from '../../limits.ts';
-import { actorOf, type ManagementCaller, requireCapabilities } from '../../platform/http/callers.ts';
+import {
+  ADMINISTER,
+  actorOf,
+  type ManagementCaller,
+  requireCapabilities,
+} from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
@@ -19,6 +24,13 @@ const listQuery = t.Object({
   status: t.Optional(projectStatus),
   ...pageQuery,
 });
+
+/** Which domains a project's mail may bear is the operator's business. */
+const SENDING = ['sending_domain', 'sending_domains'] as const;
+
+function authorizeSending(caller: ManagementCaller, sent: object): void {
+  if (SENDING.some((field) => Object.hasOwn(sent, field))) requireCapabilities(caller, [ADMINISTER]);
+}
 
 const NAMED_BY = '`project` is its numeric id, ULID or slug.';
 
@@ -51,7 +63,8 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       body: createProjectBody,
       example: { name: 'Bakery', platforms: ['web'] },
       response: projectWithKeys,
-      errorsIn: ({ body }) => projects.errorsIn(body),
+      authorizeBody: ({ caller, sent }) => authorizeSending(caller, sent),
+      errorsIn: ({ body }) => projects.errorsIn(body, null),
       handle: async ({ caller, ctx, body }) =>
         projects.presentWithKeys(await projects.create(actorOf(caller, ctx.ip), body, caller)),
     }),
@@ -71,15 +84,16 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       path: '/projects/:project',
       tag: 'Projects',
       summary: 'Change a project',
-      description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`.`,
+      description: `${NAMED_BY} Only what is sent changes; null clears. \`database_project_id\` needs \`can_manage_database\`. Of a project whose \`status\` is \`inactive\` nothing is sent: what falls due waits, and what would send is 409 \`project_inactive\`.`,
       body: updateProjectBody,
       example: { description: 'What the shop sells, and to whom.' },
       response: projectWithKeys,
       authorizeBody: ({ caller, sent }) => {
         if (Object.hasOwn(sent, 'database_project_id')) requireCapabilities(caller, ['can_manage_database']);
+        authorizeSending(caller, sent);
       },
       load,
-      errorsIn: ({ caller, body }) => projects.errorsIn(body, caller),
+      errorsIn: ({ caller, body, resource }) => projects.errorsIn(body, resource, caller),
       handle: async ({ caller, ctx, resource, body }) =>
         projects.presentWithKeys(await projects.update(actorOf(caller, ctx.ip), resource, body, caller)),
     }),
@@ -91,7 +105,10 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       description: `${NAMED_BY} The counts tell what went with it.`,
       response: deletedProject,
       load,
-      handle: ({ caller, ctx, resource }) => projects.remove(actorOf(caller, ctx.ip), resource.public_id),
+      handle: ({ caller, ctx, resource }) => {
+        ctx.keepOpen(); // Hundreds of thousands of contacts take a while.
+        return projects.remove(actorOf(caller, ctx.ip), resource.public_id);
+      },
     }),
   ];
 }

@@ -1,6 +1,7 @@
 /** Shapes of projects, for the API and the command line alike. */
 import {
   MAX_APP_ID_CHARS,
+  MAX_DNS_NAME_CHARS,
   MAX_LIST_ENTRIES,
   MAX_NAME_CHARS,
   MAX_NOTES_CHARS,
@@ -38,6 +39,20 @@ const optional = {
   repo_is_public: t.Boolean(),
   platforms: words,
   tech_stack: words,
+  sending_domain: text({
+    min: 1,
+    max: MAX_DNS_NAME_CHARS,
+    description:
+      'The sending domain of mail that names none, one of `sending_domains`; null: the default domain, else the first of those. ' +
+      'Needs `can_administer`.',
+  }),
+  sending_domains: t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
+    minItems: 1,
+    maxItems: MAX_LIST_ENTRIES,
+    description:
+      'The sending domains that the project may send from, as others may; null: all. Any other is to it as one not there. ' +
+      'Needs `can_administer`.',
+  }),
 };
 
 /** A project as the records of tokens and people name it. */
@@ -87,6 +102,8 @@ const projectShape = {
   repo_is_public: nullable(t.Boolean()),
   platforms: t.Array(t.String()),
   tech_stack: t.Array(t.String()),
+  sending_domain: nullable(t.String({ description: 'Null: the default domain, else the first of its own.' })),
+  sending_domains: nullable(t.Array(t.String(), { description: 'Null: all.' })),
   database_project_id: nullable(t.Integer()),
   created_at: t.String({ format: 'date-time' }),
 };

@@ -22,8 +22,9 @@ import type {
   ProjectRecord,
   ProjectWithKeys,
 } from './schemas.ts';
+import { mergeSending } from './sending.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
-import type { ProjectState, ScopeHolder } from './store.ts';
+import type { ProjectState, ScopeHolder, Sending } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
@@ -46,7 +47,7 @@ export interface ProjectCascade {
   count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
   /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
   remove?(tx: Tx, project: ProjectRow): unknown;
-  /** Removes files and the like once the deletion is on disk. It reports its own failures: the project is gone. */
+  /** Removes files, and what is too much for one transaction, once the deletion is on disk. It reports its own failures: the project is gone. */
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
@@ -58,9 +59,18 @@ export interface DatabaseLinks {
   linkedId(read: Tx, project_id: number): number | null;
 }
 
+/** A project was moved away (it is inactive, and exported to go on elsewhere), or became active. */
+export interface ProjectEvent {
+  kind: 'moved' | 'started';
+  project_id: number;
+}
+type ProjectListener = (tx: Tx, event: ProjectEvent) => void;
+
 interface ProjectsDeps {
   database: Database;
   clock: Clock;
+  /** Those of these names that no sending domain has; mail/sending-domains implements it. */
+  unknownDomains(read: Tx, names: readonly string[]): string[];
   cascades?: readonly ProjectCascade[];
   databaseLinks: DatabaseLinks;
   /** The keys of a project, newest first; access/keys implements it. */
@@ -77,13 +87,16 @@ export class Projects {
   readonly #clock: Clock;
   readonly #cascades: readonly ProjectCascade[];
   readonly #database_links: DatabaseLinks;
+  readonly #unknownDomains: ProjectsDeps['unknownDomains'];
   readonly #keysOf: ProjectsDeps['keysOf'];
+  readonly #listeners: ProjectListener[] = [];
 
   constructor(deps: ProjectsDeps) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#cascades = deps.cascades ?? [];
     this.#database_links = deps.databaseLinks;
+    this.#unknownDomains = deps.unknownDomains;
     this.#keysOf = deps.keysOf;
   }
 
@@ -100,6 +113,29 @@ export class Projects {
   /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
   stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
     return store.findProjectState(read, id);
+  }
+
+  /**
+   * Whether anything of it may be sent or run: not while it is inactive, or on its way here. Asked with each claim of jobs
+   * and each look at bulk mail.
+   */
+  isActive(id: number, read: Tx = this.#database.read): boolean {
+    return store.isActive(read, id);
+  }
+
+  /** Numeric ids of the projects of which nothing may be sent or run. */
+  listInactiveIds(read: Tx): number[] {
+    return store.listInactiveIds(read);
+  }
+
+  /** Throws AppError `conflict` project_inactive where nothing of it may be sent or run. */
+  requireActive(id: number, read: Tx = this.#database.read): void {
+    if (store.isActive(read, id)) return;
+    const { slug = String(id) } = store.findProjectById(read, id) ?? {};
+    throw conflict(
+      `The project ${slug} is inactive: nothing of it is sent. Set its status to active first: satchel project change ${slug} --status active`,
+      { code: 'project_inactive' },
+    );
   }
 
   /** As `find`, for the shell. Throws AppError `not_found` that says how to find the right name. */
@@ -155,18 +191,32 @@ export class Projects {
     return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
   }
 
-  /** What is wrong with a new or changed project beyond what its schema checks; `caller` as in `update`. */
-  errorsIn(sent: ProjectChanges, caller: ManagementCaller | null = null): FieldErrors {
+  /**
+   * What is wrong with a new or changed project beyond what its schema checks; `current` is null for a new one, `caller` as in
+   * `update`.
+   */
+  errorsIn(
+    sent: ProjectChanges,
+    current: ProjectRow | null,
+    caller: ManagementCaller | null = null,
+  ): FieldErrors {
     const { slug, database_project_id } = sent;
     return collectErrors(
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
+      () => this.#sendingOf(this.#database.read, current, sent),
     );
+  }
+
+  /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
+  #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
+    return mergeSending(current, sent, (names) => this.#unknownDomains(read, names));
   }
 
   /**
    * Creates a project. Without a slug one is made from the name; a caller who is scoped to projects is scoped to this
-   * one too. Throws AppError `invalid` for a slug that could be an id, `conflict` SLUG_ALREADY_EXISTS for one in use.
+   * one too. Throws AppError `invalid` for a slug that could be an id and for a sending domain that is not there, `conflict`
+   * SLUG_ALREADY_EXISTS for a slug in use.
    */
   create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
@@ -187,6 +237,7 @@ export class Projects {
         repo_is_public: input.repo_is_public ?? null,
         platforms: input.platforms ?? [],
         tech_stack: input.tech_stack ?? [],
+        ...this.#sendingOf(tx, null, input),
         created_at: now,
         updated_at: now,
       });
@@ -217,8 +268,14 @@ export class Projects {
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
       const before = this.#told(tx, project.id);
-      const changed = store.updateProject(tx, project.id, { ...values, updated_at: now });
+      const current = store.findProjectById(tx, project.id);
+      if (!current) throw notFound('Project');
+      const was_active = current.status === 'active';
+      const sending = this.#sendingOf(tx, current, changes);
+      const changed = store.updateProject(tx, project.id, { ...values, ...sending, updated_at: now });
       if (!changed) throw notFound('Project');
+      if (!was_active && changed.status === 'active')
+        this.#tell(tx, { kind: 'started', project_id: project.id });
       if (link !== undefined) this.#database_links.link(tx, project.id, link);
       const told = changesOf(before, this.#told(tx, project.id));
       this.#audit(tx, actor, { event: 'project.updated', project: changed, changes: told }, now);
@@ -229,6 +286,30 @@ export class Projects {
   /** A project as the trail tells of it. */
   #told(tx: Tx, id: number): object {
     return { ...store.findProjectById(tx, id), database_project_id: this.#database_links.linkedId(tx, id) };
+  }
+
+  /** Has something told of what becomes of projects, in the transaction that does it. */
+  listen(listener: ProjectListener): void {
+    this.#listeners.push(listener);
+  }
+
+  #tell(tx: Tx, event: ProjectEvent): void {
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+
+  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. Returns whether it was active. */
+  moveAway(tx: Tx, id: number): boolean {
+    const was_active = store.isActive(tx, id);
+    if (was_active) store.updateProject(tx, id, { status: 'inactive', updated_at: this.#clock.now() });
+    this.#tell(tx, { kind: 'moved', project_id: id });
+    return was_active;
+  }
+
+  /** Has an inactive project go on. */
+  start(tx: Tx, id: number): void {
+    if (store.isActive(tx, id)) return;
+    store.updateProject(tx, id, { status: 'active', updated_at: this.#clock.now() });
+    this.#tell(tx, { kind: 'started', project_id: id });
   }
 
   #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
@@ -242,8 +323,8 @@ export class Projects {
   }
 
   /**
-   * Deletes a project and everything in it in one transaction; files follow after the commit. The audit event is
-   * written first and tells how much of what went with it. Throws AppError `not_found`.
+   * Deletes a project and everything in it in one transaction; contacts and files follow after the commit, before it resolves. The
+   * audit event is written first and tells how much of what went with it. Throws AppError `not_found`.
    */
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
     const now = this.#clock.now();
@@ -257,7 +338,7 @@ export class Projects {
       store.deleteProject(tx, project.id);
       return { project, cascade, states };
     });
-    // The deletion stands even if this fails: the sweep removes what is left of the files.
+    // The deletion stands even if this fails, or a crash cuts it off: sweeps at the next start remove what is left.
     await Promise.allSettled(
       this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
     );
@@ -353,6 +434,16 @@ export function forgetDataKey(key_ring: KeyRing): ProjectCascade {
   };
 }
 
+/** Which sending domains a project's mail goes by; all where it is gone. */
+export function sendingOf(read: Tx, project_id: number): Sending {
+  return store.findSending(read, project_id) ?? { sending_domain: null, sending_domains: null };
+}
+
+/** Slugs of the projects that name a sending domain. */
+export function listProjectsNaming(read: Tx, domain: string): string[] {
+  return store.listNaming(read, domain);
+}
+
 function refuseUnknown(): never {
   throw notFound('Project', 'satchel project list');
 }
@@ -375,7 +466,7 @@ function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
 
 /** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
 function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { slug, platforms, tech_stack, ...rest } = changes;
+  const { slug, platforms, tech_stack, sending_domain: _, sending_domains: __, ...rest } = changes;
   return {
     ...rest,
     ...(slug === undefined ? {} : { slug: checkSlug(slug) }),

@@ -50,6 +50,43 @@ export function findProjectState(read: Tx, id: number): ProjectState | null {
   return stateById(read).get({ id }) ?? null;
 }
 
+// Raw: each claim of jobs asks it of each project that has any waiting.
+const active = rawSql<{ id: number }, [number]>("SELECT id FROM projects WHERE id = ? AND status = 'active'");
+
+export function isActive(read: Tx, id: number): boolean {
+  return active.get(read, id) !== null;
+}
+
+const inactive = rawSql<{ id: number }, []>("SELECT id FROM projects WHERE status = 'inactive'");
+
+export function listInactiveIds(read: Tx): number[] {
+  return inactive.all(read).map(({ id }) => id);
+}
+
+/** Which sending domains a project's mail goes by, by name. */
+export type Sending = Pick<ProjectRow, 'sending_domain' | 'sending_domains'>;
+
+// Asked for with every email and every attempt.
+const sendingById = rawSql<Sending, [number]>(
+  'SELECT sending_domain, sending_domains FROM projects WHERE id = ?',
+  projects,
+);
+
+/** Null when the project is gone. */
+export function findSending(read: Tx, id: number): Sending | null {
+  return sendingById.get(read, id);
+}
+
+const naming = rawSql<{ slug: string }, [string]>(`
+  SELECT slug FROM projects
+  WHERE status <> 'arriving' AND ?1 IN (SELECT sending_domain UNION ALL SELECT value FROM json_each(sending_domains))
+  ORDER BY slug`);
+
+/** Slugs of the projects that name a sending domain. */
+export function listNaming(read: Tx, domain: string): string[] {
+  return naming.all(read, domain).map(({ slug }) => slug);
+}
+
 interface ProjectFilter {
   /** Substring of name or slug, ignoring ASCII case. */
   q?: string;

@@ -15,6 +15,10 @@ export const projects = sqliteTable('projects', {
   repo_is_public: integer({ mode: 'boolean' }),
   platforms: text({ mode: 'json' }).$type<string[]>().notNull(),
   tech_stack: text({ mode: 'json' }).$type<string[]>().notNull(),
+  /** Where mail goes out from that names no domain; null: the default domain, else the first of its own. */
+  sending_domain: text(),
+  /** Those that it may send from; null: all. */
+  sending_domains: text({ mode: 'json' }).$type<string[]>(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

@@ -11,18 +11,20 @@ export type Paged = {
 }[Endpoint];
 type RowOf<E extends Paged> = Api[E]['answer'] extends { data: (infer Row)[] } ? Row : never;
 
+/** What is asked of all pages alike. */
+type Asked<E extends Paged> = Omit<Input<E>, 'query'> & {
+  query?: Omit<Api[E]['query'], 'page' | 'per_page'>;
+};
+
 const PER_PAGE = 50;
 /** Nobody chooses among more than 2,000. */
 const MAX_PAGES = 40;
 
 /** Throws ApiError. */
-export async function callAll<E extends Paged>(
-  endpoint: E,
-  input: Omit<Input<E>, 'query'>,
-): Promise<RowOf<E>[]> {
+export async function callAll<E extends Paged>(endpoint: E, input: Asked<E>): Promise<RowOf<E>[]> {
   const rows: RowOf<E>[] = [];
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const query = { page, per_page: PER_PAGE };
+    const query = { ...input.query, page, per_page: PER_PAGE };
     // What Paged says of the endpoint: it takes a page, and answers rows with where they stand.
     const answer = (await call(endpoint, { ...input, query } as unknown as Input<E>)) as {
       data: RowOf<E>[];
@@ -35,10 +37,7 @@ export async function callAll<E extends Paged>(
 }
 
 /** As `useLoad`. With `input` null nothing is loaded. */
-export function useAll<E extends Paged>(
-  endpoint: E,
-  input: Omit<Input<E>, 'query'> | null,
-): Load<RowOf<E>[]> {
+export function useAll<E extends Paged>(endpoint: E, input: Asked<E> | null): Load<RowOf<E>[]> {
   const [data, setData] = useState<RowOf<E>[] | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [turn, setTurn] = useState(0);

@@ -11,6 +11,7 @@ import { type Options, textOption, textOptions } from '../../platform/cli/option
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { declaredTypeOf, essenceOf, NONE } from '../../platform/files/media-types.ts';
 import type { ObjectRow, Objects } from './service.ts';
 
@@ -125,7 +126,7 @@ async function* bytesOf(objects: Objects, row: ObjectRow): AsyncGenerator<Uint8A
     }
   } catch (error) {
     if (errorCodeOf(error) !== 'ENOENT') throw error;
-    throw new AppError('internal', 'The bytes of the file are missing.', { code: 'bytes_missing' });
+    throw bytesMissing('internal');
   }
   if (hasher.digest('hex') !== row.sha256)
     throw new AppError(

@@ -3,30 +3,26 @@
  * store is noted with the change that lets go of it, and nothing else is ever removed there.
  */
 import { randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync, rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createReadStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { readMeta } from '../../platform/database/meta.ts';
-import {
-  type ByteStore,
-  type Span,
-  STORE_HELD_UNTIL,
-  type StoreName,
-} from '../../platform/files/byte-store.ts';
-import { diskErrorOf } from '../../platform/files/file-sink.ts';
+import { type ByteStore, bytesMissing, type Span, type StoreName } from '../../platform/files/byte-store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
+import { readHold } from '../../platform/files/store-hold.ts';
+import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { spool, writeStream } from './spool.ts';
 import {
   deleteRemovals,
   findObject,
   isNoted,
   listKnownIds,
+  listNewestStored,
   listRemovals,
   noteRemovals,
   setMissing,
@@ -45,11 +41,19 @@ export interface ObjectBytesDeps {
   blobs: BlobStore;
   object_store: S3Store | null;
   pins: Pins;
-  /** Whether the store is surely ours alone. */
-  ownership: { readonly may_remove: boolean };
+  ownership: {
+    /** Whether the store is surely ours alone. */
+    readonly may_remove: boolean;
+    /** Whether it is another's. */
+    readonly state: string;
+    /** Throws AppError `unavailable` where nothing may be put into it. */
+    refuseForeign(): Promise<void>;
+  };
   config: { data_dir: string };
 }
 
+/** Objects of which one must be in a store for its files to be known: single ones may be lost. */
+const LOOKED_FOR = 8;
 /** Requests for removals at once: a deleted project's files go in minutes, and downloads keep most of the places. */
 const REMOVALS_AT_ONCE = 8;
 
@@ -74,6 +78,18 @@ export class ObjectBytes {
     return this.#deps.object_store ?? this.#deps.blobs;
   }
 
+  /** Starts an upload of a new object. Throws AppError `unavailable` where the store is another's. */
+  async openUpload(id: string): Promise<{ upload: BlobUpload; store: StoreName }> {
+    const { current } = this;
+    await this.requirePlace(current.name);
+    return { upload: current.openUpload(id), store: current.name };
+  }
+
+  /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */
+  async requirePlace(name: StoreName): Promise<void> {
+    if (name === 's3') await this.#deps.ownership.refuseForeign();
+  }
+
   get store(): S3Store | null {
     return this.#deps.object_store;
   }
@@ -89,8 +105,8 @@ export class ObjectBytes {
   }
 
   /**
-   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone are
-   * AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
+   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone have the code
+   * `bytes_missing`: AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
    */
   async read(row: Located, span: Span): Promise<Blob | ReadableStream<Uint8Array>> {
     const { database, clock, logger } = this.#deps;
@@ -105,9 +121,16 @@ export class ObjectBytes {
     if (!current) throw notFound('Object');
     if (current.store !== row.store) return this.read(current, span);
     logger.error('stored file missing', { public_id: row.public_id, store: row.store });
-    if (row.store === 'local') throw notFound('Object');
+    if (row.store === 'local') throw bytesMissing('not_found');
     if (row.missing_since === null) await database.write((tx) => setMissing(tx, row.public_id, clock.now()));
-    throw new AppError('internal', 'The bytes of the file are missing.', { code: 'bytes_missing' });
+    throw bytesMissing('internal');
+  }
+
+  /** All bytes of an object, for an answer that tells how many those are. Throws as `read` and `spool` do. */
+  async readWhole(row: Located): Promise<Blob | ReadableStream<Uint8Array>> {
+    const { size_bytes } = row;
+    const bytes = await this.read(row, { start: 0, end: size_bytes, size_bytes });
+    return bytes instanceof Blob ? bytes : spool(bytes, { size_bytes, folder: this.#fetched });
   }
 
   /** The bytes from one on, for what reads a file through. Throws as `read` does. */
@@ -125,7 +148,7 @@ export class ObjectBytes {
   /**
    * Calls `work` with the paths of files that hold these bytes: their own on the disk, copies for as long as it takes of what
    * is in the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
-   * store is away, `not_found` for bytes that are gone.
+   * store is away, `not_found` with the code `bytes_missing` for bytes that are gone.
    */
   async withFiles<T>(
     files: readonly { public_id: string; size_bytes: number }[],
@@ -164,18 +187,8 @@ export class ObjectBytes {
   ): Promise<void> {
     const span = { start: 0, end: size_bytes, size_bytes };
     const bytes = await this.of('s3').read(public_id, span);
-    if (!bytes) throw new AppError('not_found', 'The bytes of the file are gone.');
-    try {
-      mkdirSync(this.#fetched, { recursive: true, mode: 0o700 });
-      const file = await open(path, 'wx', 0o600);
-      try {
-        for await (const chunk of bytes instanceof Blob ? bytes.stream() : bytes) await file.writeFile(chunk);
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      throw diskErrorOf(error);
-    }
+    if (!bytes) throw bytesMissing('not_found');
+    await writeStream(path, bytes instanceof Blob ? bytes.stream() : bytes);
   }
 
   /** Removes bytes of objects whose rows are gone: of the disk now, of the store when it takes that. */
@@ -247,7 +260,8 @@ export class ObjectBytes {
 
   /** Each minute: how the store is, and what waits for it. */
   async tend(): Promise<void> {
-    await this.#deps.object_store?.probe();
+    const { object_store, ownership } = this.#deps;
+    if (ownership.state !== 'foreign') await object_store?.probe();
     this.wake();
   }
 
@@ -265,8 +279,9 @@ export class ObjectBytes {
   async sweepStore(): Promise<number> {
     const { database, clock, object_store, ownership } = this.#deps;
     if (!object_store || !ownership.may_remove) return 0;
-    const held_until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
-    if (clock.now() < held_until) return 0;
+    if (readHold(database.read, clock.now())) return 0;
+    // Whoever knows none of the files there must not judge which of them are nobody's.
+    if (!(await hasObjectIn(database.read, object_store))) return 0;
     let noted = 0;
     for await (const { keys, now_ms } of object_store.listKeys()) {
       const settled = keys.filter(({ modified_ms }) => modified_ms < now_ms - STORE_SETTLE_MS);
@@ -292,4 +307,10 @@ export class ObjectBytes {
     const known = new Set(listKnownIds(tx, 's3', ids));
     return ids.filter((id) => !known.has(id) && !isNoted(tx, id));
   }
+}
+
+/** Whether the store has bytes of any object of the database, as far as the newest ones tell. Throws StoreFault. */
+export async function hasObjectIn(read: Tx, store: S3Store): Promise<boolean> {
+  for (const id of listNewestStored(read, LOOKED_FOR)) if ((await store.sizeOf(id)) !== null) return true;
+  return false;
 }

@@ -1,9 +1,8 @@
 /** What `satchel doctor` asks of the object store: whether it can be used as it must be, and what it has lost or keeps in vain. */
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { readMeta } from '../../platform/database/meta.ts';
-import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
+import { readHold } from '../../platform/files/store-hold.ts';
 import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { countInStore, countRemovals, isNoted, listBetween, listKnownIds, listMissing } from './store.ts';
@@ -15,6 +14,7 @@ interface StoreChecksDeps {
   database: Database;
   object_store: S3Store | null;
   clock: Clock;
+  ownership: { explainForeign(): Promise<string | null> };
   /** Whether rows and keys are compared one by one. */
   is_deep: boolean;
 }
@@ -38,6 +38,8 @@ async function checkStore(on: StoreChecksDeps): Promise<Finding[]> {
     const message = `Objects whose bytes are in an object store: ${count}. None is set, so that nobody can fetch them.`;
     return [problem(CHECK, message, 'set SATCHEL_OBJECT_STORE and its keys as they were')];
   }
+  // What is another's is left alone; the check of the owner tells of it.
+  if (await on.ownership.explainForeign().catch(() => null)) return [];
   const refused = await object_store.rehearse();
   const findings = [
     ...refused.map((each) => describeRefusal(object_store, each)),
@@ -120,10 +122,10 @@ async function compare(database: Database, store: S3Store): Promise<Finding[]> {
   ];
 }
 
-/** After a restore keys without a row are the trace of what was lost, and are kept for a while. */
+/** After a restore or a take-over keys without a row are the trace of what was lost, and are kept for a while. */
 async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store): Promise<Finding[]> {
-  const until = Number(readMeta(database.read, STORE_HELD_UNTIL) ?? 0);
-  if (clock.now() >= until) return [];
+  const hold = readHold(database.read, clock.now());
+  if (!hold) return [];
   const found: string[] = [];
   let count = 0;
   for await (const { keys } of store.listKeys()) {
@@ -134,6 +136,6 @@ async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store):
     found.push(...lost.slice(0, FINDING_EXAMPLES - found.length));
   }
   if (count === 0) return [];
-  const message = `Keys of the store that no object names since the database was restored: ${count} (${found.join(', ')}${count > found.length ? ', ...' : ''}). They are kept until ${toIso(until)}.`;
+  const message = `Keys of the store that no object names ${hold.words}: ${count} (${found.join(', ')}${count > found.length ? ', ...' : ''}). They are kept until ${toIso(hold.until_ms)}.`;
   return [warning(CHECK, message, `copy what is needed out of ${store.place} by then`)];
 }

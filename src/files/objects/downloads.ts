@@ -50,7 +50,7 @@ export async function serveVariant(
 ): Promise<Response> {
   // It may have to wait for others.
   ctx.keepOpen();
-  const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes);
+  const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes, ctx.ip);
   const original_filename = `${row.original_filename.replace(/\.[^.]*$/, '')}.${extension}`;
   const shown = { ...row, original_filename, size_bytes, mime_type, sha256: tag };
   return serve(deps, ctx, shown, async ({ status, start, end }, headers) => {
@@ -115,13 +115,16 @@ function sendObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Se
     // A large file takes longer than an idle time-out allows when its reader is slow.
     ctx.keepOpen();
     // Given for a HEAD too: the server sends only its length.
-    const bytes = await deps.bytes.read(row, { start, end, size_bytes });
+    const bytes =
+      status === 206
+        ? await deps.bytes.read(row, { start, end, size_bytes })
+        : await deps.bytes.readWhole(row);
     const body =
-      bytes instanceof Blob
-        ? bytes
-        : told(bytes, (reason) =>
+      bytes instanceof ReadableStream
+        ? told(bytes, (reason) =>
             deps.logger.warn('a download broke off', { public_id: row.public_id, reason }),
-          );
+          )
+        : bytes;
     return new Response(body, { status, headers });
   };
 }

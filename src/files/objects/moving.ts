@@ -38,8 +38,8 @@ export class ObjectMoves {
   }
 
   /**
-   * Moves what is elsewhere, of one project or of all. Throws AppError `unavailable` where no store is set, or it is away as
-   * the work begins or ends; what fails for one object alone is told in the answer.
+   * Moves what is elsewhere, of one project or of all. Throws AppError `conflict` where no store is set, `unavailable` where it is
+   * another's, or away as the work begins or ends; what fails for one object alone is told in the answer.
    */
   async move(
     to: StoreName,
@@ -55,6 +55,7 @@ export class ObjectMoves {
     const result: MoveResult = { moved: 0, moved_bytes: 0, stayed: [] };
     if (!bytes.store && (to === 's3' || total.objects > 0))
       throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command too.');
+    await bytes.requirePlace(to);
     // Keys that are to go would take what is put under them along.
     if (bytes.store) await bytes.workOff();
     let done_bytes = 0;

@@ -45,7 +45,7 @@ import {
 import type { NewObject, ObjectRow, Visibility } from './tables.ts';
 import { hashOf } from './upload-hash.ts';
 
-export { ObjectBytes, type Pins } from './bytes.ts';
+export { hasObjectIn, ObjectBytes, type Pins } from './bytes.ts';
 export { ObjectLinks } from './links.ts';
 export type { ObjectEvent } from './listeners.ts';
 export { ObjectMoves } from './moving.ts';
@@ -109,8 +109,7 @@ export class Objects {
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
     const { clock, bytes, idempotency, max_upload_bytes } = this.#deps;
     return idempotency.run(request, async (claim) => {
-      const store = bytes.current;
-      const upload = store.openUpload(newId(clock.now()));
+      const { upload, store } = await bytes.openUpload(newId(clock.now()));
       try {
         const { fields, file } = await readMultipart(form, {
           max_file_bytes: max_upload_bytes,
@@ -120,7 +119,7 @@ export class Objects {
         request.acceptAgain();
         const { kept, keep } = claim(request.key === null ? '' : hashOf(upload, file, fields));
         if (kept) return { ...kept, is_replayed: true };
-        const sent = { ...file, fields, upload, store: store.name };
+        const sent = { ...file, fields, upload, store };
         const keepStored: Within = (tx, value) => keep(tx, { status: 201, value });
         const value = await this.create(caller.project, sent, keepStored, caller.note);
         return { status: 201, value, is_replayed: false };
@@ -142,15 +141,14 @@ export class Objects {
   ): Promise<StoredObject> {
     const { clock, bytes } = this.#deps;
     readUploadFields(file.fields, clock.now());
-    const store = bytes.current;
-    const upload = store.openUpload(newId(clock.now()));
+    const { upload, store } = await bytes.openUpload(newId(clock.now()));
     try {
       for await (const chunk of file.bytes) {
         if (upload.size_bytes + chunk.byteLength > file.max_bytes) throw tooLarge(file.max_bytes);
         await upload.write(chunk);
       }
       const { fields, mime_type } = file;
-      const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload, store: store.name };
+      const sent = { fields, mime_type, filename: cleanFilename(file.filename), upload, store };
       return await this.create(project, sent, within, note);
     } finally {
       await upload.abort(); // What was committed stays.
@@ -376,7 +374,7 @@ export class Objects {
   async sweepExpired(): Promise<number> {
     let removed = 0;
     for (;;) {
-      const { unpinned, ids } = await this.#deps.database.write((tx) => {
+      const { unpinned, ids } = await this.#deps.database.writePiece((tx) => {
         const expired = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
         for (const object of expired) this.listeners.tell(tx, 'deleted', object);
         const ids = expired.map(({ public_id }) => public_id);
@@ -392,7 +390,7 @@ export class Objects {
   /** Forgets on which days of long ago there were how many uploads. */
   async sweepDays(): Promise<void> {
     const day = Math.floor((this.#deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
-    await this.#deps.database.write((tx) => deleteUploadDaysBefore(tx, day));
+    await this.#deps.database.writePiece((tx) => deleteUploadDaysBefore(tx, day));
   }
 
   /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */

@@ -307,6 +307,13 @@ export function countInStore(read: Tx): number {
   return read.select({ n: count() }).from(objects).where(isIn('s3')).get()?.n ?? 0;
 }
 
+/** Objects of the store, the newest first. */
+export function listNewestStored(read: Tx, limit: number): string[] {
+  const { id, public_id } = objects;
+  const newest = read.select({ public_id }).from(objects).where(isIn('s3')).orderBy(desc(id)).limit(limit);
+  return newest.all().map((row) => row.public_id);
+}
+
 /** Objects of the store whose ids come after one, up to another. */
 export function listBetween(
   read: Tx,

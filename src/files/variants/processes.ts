@@ -6,8 +6,10 @@ import {
   VARIANT_QUEUE_RETRY_AFTER_S,
   VARIANTS_AT_ONCE,
   VARIANTS_WAITING,
+  VARIANTS_WAITING_OF_ADDRESS,
 } from '../../limits.ts';
 import { ownCommand } from '../../platform/host/own-executable.ts';
+import { networkOf } from '../../platform/http/client-ip.ts';
 import {
   MAKER_VERB,
   readAnswer,
@@ -26,8 +28,12 @@ export interface MakerLimits {
 }
 
 type Job = Omit<VariantJob, 'memory_bytes'>;
-/** Whoever waits for a turn, by the project that the image is of. */
-type Waiting = PromiseWithResolvers<void> & { project_id: number };
+/** For whom a variant is made: the project that the image is of, and the address of whoever asks. */
+export interface Asker {
+  project_id: number;
+  ip: string | null;
+}
+type Waiting = PromiseWithResolvers<void> & { project_id: number; network: string };
 /** What a process says; or it ended without a word, or has not said any in time. */
 type Answer = VariantAnswer | 'ended' | 'late';
 
@@ -36,29 +42,44 @@ export class VariantProcesses {
   readonly #idle: MakerProcess[] = [];
   readonly #all = new Set<MakerProcess>();
   #waiting: Waiting[] = [];
-  #busy = 0;
+  /** The networks of those whose turn it is. */
+  readonly #busy: string[] = [];
   #is_stopping = false;
 
   /**
-   * Does `work` for a project in its turn, which may have one job done. Throws AppError `unavailable` where too many wait already,
-   * or the server stops.
+   * Does `work` in its turn, which may have one job done. Throws AppError `rate_limited` where too many of the same network wait
+   * already, and `unavailable` where too many wait in all, or the server stops.
    */
-  async inTurn<T>(
-    project_id: number,
+  inTurn<T>(
+    { project_id, ip }: Asker,
     work: (make: (job: Job) => Promise<VariantReply | null>) => Promise<T>,
   ): Promise<T> {
     if (this.#is_stopping) throw stopping();
-    if (this.#busy < VARIANTS_AT_ONCE) this.#busy += 1;
-    else await this.#wait(project_id);
+    const network = networkOf(ip);
+    // Where a place is free, nobody waits.
+    const turn = this.#busy.length < VARIANTS_AT_ONCE ? null : this.#wait(project_id, network);
+    if (turn === null) this.#busy.push(network);
+    return this.#work(network, turn, work);
+  }
+
+  async #work<T>(
+    network: string,
+    turn: Promise<void> | null,
+    work: (make: (job: Job) => Promise<VariantReply | null>) => Promise<T>,
+  ): Promise<T> {
+    await turn;
     try {
       return await work((job) => this.#make(job));
     } finally {
-      if (!this.#giveTurn()) this.#busy -= 1;
+      this.#busy.splice(this.#busy.indexOf(network), 1);
+      this.#giveTurn();
     }
   }
 
   /** Anybody may ask for images of a public file: where the places are taken, the project with the most gives one up for another. */
-  #wait(project_id: number): Promise<void> {
+  #wait(project_id: number, network: string): Promise<void> {
+    const of_network = this.#waiting.filter((one) => one.network === network).length;
+    if (of_network >= VARIANTS_WAITING_OF_ADDRESS) throw tooManyOfOne();
     if (this.#waiting.length >= VARIANTS_WAITING) {
       const of_projects = Map.groupBy(this.#waiting, (one) => one.project_id);
       const own = of_projects.get(project_id)?.length ?? 0;
@@ -68,20 +89,25 @@ export class VariantProcesses {
       this.#waiting = this.#waiting.filter((one) => one !== last);
       last?.reject(tooMany());
     }
-    const turn = { ...Promise.withResolvers<void>(), project_id };
+    const turn = { ...Promise.withResolvers<void>(), project_id, network };
     this.#waiting.push(turn);
     return turn.promise;
   }
 
-  /** Projects take turns: whoever else waits for the same one steps behind all others. False where nobody waits. */
-  #giveTurn(): boolean {
-    const next = this.#waiting.shift();
-    if (!next) return false;
-    const isOfSame = ({ project_id }: Waiting): boolean => project_id === next.project_id;
-    const same = this.#waiting.filter(isOfSame);
-    this.#waiting = [...this.#waiting.filter((one) => !isOfSame(one)), ...same];
+  /**
+   * Nobody has two turns while somebody else waits. Projects take turns: whoever else waits for the same one steps behind all
+   * others.
+   */
+  #giveTurn(): void {
+    const next = this.#waiting.find(({ network }) => !this.#busy.includes(network)) ?? this.#waiting[0];
+    if (!next) return;
+    const others = this.#waiting.filter((one) => one !== next);
+    const [same = [], rest = []] = [true, false].map((is_same) =>
+      others.filter((one) => (one.project_id === next.project_id) === is_same),
+    );
+    this.#waiting = [...rest, ...same];
+    this.#busy.push(next.network);
     next.resolve();
-    return true;
   }
 
   /** Null where the process did not come to an end of it: it took too long or too much, or died. */
@@ -170,6 +196,13 @@ class MakerProcess {
     clearTimeout(this.#idle_timer);
     this.#child.kill('SIGKILL');
   }
+}
+
+function tooManyOfOne(): AppError {
+  const retry_after_s = VARIANT_QUEUE_RETRY_AFTER_S;
+  return new AppError('rate_limited', 'You are waiting for too many images already. Try again shortly.', {
+    retry_after_s,
+  });
 }
 
 function tooMany(): AppError {

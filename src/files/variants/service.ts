@@ -4,16 +4,23 @@
  * be lost: it is made again.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, errorCodeOf, invalid, messageOf, notFound } from '../../errors.ts';
-import { MAX_VARIANT_SOURCE_BYTES, VARIANT_REFUSAL_KEPT_MS, VARIANTS_FREE_DISK_BYTES } from '../../limits.ts';
+import {
+  MAX_VARIANT_SOURCE_BYTES,
+  VARIANT_QUEUE_RETRY_AFTER_S,
+  VARIANT_REFUSAL_KEPT_MS,
+  VARIANTS_FREE_DISK_BYTES,
+} from '../../limits.ts';
+import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
-import { SECOND_MS, systemClock } from '../../platform/host/clock.ts';
+import { monotonicMs, SECOND_MS, systemClock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { letOthers } from '../../platform/host/turns.ts';
 import { VariantProcesses } from './processes.ts';
-import type { Refusal, VariantReply } from './protocol.ts';
+import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
 import { Refusals } from './refusals.ts';
 import { VARIANT_FORMATS, type VariantFormat, type VariantWishes } from './schemas.ts';
 
@@ -37,6 +44,8 @@ export interface Variant {
   tag: string;
 }
 
+type Made = Omit<Variant, 'tag'>;
+
 interface VariantsDeps {
   config: { data_dir: string; variants_max_bytes: number };
   logger: Logger;
@@ -53,10 +62,17 @@ interface VariantsDeps {
 const PIPELINE = `1-${Bun.version}-${process.arch}`;
 /** How exactly it is known when a variant was last asked for. */
 const USED_GRANULARITY_MS = 5 * SECOND_MS;
-/** What was asked for within this time is on its way to somebody, and stays. */
-const IN_USE_MS = 10 * SECOND_MS;
+/** What somebody was given within this time may not have been opened yet, and stays. */
+const GIVEN_MS = SECOND_MS;
 /** What stays, of what may be kept, where some has to go: then there is peace for a while. */
 const KEPT_SHARE = 0.9;
+/** Decision: what there may be, of what may be kept, while room is made. */
+const MOST_SHARE = 1.1;
+/** For so long a variant that is made waits for room, looking so often: what was given stays for some of it. */
+const ROOM_WAIT_MS = 3 * SECOND_MS;
+const ROOM_LOOK_MS = 50;
+/** Files removed in one turn, of some 20 microseconds each. */
+const REMOVED_AT_ONCE = 20;
 /** What even the smallest file takes on the disk: without it there could be millions of them. */
 const DISK_BLOCK_BYTES = 4_096;
 
@@ -75,11 +91,17 @@ export class Variants {
   readonly #parts: string;
   readonly processes = new VariantProcesses();
   /** By the names of their files: each is made once, however many ask. */
-  readonly #making = new Map<string, Promise<Variant>>();
+  readonly #making = new Map<string, Promise<Made>>();
   readonly #refusals = new Refusals();
+  readonly #given = new Given();
   #sweeping: Promise<void> | null = null;
-  /** What is kept, but for what was there before the first sweep. */
-  #kept_bytes = 0;
+  /** What is kept; null before the first sweep has counted it. */
+  #kept_bytes: number | null = null;
+  /** What has room and no name yet, by its path; and with that, what was kept since the sweep that is under way began. */
+  readonly #coming = new Map<string, number>();
+  #added = new Map<string, number>();
+  /** What waits for room. */
+  #wanted_bytes = 0;
 
   constructor(deps: VariantsDeps) {
     this.#deps = deps;
@@ -88,66 +110,82 @@ export class Variants {
   }
 
   /**
-   * The variant, made where it is not there. Throws AppError `invalid` for a source that none can be made of, `unavailable` where
-   * it takes too long or too much memory, too many wait, the disk is full or the source's store is away, and `not_found` where the
-   * source went meanwhile.
+   * The variant for whoever asks from this address, made where it is not there. Throws AppError `invalid` for a source that none
+   * can be made of, `rate_limited` where too many wait at that address, `unavailable` where it takes too long or too much memory,
+   * too many wait, there is no room, the disk is full or the source's store is away, and `not_found` where the source went
+   * meanwhile.
    */
-  async get(source: Source, wishes: VariantWishes): Promise<Variant> {
+  async get(source: Source, wishes: VariantWishes, ip: string | null): Promise<Variant> {
     if (source.size_bytes > MAX_VARIANT_SOURCE_BYTES)
       throw invalid({ _: ['Variants are made of images of at most 32 MiB.'] });
     const name = nameOf(source, wishes);
-    const under_way = this.#making.get(name);
-    if (under_way) return under_way;
-    const making = this.#findOrMake(source, wishes, name).finally(() => this.#making.delete(name));
-    this.#making.set(name, making);
-    return making;
-  }
-
-  async #findOrMake(source: Source, wishes: VariantWishes, name: string): Promise<Variant> {
     const tag = createHash('sha256').update(`${source.sha256} ${name}`).digest('hex');
-    const formats = wishes.format ? [wishes.format] : VARIANT_FORMATS;
-    for (const format of formats) {
-      const found = await this.#find(source, name, format);
-      if (found) return { ...found, tag };
-    }
-    this.#refusals.check(source.public_id, name);
-    const made = await this.processes.inTurn(source.project_id, async (make) => {
-      // Others may have been refused while this one waited.
+    const found = await this.#find(source, wishes, name);
+    if (found) return { ...found, tag };
+    let making = this.#making.get(name);
+    if (!making) {
       this.#refusals.check(source.public_id, name);
-      const target = join(this.#parts, randomUUID());
-      mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
-      const once = (): Promise<Omit<Variant, 'tag'>> =>
-        this.#deps.withFiles([source], async (paths) => {
-          const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
-          return this.#keep(source, name, this.#judge(source, name, reply), target);
-        });
-      try {
-        return await once();
-      } catch (error) {
-        if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
-        // Its bytes may just have been moved to another place.
-        return await once();
-      } finally {
-        rmSync(target, { force: true });
-      }
-    });
+      const { project_id } = source;
+      // Whoever may not wait has this thrown here, and not those who ask for the same.
+      making = this.processes
+        .inTurn({ project_id, ip }, (make) => this.#make(source, wishes, name, make))
+        .finally(() => this.#making.delete(name));
+      this.#making.set(name, making);
+    }
+    const made = await making;
+    this.#given.add(made.path);
     return { ...made, tag };
   }
 
-  async #find(source: Source, name: string, format: VariantFormat): Promise<Omit<Variant, 'tag'> | null> {
-    const path = join(this.#folderOf(source.public_id), `${name}.${EXTENSIONS[format]}`);
-    const there = await stat(path).catch(() => null);
-    if (!there) return null;
-    const now = systemClock.now();
-    if (now - there.mtimeMs > USED_GRANULARITY_MS) await utimes(path, now / 1000, now / 1000).catch(() => {});
-    return describe(path, format, there.size);
+  async #make(
+    source: Source,
+    wishes: VariantWishes,
+    name: string,
+    make: (job: Omit<VariantJob, 'memory_bytes'>) => Promise<VariantReply | null>,
+  ): Promise<Made> {
+    // Others may have been refused, or had it made, while this one waited.
+    this.#refusals.check(source.public_id, name);
+    const found = await this.#find(source, wishes, name);
+    if (found) return found;
+    const target = join(this.#parts, randomUUID());
+    mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
+    const once = (): Promise<Made> =>
+      this.#deps.withFiles([source], async (paths) => {
+        const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
+        return this.#keep(source, name, this.#judge(source, name, reply), target);
+      });
+    try {
+      return await once();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.kind !== 'not_found') throw error;
+      // Its bytes may just have been moved to another place.
+      return await once();
+    } finally {
+      rmSync(target, { force: true });
+    }
+  }
+
+  async #find(source: Source, wishes: VariantWishes, name: string): Promise<Made | null> {
+    for (const format of wishes.format ? [wishes.format] : VARIANT_FORMATS) {
+      const path = join(this.#folderOf(source.public_id), `${name}.${EXTENSIONS[format]}`);
+      // From here on it stays, if it is there.
+      this.#given.add(path);
+      const there = await stat(path).catch(() => null);
+      if (!there) continue;
+      const now = systemClock.now();
+      if (now - there.mtimeMs > USED_GRANULARITY_MS)
+        await utimes(path, now / 1000, now / 1000).catch(() => {});
+      return describe(path, format, there.size);
+    }
+    return null;
   }
 
   /** The format in which the variant was made. Throws the refusal, and remembers it. */
   #judge(source: Source, name: string, reply: VariantReply | null): VariantFormat {
     if (reply?.is === 'made') return reply.format;
     if (reply?.is === 'failed') {
-      if (reply.code === 'ENOENT') throw notFound('Object');
+      if (reply.code === 'ENOENT')
+        throw this.#isThere(source) ? bytesMissing('not_found') : notFound('Object');
       throw diskErrorOf(Object.assign(new Error(reply.message), { code: reply.code }));
     }
     const error = reply ? invalid({ _: [REFUSALS[reply.why]] }) : tooHard();
@@ -161,27 +199,58 @@ export class Variants {
     const folder = this.#folderOf(source.public_id);
     const path = join(folder, `${name}.${EXTENSIONS[format]}`);
     try {
+      const { size } = await stat(part);
+      await this.#takeRoom(name, path, onDisk(size));
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await rename(part, path);
+      if (this.#excess_bytes() > 0) void this.sweep();
+      if (this.#isThere(source)) return describe(path, format, size);
     } catch (error) {
       throw diskErrorOf(error);
+    } finally {
+      this.#coming.delete(path);
     }
-    if (this.#deps.listThere([source.public_id]).length === 0) {
-      await this.remove([source.public_id]);
-      throw notFound('Object');
+    await this.remove([source.public_id]);
+    throw notFound('Object');
+  }
+
+  /** Counts bytes as kept once there is room for them. Throws AppError `unavailable` where none comes. */
+  async #takeRoom(name: string, path: string, bytes: number): Promise<void> {
+    const most = this.#deps.config.variants_max_bytes * MOST_SHARE;
+    if (bytes > most) {
+      const error = noRoom(true);
+      this.#refusals.add(name, error);
+      this.#deps.logger.warn('an image variant is larger than SATCHEL_VARIANTS_MAX_BYTES', { bytes });
+      throw error;
     }
-    const { size } = await stat(path);
-    this.#kept_bytes += onDisk(size);
-    if (this.#excess_bytes() > 0) void this.sweep();
-    return describe(path, format, size);
+    const give_up_ms = monotonicMs() + ROOM_WAIT_MS;
+    this.#wanted_bytes += bytes;
+    try {
+      while (this.#kept_bytes === null || this.#kept_bytes + bytes > most) {
+        if (monotonicMs() > give_up_ms) throw noRoom(false);
+        void this.sweep();
+        await Bun.sleep(ROOM_LOOK_MS);
+      }
+    } finally {
+      this.#wanted_bytes -= bytes;
+    }
+    this.#kept_bytes += bytes;
+    this.#coming.set(path, bytes);
+    this.#added.set(path, bytes);
+    this.#given.add(path);
+  }
+
+  #isThere({ public_id }: Source): boolean {
+    return this.#deps.listThere([public_id]).length > 0;
   }
 
   /** What there is too much of: for the setting, or for a disk that others need. */
   #excess_bytes(): number {
+    const kept_bytes = this.#kept_bytes ?? 0;
     const { data_dir, variants_max_bytes } = this.#deps.config;
     const { bavail, bsize } = statfsSync(data_dir);
-    const missing = Math.min(this.#kept_bytes, VARIANTS_FREE_DISK_BYTES - bavail * bsize);
-    return Math.max(this.#kept_bytes - variants_max_bytes, missing);
+    const missing = Math.min(kept_bytes, VARIANTS_FREE_DISK_BYTES - bavail * bsize);
+    return Math.max(kept_bytes + this.#wanted_bytes - variants_max_bytes, missing);
   }
 
   /** Removes all variants of these objects, whose rows are gone. */
@@ -216,39 +285,91 @@ export class Variants {
   }
 
   async #sweep(): Promise<void> {
-    // What is made from here on is counted beside.
-    this.#kept_bytes = 0;
-    const found: { path: string; size: number; used_ms: number }[] = [];
+    this.#added = new Map(this.#coming);
+    const found: Kept[] = [];
     for (const shard of await namesIn(this.#root)) {
       if (!SHARD.test(shard)) continue;
       const folder = join(this.#root, shard);
       const names = await namesIn(folder);
       const there = new Set(this.#deps.listThere([...new Set(names.map(idOf))]));
-      for (const name of names) {
+      const looked_at = names.map(async (name) => {
         const path = join(folder, name);
-        const is = await stat(path).catch(() => null);
-        if (!is) continue;
-        if (there.has(idOf(name))) found.push({ path, size: onDisk(is.size), used_ms: is.mtimeMs });
-        else await rm(path, { force: true });
-      }
+        if (!there.has(idOf(name))) await rm(path, { force: true });
+        else {
+          const is = await stat(path).catch(() => null);
+          if (is && !this.#added.has(path)) found.push({ path, bytes: onDisk(is.size), used_ms: is.mtimeMs });
+        }
+      });
+      await Promise.all(looked_at);
     }
-    this.#kept_bytes += found.reduce((sum, { size }) => sum + size, 0);
+    for (const [path, bytes] of this.#added) found.push({ path, bytes, used_ms: systemClock.now() });
+    this.#kept_bytes = bytesOf(found, Number.POSITIVE_INFINITY);
     const excess = this.#excess_bytes();
-    if (excess <= 0) return;
-    let to_go = excess + this.#deps.config.variants_max_bytes * (1 - KEPT_SHARE);
-    for (const { path, size } of found.toSorted((a, b) => a.used_ms - b.used_ms)) {
+    if (excess > 0)
+      await this.#makeRoom(found, excess + this.#deps.config.variants_max_bytes * (1 - KEPT_SHARE));
+  }
+
+  /** Removes so many bytes, of those that were not asked for the longest. */
+  async #makeRoom(found: readonly Kept[], bytes: number): Promise<void> {
+    const idle = found.filter(({ path }) => !this.#given.has(path));
+    const until_ms = await ageOf(idle, bytes);
+    let to_go = bytes;
+    let removed = 0;
+    for (const { path, bytes, used_ms } of idle) {
       if (to_go <= 0) return;
-      // In one turn: nobody is told of it in between.
-      const used_ms = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-      if (used_ms === undefined || systemClock.now() - used_ms < IN_USE_MS) continue;
+      // In one turn: nobody is given it in between.
+      if (used_ms > until_ms || this.#given.has(path)) continue;
       rmSync(path, { force: true });
-      this.#kept_bytes -= size;
-      to_go -= size;
+      this.#kept_bytes = Math.max(0, (this.#kept_bytes ?? 0) - bytes);
+      to_go -= bytes;
+      removed += 1;
+      if (removed % REMOVED_AT_ONCE === 0) await letOthers();
     }
   }
 
   #folderOf(public_id: string): string {
     return join(this.#root, public_id.slice(-2));
+  }
+}
+
+interface Kept {
+  path: string;
+  bytes: number;
+  used_ms: number;
+}
+
+function bytesOf(found: readonly Kept[], until_ms: number): number {
+  return found.reduce((sum, { bytes, used_ms }) => (used_ms <= until_ms ? sum + bytes : sum), 0);
+}
+
+/** Since when the rest was used, if so many bytes go. Halving the time holds nobody up, as sorting a million files would. */
+async function ageOf(found: readonly Kept[], bytes: number): Promise<number> {
+  let [low, high] = [0, Number.MAX_SAFE_INTEGER];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (bytesOf(found, middle) < bytes) low = middle;
+    else high = middle;
+    await letOthers();
+  }
+  return high;
+}
+
+/** The paths that somebody was given a moment ago, the oldest first. */
+class Given {
+  readonly #at = new Map<string, number>();
+
+  add(path: string): void {
+    const now_ms = monotonicMs();
+    this.#at.delete(path);
+    this.#at.set(path, now_ms);
+    for (const [oldest, at_ms] of this.#at) {
+      if (at_ms > now_ms - GIVEN_MS) return;
+      this.#at.delete(oldest);
+    }
+  }
+
+  has(path: string): boolean {
+    return (this.#at.get(path) ?? Number.NEGATIVE_INFINITY) > monotonicMs() - GIVEN_MS;
   }
 }
 
@@ -276,7 +397,7 @@ function idOf(name: string): string {
   return name.slice(0, 26);
 }
 
-function describe(path: string, format: VariantFormat, size_bytes: number): Omit<Variant, 'tag'> {
+function describe(path: string, format: VariantFormat, size_bytes: number): Made {
   return { path, size_bytes, mime_type: `image/${format}`, extension: EXTENSIONS[format] };
 }
 
@@ -291,6 +412,14 @@ async function namesIn(folder: string): Promise<string[]> {
     if (errorCodeOf(error) === 'ENOENT') return [];
     throw error;
   }
+}
+
+function noRoom(is_too_large: boolean): AppError {
+  const message = is_too_large
+    ? 'The image is larger than all that may be kept. Ask for a smaller one.'
+    : 'There is no room for another image just now. Try again shortly.';
+  const retry_after_s = is_too_large ? VARIANT_REFUSAL_KEPT_MS / SECOND_MS : VARIANT_QUEUE_RETRY_AFTER_S;
+  return new AppError('unavailable', message, { retry_after_s });
 }
 
 function tooHard(): AppError {

@@ -1,28 +1,20 @@
 /** Attempts at an email: one each from choosing the mailbox to recording what its relay said. */
 
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError } from '../../errors.ts';
 import { PACE_CLIENT_WAIT_MS } from '../../limits.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { Tally } from '../../platform/host/measures.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { laneOf } from '../../platform/jobs/store.ts';
-import type { Mailer } from '../../platform/mail/mailer.ts';
-import { unmadeOutcome, unsentOutcome } from '../../platform/mail/outcomes.ts';
-import type {
-  DeliveryOutcome,
-  FramedContent,
-  MailContent,
-  UnsentOutcome,
-} from '../../platform/mail/types.ts';
+import type { DeliveryOutcome } from '../../platform/mail/types.ts';
 import {
   countAttemptOut,
   deletePins,
   EMAIL_SEND,
   type EmailRow,
-  type Emails,
   endAttempt,
   endEmail,
   findEmail,
@@ -31,7 +23,6 @@ import {
   mailboxOfLane,
   moveToMailbox,
   putBack,
-  wishesOf,
 } from '../emails/service.ts';
 import {
   type Candidate,
@@ -41,7 +32,6 @@ import {
   chooseMailbox,
   listCandidates,
   type Mailboxes,
-  type Outlet,
   takeMailbox,
 } from '../mailboxes/service.ts';
 import {
@@ -52,43 +42,20 @@ import {
   recipientsLeft,
   requestOf,
 } from './beginning.ts';
-import { isComplaintAddress, simulateDelivery } from './capture.ts';
+import { isComplaintAddress } from './capture.ts';
+import { attemptOutcomeOf, type Handed, Handing, type HandingDeps } from './handing.ts';
 import type { Listeners } from './listeners.ts';
 import { type NextTry, nextTry, type Patience, type Tries } from './patience.ts';
 import { report } from './reports.ts';
-import type { ReturnPaths } from './return-paths.ts';
 import * as store from './store.ts';
 import type { AttemptOutcome } from './tables.ts';
+import { unansweredOf } from './unanswered.ts';
 import { isOfOurs, judge, type Verdict } from './verdict.ts';
 
-/** What attempts need of files/objects. */
-interface AttachmentFiles {
-  /** Calls `work` with the paths of files that hold the bytes of these objects. Throws AppError `unavailable` where they can't be had now. */
-  withFiles<T>(
-    files: readonly { public_id: string; size_bytes: number }[],
-    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
-  ): Promise<T>;
-  /** Called once these objects are no longer pinned: bytes without an object can be removed. */
-  releaseBytes(public_ids: readonly string[]): Promise<void>;
-}
-
-export interface AttemptsDeps {
-  database: Database;
+export interface AttemptsDeps extends HandingDeps {
   clock: Clock;
-  mailer: Mailer;
-  emails: Pick<Emails, 'bodiesOf'>;
   mailboxes: Mailboxes;
-  objects: AttachmentFiles;
-  return_paths: Pick<ReturnPaths, 'addressFor'>;
   patience: Patience;
-}
-
-/** What came of handing a mail over; `captured` where it was kept instead. */
-interface Handed {
-  outcome: DeliveryOutcome;
-  captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
-  /** No relay was asked: the outcome is the simulator's. */
-  is_simulated?: boolean;
 }
 
 /** How an attempt ended, and what comes next; `apply` records it within a transaction. */
@@ -107,12 +74,14 @@ export interface Conclusion {
 export class Attempts {
   readonly #deps: AttemptsDeps;
   readonly #listeners: Listeners;
+  readonly #handing: Handing;
   /** What came of the attempts of this server, since its start. */
   readonly outcomes = new Tally<AttemptOutcome>(['sent', 'captured']);
 
   constructor(deps: AttemptsDeps, listeners: Listeners) {
     this.#deps = deps;
     this.#listeners = listeners;
+    this.#handing = new Handing(deps, listeners);
   }
 
   /**
@@ -126,7 +95,7 @@ export class Attempts {
     if (left.recipients === null) return over(left, email.id);
     const tried = store.listTriedMailboxes(tx, email.id, email.attempts + 1);
     const asked = requestOf(email, tried, now_ms);
-    const candidates = listCandidates(tx, asked.day);
+    const candidates = listCandidates(tx, asked);
     const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
     const choice = takeMailbox(tx, request, candidates);
     if (choice.ok && !options.any_lane) {
@@ -179,7 +148,7 @@ export class Attempts {
    * could not be used and another mailbox fits, the same attempt goes on with that one.
    */
   async run(attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
-    const handed = await this.#hand(attempt);
+    const handed = await this.#handing.hand(attempt);
     const { health } = this.#deps.mailboxes;
     const has_failed = health.hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
     const next = has_failed ? this.#nextAfter(attempt) : null;
@@ -188,106 +157,19 @@ export class Attempts {
     return { ...this.#passOn(attempt, { handed, next }), otherwise: conclude };
   }
 
-  async #hand(attempt: Attempt): Promise<Handed> {
-    const { attachments } = attempt.email;
-    if (attachments.length === 0 || attempt.mailbox instanceof AppError)
-      return this.#handWith(attempt, new Map());
-    let is_fetched = false;
-    try {
-      return await this.#deps.objects.withFiles(attachments, (paths) => {
-        is_fetched = true;
-        return this.#handWith(attempt, paths);
-      });
-    } catch (error) {
-      if (!(error instanceof AppError) || is_fetched) throw error;
-      const outcome = outcomeOfFailure(error);
-      return {
-        outcome: error.kind === 'unavailable' ? { ...outcome, is_free: true } : outcome,
-        captured: null,
-      };
-    }
-  }
-
-  async #handWith(
-    { email, recipients, mailbox }: Attempt,
-    paths: ReadonlyMap<string, string>,
-  ): Promise<Handed> {
-    if (mailbox instanceof AppError) return withoutMailbox(mailbox.message);
-    try {
-      const outlet = this.#deps.mailboxes.outlets.of(mailbox);
-      if (!outlet) return withoutMailbox('It was removed as the message was about to leave.');
-      const content = this.#contentOf(email, outlet, paths);
-      const return_path = await this.#returnPathOf(email, outlet);
-      if (outlet.route && !email.is_test) {
-        const refusal = await this.#listeners.refusalByMx(email);
-        if (refusal) return { outcome: refusal, captured: null };
-        const { purpose } = wishesOf(email);
-        const { mailer } = this.#deps;
-        return {
-          outcome: await mailer.deliver(content, outlet.route, recipients, {
-            purpose,
-            envelope_id: email.id,
-            return_path,
-          }),
-          captured: null,
-        };
-      }
-      const outcome = simulateDelivery(recipients);
-      if (outcome.outcome !== 'sent') return { outcome, captured: null, is_simulated: true };
-      const raw = await this.#deps.mailer.compose(content);
-      const from = return_path ?? outlet.envelope_sender;
-      const envelope = { from, to: outcome.accepted };
-      return { outcome, captured: { raw, envelope }, is_simulated: true };
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return { outcome: outcomeOfFailure(error), captured: null };
-    }
-  }
-
-  async #returnPathOf(email: EmailRow, { verp_base }: Outlet): Promise<string | null> {
-    if (verp_base === null) return null;
-    return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
-  }
-
-  #contentOf(
-    email: EmailRow,
-    outlet: Outlet,
-    paths: ReadonlyMap<string, string>,
-  ): MailContent | FramedContent {
-    return {
-      ...this.#deps.emails.bodiesOf(this.#deps.database.read, email),
-      message_id: email.message_id,
-      date_ms: email.scheduled_at ?? email.created_at,
-      from: { address: outlet.address, name: email.from_name },
-      to: { address: email.to_email, name: email.to_name },
-      cc: email.cc,
-      bcc: email.bcc,
-      reply_to: email.reply_to,
-      subject: email.subject,
-      attachments: email.attachments.map((attachment) => ({
-        filename: attachment.filename,
-        mime_type: attachment.mime_type,
-        size_bytes: attachment.size_bytes,
-        path: paths.get(attachment.public_id) ?? '',
-      })),
-      headers: email.headers,
-      dkim: outlet.dkim,
-    };
-  }
-
   /** The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is taken up. */
   #nextAfter({ email }: Attempt): Choice {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
     const request = requestOf(email, tried, this.#deps.clock.now());
-    return chooseMailbox(listCandidates(read, request.day), request);
+    return chooseMailbox(listCandidates(read, request), request);
   }
 
   /** The attempt goes on with another mailbox, where it counts as the same one. */
   #passOn(attempt: Attempt, to: { handed: Handed; next: ChosenMailbox }): Conclusion {
     const { email } = attempt;
     const { outcome } = to.handed;
-    const { next: _none, ...verdict } = this.#judge(attempt, outcome);
+    const { next: _none, ...verdict } = this.#judge(attempt, to.handed);
     const apply = (tx: Tx): void => {
       const now_ms = this.#deps.clock.now();
       recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
@@ -298,23 +180,44 @@ export class Attempts {
     return { verdict, next: { kind: 'elsewhere', mailbox_id: to.next.mailbox_id }, apply };
   }
 
-  #judge(attempt: Attempt, outcome: DeliveryOutcome): Verdict & { next: NextTry | null } {
+  #judge(attempt: Attempt, handed: Handed): Verdict & { next: NextTry | null } {
+    const { outcome } = handed;
     const { email, recipients } = attempt;
     const { to_email, taken, refused } = email;
     const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
     // Where everybody has the mail, nothing is left to decide.
-    const tries = is_done ? null : this.#triesOf(attempt, outcome);
+    const tries = is_done ? null : this.#triesOf(attempt, handed);
     const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
     const next = tries && nextTry(tries, this.#deps.patience, at);
     const may_retry = next !== null;
-    const given = { to_email, recipients, taken, refused, may_retry, tries: tries?.counted ?? 1 };
+    const is_unanswered = (tries?.unanswered ?? null) !== null;
+    const given = {
+      to_email,
+      recipients,
+      taken,
+      refused,
+      may_retry,
+      is_unanswered,
+      tries: tries?.counted ?? 1,
+    };
     return { ...judge(outcome, given), next };
   }
 
-  #triesOf(attempt: Attempt, outcome: DeliveryOutcome): Tries {
+  #triesOf(attempt: Attempt, handed: Handed): Tries {
+    const { outcome } = handed;
     const { id, email, started_at, counted, max_attempts } = attempt;
+    const { read } = this.#deps.database;
     const since_ms = email.queued_at ?? started_at;
-    const known = store.countTries(this.#deps.database.read, email.id, since_ms);
+    const known = store.countTries(read, email.id, since_ms);
+    const all = email.attempts > 1 ? store.listAttempts(read, email.id) : [];
+    const earlier = all.filter((one) => one.id !== id);
+    const last = {
+      attempt: email.attempts,
+      outcome: attemptOutcomeOf(handed),
+      smtp_code: outcome.smtp_code,
+      started_at,
+      finished_at: this.#deps.clock.now(),
+    };
     // One without a row is not among them.
     const made = known.made + (id === null ? 1 : 0);
     return {
@@ -324,13 +227,14 @@ export class Attempts {
       made,
       first_at: Math.min(known.first_at ?? started_at, started_at),
       slowdown: outcome.slowdown ?? null,
-      is_free: outcome.outcome !== 'sent' && outcome.is_free === true,
+      is_free: last.outcome === 'postponed',
+      unanswered: unansweredOf([...earlier, last], since_ms),
     };
   }
 
   #conclude(attempt: Attempt, handed: Handed): Conclusion {
     const { email } = attempt;
-    const { next, ...verdict } = this.#judge(attempt, handed.outcome);
+    const { next, ...verdict } = this.#judge(attempt, handed);
     const apply = (tx: Tx): void => this.#record(tx, attempt, { ...handed, verdict });
     if (!verdict.is_over && next) {
       const is_cut_off = handed.outcome.outcome === 'interrupted';
@@ -351,7 +255,7 @@ export class Attempts {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
     const now_ms = this.#deps.clock.now();
-    const ended = captured ? 'captured' : outcome.outcome;
+    const ended = attemptOutcomeOf(end);
     const has_row = recordEnd(tx, attempt, { outcome: ended, verdict, now_ms });
     this.outcomes.add(ended);
     this.#tellMailbox(tx, attempt, outcome, now_ms);
@@ -399,9 +303,9 @@ export class Attempts {
     if (verdict.status === 'sent' && !email.taken.includes(to_email))
       this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, is_captured, at });
     const refused = verdict.refused.slice(email.refused.length);
-    if (verdict.status === 'failed') {
+    if (verdict.status === 'failed' || verdict.status === 'unknown') {
       const is_refused = refused.some((one) => one.address === to_email && isOfOurs(one));
-      const failed = { kind: 'failed', address: to_email, at, is_refused, is_captured } as const;
+      const failed = { kind: verdict.status, address: to_email, at, is_refused, is_captured };
       this.#listeners.tell(tx, email, failed);
     }
     if (end.complainer !== undefined)
@@ -481,17 +385,4 @@ function over(
   email_id: string | null,
 ): Beginning<Attempt> {
   return { go: false, end: { status, result: email_id === null ? null : { email_id }, error } };
-}
-
-/** A mail that has no mailbox to go out from: another attempt, or another mailbox, may do. */
-function withoutMailbox(response: string): Handed {
-  return { outcome: unsentOutcome({ stage: 'choose', response }), captured: null };
-}
-
-/** What went wrong before any relay was asked. A mail that can't be made stays so; the rest may pass. */
-function outcomeOfFailure(error: AppError): UnsentOutcome {
-  const response = messageOf(error);
-  // Its password or DKIM key does not decrypt: as where a relay refuses the log-in, it rests, and another may take the mail.
-  if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });
-  return unmadeOutcome(response, { is_permanent: error.kind === 'invalid' || error.kind === 'not_found' });
 }

@@ -40,6 +40,8 @@ import { endWithheld } from './withholding.ts';
 /** Mails that may be in hand at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
 export const LEAST_IN_HAND = 10;
 const MOST_IN_HAND = 100;
+/** Answers settled and mails begun in one transaction, as requests wait for one: some milliseconds. */
+const PIECE = 25;
 /** An answer is settled with those that come in this time after it. */
 const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in hand leaves room. */
@@ -108,8 +110,8 @@ export class BulkSending {
   async #run(mailbox_id: number, stopping: AbortSignal): Promise<TaskOutcome> {
     const hand = new Hand();
     for (;;) {
-      const ended = hand.takeEnded();
-      const room = stopping.aborted ? 0 : hand.room;
+      const ended = hand.takeEnded(PIECE);
+      const room = stopping.aborted ? 0 : Math.min(hand.room, PIECE);
       const begun = await this.#write(stopping, (tx): Attempt[] => {
         const now_ms = this.#deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
@@ -117,6 +119,7 @@ export class BulkSending {
       });
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
       for (const attempt of begun) hand.take(this.#send(attempt));
+      if (hand.is_behind) continue;
       if (hand.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
       do await hand.wait(this.#lookIn(mailbox_id, hand));
       while (!hand.has_ended && !(hand.room > 0 && this.#isDue(mailbox_id)));
@@ -147,7 +150,7 @@ export class BulkSending {
   async #write(stopping: AbortSignal, change: (tx: Tx) => Attempt[]): Promise<Attempt[]> {
     for (;;) {
       try {
-        return await this.#deps.database.write(change);
+        return await this.#deps.database.writePiece(change);
       } catch (error) {
         if (!mayPass(error) || stopping.aborted) throw error;
         await Bun.sleep(RETRY_MS);
@@ -242,11 +245,13 @@ export class BulkSending {
     const key = JSON.stringify(request);
     const known = choices.get(key);
     if (known) return known;
-    const all = candidates.get(request.day) ?? listCandidates(tx, request.day);
-    candidates.set(request.day, all);
+    const { project_id, day } = request;
+    const those = `${project_id} ${day}`;
+    const all = candidates.get(those) ?? listCandidates(tx, request);
+    candidates.set(those, all);
     const choice = takeMailbox(tx, request, all);
     // Its place moved with it, so that the quotas read before no longer hold.
-    if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.delete(request.day);
+    if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.clear();
     else choices.set(key, choice);
     return choice;
   }
@@ -333,12 +338,14 @@ function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
 interface PieceBegun {
   mailbox_id: number;
   now_ms: number;
+  /** By project and day. */
   candidates: Map<string, Candidate[]>;
   choices: Map<string, Choice>;
 }
 
 /** The mails in hand: begun, or answered and not yet settled. It takes more while the relay answers fast. */
 class Hand {
+  is_behind = false;
   #most = LEAST_IN_HAND;
   #under_way = 0;
   #ended: Ended[] = [];
@@ -365,8 +372,11 @@ class Hand {
     });
   }
 
-  takeEnded(): Ended[] {
-    return this.#ended.splice(0);
+  /** Up to so many of those that have been answered; while more had, it is behind. */
+  takeEnded(most: number): Ended[] {
+    const taken = this.#ended.splice(0, most);
+    this.is_behind = this.#ended.length > 0;
+    return taken;
   }
 
   /** Until half of what may be in hand has been answered, SETTLE_MS after the first answer, or for `look_ms`. */

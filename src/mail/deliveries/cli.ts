@@ -103,11 +103,11 @@ function presentReport(taken: TakenReport): CliResult {
 
 function registerRetry<S extends Needs>(email: Noun<S>): void {
   email
-    .verb('retry [ids...]', 'queue failed or bounced emails again')
+    .verb('retry [ids...]', 'queue emails again that failed, bounced or are unknown')
     .option('--failed', 'all that failed since --since, but for those it had better leave out')
     .option('--since <time>', 'such as 2030-01-31T09:00:00Z, 90m, 6h or 2d')
-    .remark(`--failed leaves out, and names: mails sent while their client waited, which was told and may have sent them again;
-mails of test keys; and those of a broadcast that was cancelled. Name such a one to have it queued all the same. A bounced one is queued only where it is named.`)
+    .remark(`--failed leaves out, and names: mails that are unknown, as their relay may have taken them; mails sent while their client
+waited, which was told and may have sent them again; mails of test keys; and those of a broadcast that was cancelled. Name such a one to have it queued all the same. A bounced one is queued only where it is named.`)
     .example('satchel email retry 01J00000000000000000000000', 'satchel email retry --failed --since 6h')
     .does(async ({ services, actor }, options, ...ids) => {
       const is_bulk = options.failed === true;

@@ -9,7 +9,7 @@ import type { ReportKind } from './tables.ts';
 
 /** What happened to an email; each recipient's bounce is an event of its own. */
 export interface EmailEvent {
-  kind: 'sent' | 'failed' | 'withheld' | ReportKind;
+  kind: 'sent' | 'failed' | 'unknown' | 'withheld' | ReportKind;
   email_id: string;
   project_id: number;
   source: EmailSource;
@@ -48,9 +48,15 @@ export type MxCheck = (project_id: number, address: string) => Promise<TakesMail
 
 export class Listeners {
   readonly #listeners: (Heeded & { listener: EmailListener })[] = [];
+  readonly #isActive: (project_id: number) => boolean;
   #guard: Guard = () => 'goes';
   #opensAt: OpensAt = (_project_id, now_ms) => now_ms;
   #mx_check: MxCheck = () => Promise.resolve('yes');
+
+  /** `isActive` says whether a project may send anything. */
+  constructor(isActive: (project_id: number) => boolean) {
+    this.#isActive = isActive;
+  }
 
   add(listener: EmailListener, heeded: Heeded): void {
     this.#listeners.push({ ...heeded, listener });
@@ -66,8 +72,9 @@ export class Listeners {
     this.#opensAt = opensAt;
   }
 
+  /** When bulk mail of a project may go out; Infinity while it may not at all, as it is inactive or its marketing is switched off. */
   opensAt(project_id: number, now_ms: number): number {
-    return this.#opensAt(project_id, now_ms);
+    return this.#isActive(project_id) ? this.#opensAt(project_id, now_ms) : Number.POSITIVE_INFINITY;
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */

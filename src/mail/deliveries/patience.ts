@@ -6,10 +6,12 @@ import {
   PACE_WAIT_MAX_MS,
   PACE_WAIT_MIN_MS,
   QUOTA_FORGIVEN_MS,
+  UNANSWERED_RETRIES_MS,
 } from '../../limits.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
 import type { Slowdown } from '../../platform/mail/types.ts';
 import { type EmailSource, isBulk } from '../emails/service.ts';
+import type { Unanswered } from './unanswered.ts';
 
 export interface Patience {
   /** Between the three attempts of a mail that somebody waits for. */
@@ -24,13 +26,15 @@ export interface Tries {
   /** Attempts so far that count towards the most there may be, including the last one. */
   counted: number;
   max_attempts: number;
-  /** All attempts since it was queued, and when the first of them began. */
+  /** All attempts since it was queued that were any, and when the first of them began. */
   made: number;
   first_at: number;
   /** At the last attempt the relay asked its mailbox for less mail, which says nothing of this one. */
   slowdown: Slowdown | null;
-  /** The last attempt ended before any relay was asked, as the store of an attachment was away: it costs none, however long that lasts. */
+  /** The last attempt waits for what is the server's own, such as room on its disk: it costs none, however long that lasts. */
   is_free: boolean;
+  /** A relay may have taken it; null where none may, or one has judged it since. */
+  unanswered: Unanswered | null;
 }
 
 /** When the next attempt comes, and whether the last one counts. */
@@ -45,10 +49,17 @@ export function nextTry(
   patience: Patience,
   at: { now_ms: number; random: number },
 ): NextTry | null {
-  const { counted, max_attempts, made, first_at, slowdown, is_free } = tries;
+  const { counted, max_attempts, made, first_at, slowdown, is_free, unanswered } = tries;
   const { now_ms, random } = at;
   // Its client was told that there is one attempt.
   if (max_attempts <= 1) return null;
+  const [first, later] = patience.retry_delays_s;
+  if (is_free) return { run_at: now_ms + (made <= 1 ? first : later) * SECOND_MS, counts: false };
+  if (unanswered) {
+    const delay_ms = UNANSWERED_RETRIES_MS[unanswered.tries - 1];
+    if (delay_ms === undefined) return null;
+    return { run_at: Math.max(unanswered.since_ms + delay_ms, now_ms), counts: false };
+  }
   const again_at = now_ms + delayOfSlowed(made);
   const quota_ends_at = slowdown?.is_quota ? first_at + QUOTA_FORGIVEN_MS : 0;
   if (now_ms < quota_ends_at) return { run_at: Math.min(again_at, quota_ends_at), counts: false };
@@ -62,11 +73,8 @@ export function nextTry(
   }
   if (slowdown?.is_quota) return null;
   if (slowdown && now_ms - first_at < PACE_FORGIVEN_MS) return { run_at: again_at, counts: false };
-  const counts = !is_free;
-  if (counts && counted >= max_attempts) return null;
-  const [first, later] = patience.retry_delays_s;
-  const is_first = counts ? counted <= 1 : made <= 1;
-  return { run_at: now_ms + (is_first ? first : later) * SECOND_MS, counts };
+  if (counted >= max_attempts) return null;
+  return { run_at: now_ms + (counted <= 1 ? first : later) * SECOND_MS, counts: true };
 }
 
 /** Decision: a mail that was tried more often may itself be what its relay refuses, and waits twice as long each time. */
@@ -78,7 +86,12 @@ function delayOfSlowed(made: number): number {
 }
 
 /** How far from now the next attempt of a mail lies at most. */
-export function longestWait(source: EmailSource, { retry_delays_s }: Patience): number {
+export function longestWait(
+  of: { source: EmailSource; is_unanswered: boolean },
+  { retry_delays_s }: Patience,
+): number {
+  const { source, is_unanswered } = of;
+  if (is_unanswered) return Math.max(...UNANSWERED_RETRIES_MS);
   return isBulk(source)
     ? Math.max(...MARKETING_RETRY_DELAYS_S) * SECOND_MS * 1.25
     : Math.max(...retry_delays_s) * SECOND_MS;

@@ -21,6 +21,7 @@ export interface Evidence {
 /** How much a status says of a mail that a relay has taken, or may have. A report changes the status only to one that says more. */
 const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
   failed: 0,
+  unknown: 0,
   sent: 1,
   delivered: 2,
   bounced: 3,

@@ -1,4 +1,4 @@
-/** An operator's requeue: failed and bounced emails are queued again as they were accepted. */
+/** An operator's requeue: emails that failed, bounced or are unknown are queued again as they were accepted. */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { messageOf } from '../../errors.ts';
@@ -41,20 +41,24 @@ export interface LeftOut {
 }
 
 /**
- * The emails that failed since a moment and can be queued again without a look at each. Left out are those whose client was told
- * of the failure, and has likely sent them again, mails of test keys, and those that a broadcast sends no more.
+ * The emails that failed since a moment and can be queued again without a look at each. Left out are those that a relay may
+ * have taken, those whose client was told of the failure and has likely sent them again, mails of test keys and of inactive
+ * projects, and those that a broadcast sends no more.
  */
 export function sortFailed(
   tx: Tx,
   since_ms: number,
-  listeners: Pick<Listeners, 'fateOf'>,
+  { listeners, projects }: Pick<RequeueDeps, 'listeners' | 'projects'>,
 ): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
   for (const email of listFailed(tx, since_ms)) {
-    const { id, is_test, job_id } = email;
+    const { id, is_test, job_id, status } = email;
     const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
-    if (is_test) left_out.push({ id, reason: 'it is of a test key' });
+    if (!projects.isActive(email.project_id, tx)) left_out.push({ id, reason: 'its project is inactive' });
+    else if (status === 'unknown')
+      left_out.push({ id, reason: 'its relay may have taken it: sent again, it may arrive twice' });
+    else if (is_test) left_out.push({ id, reason: 'it is of a test key' });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
     else if (email.source === 'broadcast' && listeners.fateOf(tx, email) === 'withheld')
@@ -69,7 +73,7 @@ export interface RequeueDeps {
   clock: Clock;
   emails: Pick<Emails, 'hasContent' | 'wakeQueue'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
-  projects: Pick<Projects, 'findById'>;
+  projects: Pick<Projects, 'findById' | 'isActive'>;
   enqueue(tx: Tx, job: NewJob): string;
   /** Who says what would become of bulk mail that is tried again. */
   listeners: Pick<Listeners, 'fateOf'>;
@@ -104,7 +108,7 @@ export async function requeueEmails(
 }
 
 /**
- * Gives a failed or bounced email a new job with all its attempts, and today's quota where its own day is over. Only
+ * Gives an email that failed, bounced or is unknown a new job with all its attempts, and today's quota where its own day is over. Only
  * recipients that no relay has taken are addressed, and its own. It is put on the audit trail; a refusal changes nothing.
  */
 function requeueEmail(
@@ -115,8 +119,12 @@ function requeueEmail(
   const { deps, actor, now_ms } = options;
   const email = findEmail(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
-  if (email.status !== 'failed' && email.status !== 'bounced')
-    return { id, refusal: `it is ${email.status}; only failed and bounced emails can be tried again` };
+  if (!['failed', 'bounced', 'unknown'].includes(email.status))
+    return {
+      id,
+      refusal: `it is ${email.status}; only failed, bounced and unknown emails can be tried again`,
+    };
+  if (!deps.projects.isActive(email.project_id, tx)) return { id, refusal: 'its project is inactive' };
   if (!deps.emails.hasContent(tx, email)) return { id, refusal: 'its content is no longer kept' };
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, email.project_id, attachments);

@@ -49,10 +49,10 @@ export function deliveryRoutes(on: {
       method: 'POST',
       path: '/emails/:id/retry',
       tag: TAG,
-      summary: 'Queue a failed or bounced email again',
+      summary: 'Queue an email again that failed, bounced or is unknown',
       description:
         'As it was accepted, with all its attempts, and only to those whom no relay has taken it for, or to its recipient where ' +
-        'it came back. 409 where it is neither failed nor bounced, or its content or an attachment is no longer kept, or no mailbox can send it today. Mail of ' +
+        'it came back. 409 where it is neither `failed`, `bounced` nor `unknown`, or its content or an attachment is no longer kept, or no mailbox can send it today, or the project is inactive (`project_inactive`). Mail of ' +
         'sequences has no job: its `job_id` is null, and `status_url` is the email.',
       status: 202,
       response: t.Object({ id: ulid(), job_id: nullable(ulid()), status_url: t.String({ format: 'uri' }) }),

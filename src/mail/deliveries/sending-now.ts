@@ -1,12 +1,13 @@
 /** Sending an email while its client waits: one attempt, with a job that never passes through the queue. */
 
 import { AppError, type FieldErrors, messageOf } from '../../errors.ts';
-import { DISK_RETRY_AFTER_S, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
+import { DISK_RETRY_AFTER_S, PACE_CLIENT_WAIT_MS, SEND_ANSWER_MS } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
-import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
+import { type Clock, monotonicMs, SECOND_MS } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import type { ClaimedKey, KeptAnswer } from '../../platform/http/idempotency.ts';
+import { within } from '../../platform/host/waiting.ts';
+import { type ClaimedKey, type KeptAnswer, keptFailure } from '../../platform/http/idempotency.ts';
 import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
 import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
 import { type Attempts, type Conclusion, outcomeOf } from './attempts.ts';
@@ -33,6 +34,8 @@ interface End {
 export class SendingNow {
   readonly #deps: SendingNowDeps;
   readonly #attempts: Attempts;
+  /** Attempts under way, until their end is recorded: they may outlast their requests. */
+  readonly #under_way = new Set<Promise<unknown>>();
 
   constructor(deps: SendingNowDeps, attempts: Attempts) {
     this.#deps = deps;
@@ -40,30 +43,74 @@ export class SendingNow {
   }
 
   /**
-   * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and `unavailable` or
-   * `invalid` with the email_id and job_id for what became of it.
+   * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and `unavailable` or `invalid` with
+   * the email_id and job_id for what became of it. Where the relay has not answered in SEND_ANSWER_MS, or never will, that has the
+   * code `outcome_unknown` and is kept for the same request; an attempt under way goes on.
    */
   async send(email: NewEmail, { keep, hold }: ClaimedKey): Promise<KeptAnswer> {
+    const answer_by_ms = monotonicMs() + SEND_ANSWER_MS;
     const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#begin(tx, email));
-    const end = await this.#run(job, attempt);
-    const recorded = this.#record(job, end, (tx) => {
-      if (end.verdict?.status !== 'sent') return null;
-      const row = findEmail(tx, accepted.id);
-      const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
-        status: row?.status ?? 'sent',
-        sent_at: row?.sent_at ?? null,
-      });
-      const given: KeptAnswer = { status: 201, value };
-      keep(tx, given);
-      return given;
-    });
-    const answer = await withinWait(recorded);
+    const ending = this.#run(job, attempt);
+    let is_answered = false;
+    const recorded = ending.then((end) =>
+      this.#record(job, end, (tx) => {
+        const is_unknown = end.verdict?.status === 'unknown';
+        const sent = end.verdict?.status === 'sent' ? this.#sentAnswer(tx, accepted) : null;
+        const given = is_unknown ? keptFailure(outcomeUnknown(accepted)) : sent;
+        // Who was told that the outcome is unknown is told that again.
+        if (given !== null && !is_answered) keep(tx, given);
+        return sent;
+      }),
+    );
+    this.#noteUnderWay(recorded);
+    const end = await within(ending, answer_by_ms - monotonicMs());
+    if (end === 'not yet') {
+      is_answered = true;
+      const unknown = outcomeUnknown(accepted);
+      if (!(await this.#keep((tx) => keep(tx, keptFailure(unknown))))) hold(recorded);
+      throw unknown;
+    }
+    const wait_ms = Math.min(EMAIL_RECORD_WAIT_MS, answer_by_ms - monotonicMs());
+    const answer = await within(recorded, wait_ms);
     if (answer === 'not yet') {
       hold(recorded);
       throw unrecorded(end, accepted);
     }
     if (answer) return answer;
     throw refusalOf(end, accepted);
+  }
+
+  /** Waits until what relays have answered is recorded, for at most `deadline_ms`. */
+  async drain(deadline_ms: number): Promise<void> {
+    await within(Promise.allSettled(this.#under_way), deadline_ms);
+  }
+
+  #noteUnderWay(recorded: Promise<unknown>): void {
+    this.#under_way.add(recorded);
+    const forget = (): boolean => this.#under_way.delete(recorded);
+    // It goes on by itself, and logs why if it fails.
+    void recorded.then(forget, forget);
+  }
+
+  #sentAnswer(tx: Tx, accepted: Accepted): KeptAnswer {
+    const row = findEmail(tx, accepted.id);
+    const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
+      status: row?.status ?? 'sent',
+      sent_at: row?.sent_at ?? null,
+    });
+    return { status: 201, value };
+  }
+
+  /** False where the disk is full or the database busy. */
+  async #keep(change: (tx: Tx) => void): Promise<boolean> {
+    const kept = this.#deps.database.write(change).then(
+      () => true,
+      (error: unknown) => {
+        if (mayPass(error)) return false;
+        throw error;
+      },
+    );
+    return (await within(kept, SECOND_MS / 2)) === true;
   }
 
   #begin(tx: Tx, email: NewEmail): { accepted: Accepted; job: JobRow; attempt: Attempt } {
@@ -161,19 +208,6 @@ function pickSender({ from_email, domain }: { from_email: string; domain: string
   return { from_email, domain };
 }
 
-/** Whether it was recorded while the client waited. */
-async function withinWait<T>(recorded: Promise<T>): Promise<T | 'not yet'> {
-  const { promise, resolve } = Promise.withResolvers<'not yet'>();
-  const give_up = setTimeout(() => resolve('not yet'), EMAIL_RECORD_WAIT_MS);
-  // It goes on by itself, and logs why if it fails.
-  recorded.catch(() => {});
-  try {
-    return await Promise.race([recorded, promise]);
-  } finally {
-    clearTimeout(give_up);
-  }
-}
-
 /** A stop does not wait for it: what is not recorded by then is sent again at the next start, as after a crash. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
@@ -190,6 +224,12 @@ function unrecorded(end: End, accepted: Accepted): AppError {
   });
 }
 
+function outcomeUnknown(accepted: Accepted): AppError {
+  const message =
+    'The relay has not said whether it took the message: sent again, it may arrive twice. The email log tells how it ends.';
+  return new AppError('unavailable', message, { code: 'outcome_unknown', details: detailsOf(accepted) });
+}
+
 function detailsOf(accepted: Accepted): { email_id: string; job_id: string } {
   return { email_id: accepted.id, job_id: accepted.job_id };
 }
@@ -197,6 +237,7 @@ function detailsOf(accepted: Accepted): { email_id: string; job_id: string } {
 /** What a waiting client is told. The relay's words stand in the log: they often repeat an address. */
 function refusalOf({ verdict }: End, accepted: Accepted): AppError {
   const details = detailsOf(accepted);
+  if (verdict?.status === 'unknown') return outcomeUnknown(accepted);
   if (!verdict) return new AppError('internal', 'Sending failed unexpectedly.', { details });
   const copies = copiesOf(verdict);
   const is_bounced = verdict.status === 'bounced';
@@ -230,8 +271,6 @@ function complaintOf(verdict: Verdict): string {
 }
 
 function excuseOf(verdict: Verdict): string {
-  if (verdict.may_be_sent)
-    return 'Contact to the relay was lost after the message, which it may have taken: sent again, it may arrive twice.';
   return verdict.ended === 'unreachable'
     ? 'The relay could not be used at present. Try again later.'
     : `The relay did not take the message at present${codeOf(verdict)}. Try again later.`;

@@ -58,6 +58,7 @@ import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
+import { unansweredOf } from './unanswered.ts';
 import { endOfWithheld, tellWithheld } from './withholding.ts';
 
 export type { Attempt } from './beginning.ts';
@@ -96,7 +97,7 @@ export interface DeliveriesDeps
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-  projects: Pick<Projects, 'findById'>;
+  projects: Pick<Projects, 'findById' | 'isActive' | 'requireActive'>;
   keys: Pick<Keys, 'nameOf'>;
 }
 
@@ -116,13 +117,14 @@ export class Deliveries {
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
   /** What became of mails while this server ran. */
-  readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'bounced', 'complained']);
+  readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
   readonly #deps: DeliveriesDeps;
-  readonly #listeners = new Listeners();
+  readonly #listeners: Listeners;
   readonly #patience: Patience;
 
   constructor(deps: DeliveriesDeps) {
     this.#deps = deps;
+    this.#listeners = new Listeners((project_id) => deps.projects.isActive(project_id));
     this.return_paths = new ReturnPaths(deps.key_ring);
     const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
     const patience = { retry_delays_s, marketing_ms: marketing_patience_hours * HOUR_MS };
@@ -275,6 +277,7 @@ export class Deliveries {
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
+      is_project_active: project?.status === 'active',
       has_content: emails.hasContent(read, email),
       patience_ms: isBulk(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
     };
@@ -322,13 +325,15 @@ export class Deliveries {
     };
   }
 
-  /** Queues failed or bounced emails again, each by itself, and says of each what became of it. */
+  /** Queues emails that failed, bounced or are unknown again, each by itself, and says of each what became of it. */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
     return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
   }
 
-  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued. */
+  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued, `project_inactive` too. */
   async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
+    const email = findEmail(this.#deps.database.read, id);
+    if (email) this.#deps.projects.requireActive(email.project_id);
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
       throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
@@ -340,7 +345,10 @@ export class Deliveries {
     actor: Actor,
     since_ms: number,
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, this.#listeners);
+    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, {
+      ...this.#deps,
+      listeners: this.#listeners,
+    });
     return { results: await this.requeue(actor, ids), left_out };
   }
 
@@ -351,16 +359,22 @@ export class Deliveries {
   async mendTimes(): Promise<void> {
     const { database, clock, hasten, emails } = this.#deps;
     const now_ms = clock.now();
-    const waitOf = (source: EmailSource): number => now_ms + longestWait(source, this.#patience);
-    const late = listWaitingJobs(database.read, EMAIL_SEND, waitOf('api')).flatMap((job) => {
+    const soonest = (source: EmailSource): number =>
+      now_ms + longestWait({ source, is_unanswered: false }, this.#patience);
+    const waitOf = ({ id, source, queued_at }: Pick<EmailRow, 'id' | 'source' | 'queued_at'>): number => {
+      const is_unanswered = unansweredOf(store.listAttempts(database.read, id), queued_at) !== null;
+      return now_ms + longestWait({ source, is_unanswered }, this.#patience);
+    };
+    const late = listWaitingJobs(database.read, EMAIL_SEND, soonest('api')).flatMap((job) => {
       const email = findEmail(database.read, emailIdOf(job));
       // One that was to go out so late waits for that.
       if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
-      return [(tx: Tx): void => hasten(tx, job.id, waitOf(email.source))];
+      const latest = waitOf(email);
+      return job.run_at <= latest ? [] : [(tx: Tx): void => hasten(tx, job.id, latest)];
     });
-    const late_bulk = listDueAfter(database.read, waitOf('sequence')).flatMap((email) => {
-      const { id, project_id, source, mailbox_id, due_at } = email;
-      const latest = Math.max(waitOf(source), this.#listeners.opensAt(project_id, now_ms));
+    const late_bulk = listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
+      const { id, project_id, mailbox_id, due_at } = email;
+      const latest = Math.max(waitOf(email), this.#listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {
@@ -376,7 +390,7 @@ export class Deliveries {
     );
     const changes = [...late, ...late_bulk, ...queues];
     for (let from = 0; from < changes.length; from += SWEEP_BATCH)
-      await database.write((tx) => {
+      await database.writePiece((tx) => {
         for (const change of changes.slice(from, from + SWEEP_BATCH)) change(tx);
       });
   }
@@ -400,7 +414,7 @@ export class Deliveries {
     const { database, clock } = this.#deps;
     const before = clock.now() - EMAIL_BODY_RETENTION_MS;
     const limit = SWEEP_BATCH;
-    while ((await database.write((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
+    while ((await database.writePiece((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}
   }
 }
 

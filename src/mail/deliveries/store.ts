@@ -71,9 +71,9 @@ export function listTriedMailboxes(tx: Tx, email_id: string, attempt: number): s
 
 const triesSince = rawSql<{ made: number; first_at: number | null }, [string, number]>(`
     SELECT count(DISTINCT attempt) AS made, min(started_at) AS first_at FROM email_attempts
-    WHERE email_id = ? AND started_at >= ? AND outcome IS NOT 'interrupted'`);
+    WHERE email_id = ? AND started_at >= ? AND coalesce(outcome, '') NOT IN ('interrupted', 'postponed')`);
 
-/** Attempts at an email since a moment, but for those that were cut off, and when the first of them began. */
+/** Attempts at an email since a moment, but for those that came to nothing, and when the first of them began. */
 export function countTries(
   tx: Tx,
   email_id: string,

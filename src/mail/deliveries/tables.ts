@@ -1,8 +1,19 @@
 /** Drizzle definitions of every attempt at an email, of what was told of it from outside, and of what was captured. */
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** `captured` is a message that was kept instead of delivered; `interrupted` one that a crash or a stop cut off. */
-export type AttemptOutcome = 'sent' | 'captured' | 'refused' | 'deferred' | 'unreachable' | 'interrupted';
+/**
+ * `captured` is a message that was kept instead of delivered, `unanswered` one that a relay got and said nothing of; `postponed` one
+ * that waits for what is the server's own, such as room on its disk; `interrupted` one that a crash or a stop cut off.
+ */
+export type AttemptOutcome =
+  | 'sent'
+  | 'captured'
+  | 'refused'
+  | 'deferred'
+  | 'unreachable'
+  | 'unanswered'
+  | 'postponed'
+  | 'interrupted';
 
 /** In place of a mailbox, for an attempt that found none. */
 export const NO_MAILBOX = 'none';

@@ -6,6 +6,7 @@ import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform
 import { AT_ONCE, isWithheld } from '../../platform/jobs/store.ts';
 import { type EmailRow, HELD } from '../emails/service.ts';
 import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
+import { unansweredOf } from './unanswered.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });
 
@@ -15,7 +16,8 @@ export const emailEvent = named(
     at: dateTime(),
     kind: oneOf(['accepted', 'attempt', 'queued_again', 'report', 'opened', 'clicked']),
     outcome: words(
-      'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `interrupted`, null while it is under way; of a ' +
+      'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `unanswered` (the relay may have taken it), ' +
+        '`postponed` (it waits for an attachment or for room on the server), `interrupted`, null while it is under way; of a ' +
         'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`.',
     ),
     who: words(
@@ -39,6 +41,7 @@ export interface EmailFacts {
   /** Name of the key it was accepted with, where it still exists. */
   key: string | null;
   project: string | null;
+  is_project_active: boolean;
   /** Its content is still kept, or can be rendered again. */
   has_content: boolean;
   /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
@@ -167,6 +170,8 @@ function tellAttempt(attempt: AttemptRow): string[] {
     refused: 'was refused',
     deferred: 'was deferred',
     unreachable: 'could not use its relay',
+    unanswered: 'got no answer',
+    postponed: 'was put off, and counts as none',
     interrupted: 'was cut off by a crash or a stop',
   };
   const is_judged = ['sent', 'refused', 'deferred'].includes(attempt.outcome ?? '');
@@ -222,8 +227,13 @@ function tellState({ email }: EmailFacts): string {
   return `Its status is ${email.status}${since === null ? '' : ` since ${toIso(since)}`}.${reason}`;
 }
 
-function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts): string[] {
+function tellNext(facts: EmailFacts): string[] {
+  const { email, attempts, job, has_content, patience_ms } = facts;
   const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
+  if (due_at !== null && !facts.is_project_active)
+    return [
+      `Next: it waits until its project is active: satchel project change ${facts.project ?? 'PROJECT'} --status active`,
+    ];
   if (due_at === Number.POSITIVE_INFINITY)
     return ['Next: it waits until marketing is enabled in the settings.'];
   if (job && isWithheld(job))
@@ -233,6 +243,11 @@ function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts
     const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
     if (!first) return [`Next: The first attempt comes ${when}.`];
+    const unanswered = unansweredOf(attempts, email.queued_at);
+    if (unanswered) {
+      const which = unanswered.tries === 1 ? 'first of two' : 'last';
+      return [`Next: another attempt comes ${when}, the ${which} since its relay may have taken it.`];
+    }
     if (patience_ms !== null) {
       const until = toIso(first.started_at + patience_ms);
       return [`Next: another attempt comes ${when}; it is tried until ${until}.`];
@@ -240,12 +255,14 @@ function tellNext({ email, attempts, job, has_content, patience_ms }: EmailFacts
     const tries = job ? job.attempts - job.interruptions : 0;
     return tries > 0 && job
       ? [`Next: Attempt ${tries + 1} of ${job.max_attempts} comes ${when}.`]
-      : [
-          `Next: another attempt comes ${when}; none counts so far, as the relay asked its mailbox for less mail.`,
-        ];
+      : [`Next: another attempt comes ${when}; none counts so far.`];
   }
   if (email.status === 'sending' || job?.status === 'processing') return ['Next: an attempt is under way.'];
-  if (email.status === 'failed' || email.status === 'bounced') {
+  if (email.status === 'unknown' && has_content)
+    return [
+      `Next: nothing by itself; sent again, it may arrive twice. To try again: satchel email retry ${email.id}`,
+    ];
+  if (['failed', 'bounced', 'unknown'].includes(email.status)) {
     return [
       has_content
         ? `Next: nothing by itself. To try again: satchel email retry ${email.id}`

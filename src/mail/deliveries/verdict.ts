@@ -16,11 +16,13 @@ export interface Tried {
   may_retry: boolean;
   /** Attempts so far that count towards the limit, this one included. */
   tries: number;
+  /** A relay may have taken it, and none has judged it since. */
+  is_unanswered: boolean;
 }
 
 /** How the email stands, for its log and its job. A bounce's `smtp_response` is the one to its own recipient. */
 export interface Verdict extends EmailState {
-  status: 'queued' | 'sent' | 'bounced' | 'failed';
+  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'unknown';
   smtp_response: string;
   /** False: another attempt addresses those whom no relay has taken. */
   is_over: boolean;
@@ -36,7 +38,8 @@ export interface Verdict extends EmailState {
 
 /**
  * Retries follow 4xx and connection trouble; a 5xx ends it at once. The status speaks of the `to`: sent once that is taken,
- * bounced where a refusal for good is about it (transient where its mailbox is full), failed at any other end.
+ * bounced where a refusal for good is about it (transient where its mailbox is full), unknown where a relay may have taken it and
+ * none has judged it since, failed at any other end.
  */
 export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   const accepted = outcome.outcome === 'sent' ? outcome.accepted : [];
@@ -81,6 +84,10 @@ export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
     const own = { smtp_code, smtp_response, error };
     const bounce_type = bounce.about === 'full' ? 'transient' : 'permanent';
     return { ...facts, ...own, is_over: true, status: 'bounced', refused, bounce_type };
+  }
+  if (tried.is_unanswered || may_be_sent) {
+    const unknown = `Whether it was sent is unknown: a relay had all of it and never answered. ${explain(outcome, [])}`;
+    return { ...facts, is_over: true, status: 'unknown', refused, error: unknown };
   }
   const is_deferred = outcome.rejected.some(
     ({ address, about }) => address === tried.to_email && about === null,

@@ -50,9 +50,10 @@ export interface AcceptanceDeps {
 
 /** What an email asks of its mailbox, at acceptance and at each attempt alike. */
 export function wishesOf(
-  email: Pick<EmailRow, 'source' | 'is_test' | 'requested_domain' | 'allowed_mailboxes'>,
+  email: Pick<EmailRow, 'project_id' | 'source' | 'is_test' | 'requested_domain' | 'allowed_mailboxes'>,
 ) {
   return {
+    project_id: email.project_id,
     domain: email.requested_domain,
     purpose: purposeOf(email.source),
     is_test: email.is_test,
@@ -101,13 +102,13 @@ interface AcceptanceOptions {
  * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
  */
 export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions): Accepted {
-  const placed = placeEmail(tx, email, new Places(tx), options);
+  const placed = placeEmail(tx, email, new Places(tx, email.project_id), options);
   countPlaced(tx, [placed], options);
   return storePlaced(tx, placed, options);
 }
 
 /**
- * As `acceptEmail`, all of these of one project or none: what they share is read once and counted once. `of` has a refusal
+ * As `acceptEmail`, all of these of one project: what they share is read once and counted once. `of` has a refusal
  * say of which it is; what was changed before one is for the transaction to take back.
  */
 export function acceptAll(
@@ -116,7 +117,9 @@ export function acceptAll(
   options: AcceptanceOptions,
   of: <T>(index: number, work: () => T) => T,
 ): Accepted[] {
-  const places = new Places(tx);
+  const [first] = emails;
+  if (!first) return [];
+  const places = new Places(tx, first.project_id);
   const objects = readOnce(tx, emails, options.deps.objects);
   const deps = { ...options.deps, objects };
   const placed = emails.map((email, index) =>
@@ -135,17 +138,19 @@ interface Placed {
   attachments: EmailRow['attachments'];
 }
 
-/** What mailboxes have room for on each day, read once: who was given a place counts from then on. */
+/** What mailboxes of a project have room for on each day, read once: who was given a place counts from then on. */
 class Places {
   readonly #tx: Tx;
+  readonly #project_id: number;
   readonly #of_day = new Map<string, Candidate[]>();
 
-  constructor(tx: Tx) {
+  constructor(tx: Tx, project_id: number) {
     this.#tx = tx;
+    this.#project_id = project_id;
   }
 
   on(day: string): Candidate[] {
-    const known = this.#of_day.get(day) ?? listCandidates(this.#tx, day);
+    const known = this.#of_day.get(day) ?? listCandidates(this.#tx, { project_id: this.#project_id, day });
     this.#of_day.set(day, known);
     return known;
   }

@@ -1,4 +1,5 @@
 /** Batches: many emails in one request, of which all are accepted or none. */
+import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_BATCH_CONTENT_BYTES } from '../../limits.ts';
@@ -29,6 +30,7 @@ interface EmailBatchesDeps {
   idempotency: Idempotency;
   templates: TemplateSource;
   emails: Pick<Emails, 'acceptAll' | 'errorsIn'>;
+  projects: Pick<Projects, 'requireActive'>;
 }
 
 type FoundEmail = Validated<typeof batchEmail>;
@@ -44,7 +46,7 @@ export class EmailBatches {
    * Takes a batch as it was sent: all of its emails are accepted in one transaction, or none. Answers 202 with a result for each,
    * in order, and whether that was told before.
    * Throws AppError `invalid` with all that is wrong with any of them, each field under its email's place in the batch;
-   * `rate_limited`, `unavailable`; `conflict` for an Idempotency-Key of another request.
+   * `rate_limited`, `unavailable`; `conflict` for an Idempotency-Key of another request, and project_inactive.
    */
   async send(
     caller: ProjectCaller,
@@ -56,6 +58,7 @@ export class EmailBatches {
     return this.#deps.idempotency.run(idempotency, async (claim) => {
       const { kept, keep } = claim(idempotency.key === null ? '' : hash());
       if (kept) return { ...kept, is_replayed: true };
+      this.#deps.projects.requireActive(caller.project.id);
       try {
         const emails = await this.#make(caller, found, request);
         // Others had their turn meanwhile.

@@ -38,10 +38,10 @@ export function listDue(
 }
 
 const dueAfter = rawSql<
-  Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at'>,
+  Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at' | 'queued_at'>,
   [number, number]
 >(
-  `SELECT id, project_id, source, mailbox_id, due_at FROM emails INDEXED BY emails_bulk
+  `SELECT id, project_id, source, mailbox_id, due_at, queued_at FROM emails INDEXED BY emails_bulk
    WHERE due_at > ? AND due_at < ?`,
 );
 
@@ -49,7 +49,7 @@ const dueAfter = rawSql<
 export function listDueAfter(
   read: Tx,
   after_ms: number,
-): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at'>[] {
+): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at' | 'queued_at'>[] {
   return dueAfter.all(read, after_ms, HELD);
 }
 

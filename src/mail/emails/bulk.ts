@@ -102,7 +102,8 @@ export function acceptBulk<T>(
       place = undefined;
     }
     if (!place) {
-      const mailbox = chooseMailbox(listCandidates(tx, day), { ...wishes, day, now_ms });
+      const request = { ...wishes, day, now_ms };
+      const mailbox = chooseMailbox(listCandidates(tx, request), request);
       if (!mailbox.ok) throw mailbox.error;
       place = { mailbox, is_test: email.is_test, count: 0 };
       places.set(key, place);

@@ -1,17 +1,23 @@
-/** What `satchel doctor` asks of emails: those that failed. */
+/** What `satchel doctor` asks of emails: those that failed, and those of which nobody knows whether they were sent. */
 import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
 import { countSingleTries } from '../../platform/jobs/store.ts';
 import { listFailedJobs } from './failure-store.ts';
 
-export function emailChecks({ sqlite, now_ms }: CheckedDirectory): HealthCheck[] {
+export function emailChecks({ sqlite, now_ms }: Pick<CheckedDirectory, 'sqlite' | 'now_ms'>): HealthCheck[] {
   const check = 'failed emails';
   const since_ms = now_ms - DOCTOR_FAILURES_MS;
   const run: HealthCheck['run'] = () => {
-    const jobs = listFailedJobs(sqlite, since_ms);
+    const ended = listFailedJobs(sqlite, since_ms);
+    if (ended.length === 0) return [ok(check, 'None failed in the last 24 hours.')];
+    const jobs = ended.filter(({ status }) => status === 'failed').map(({ job_id }) => job_id);
     const count = jobs.length;
-    if (count === 0) return [ok(check, 'None failed in the last 24 hours.')];
+    const unknown = ended.length - count;
+    const lost = `${unknown} of the last 24 hours may have been sent: a relay had all of each and never answered. Look at one with: satchel email why ID`;
+    const doubts =
+      unknown === 0 ? [] : [warning(check, lost, 'satchel email retry ID, though it may arrive twice')];
+    if (count === 0) return doubts;
     // Those that were sent while their client waited.
     const left_out = countSingleTries(sqlite, jobs);
     const all_but =
@@ -20,7 +26,7 @@ export function emailChecks({ sqlite, now_ms }: CheckedDirectory): HealthCheck[]
         : `, ${left_out} of them sent while their client waited: those are queued again by name only`;
     const message = `${count} failed in the last 24 hours${all_but}. Look at one with: satchel email why ID`;
     const all = `satchel email retry --failed --since ${toIso(since_ms)}`;
-    return [warning(check, message, left_out === count ? 'satchel email retry ID' : all)];
+    return [warning(check, message, left_out === count ? 'satchel email retry ID' : all), ...doubts];
   };
   return [{ check, run }];
 }

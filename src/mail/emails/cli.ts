@@ -50,7 +50,7 @@ function withFilters<S>(verb: Verb<S>): Verb<S> {
   return verb
     .ofProject()
     .addOption(new Option('--status <status>', 'only these').choices(EMAIL_STATUSES))
-    .option('--to <address>', 'only those to this address')
+    .option('--to <address>', 'only those to addresses that begin so')
     .option('--template <template>', 'only those of this template: its slug, name or id')
     .option('--date-from <time>', 'only those accepted at or after this moment (UTC unless it says)')
     .option('--date-to <time>', 'only those accepted before this moment');

@@ -1,12 +1,15 @@
-/** SQL of what a health check tells of mails that failed. */
+/** SQL of what a health check tells of mails that failed, or of which nobody knows whether they were sent. */
 import type { Database as Sqlite } from 'bun:sqlite';
 
-/** The jobs of mails that failed since a moment, but for those of test keys, for which nobody waits. */
-export function listFailedJobs(sqlite: Sqlite, since_ms: number): string[] {
+/** The jobs of those mails since a moment, but for those of test keys, for which nobody waits. */
+export function listFailedJobs(
+  sqlite: Sqlite,
+  since_ms: number,
+): { job_id: string; status: 'failed' | 'unknown' }[] {
   return sqlite
-    .query<{ job_id: string | null }, [number]>(
-      "SELECT job_id FROM emails WHERE status = 'failed' AND failed_at >= ? AND is_test = 0",
+    .query<{ job_id: string; status: 'failed' | 'unknown' }, [number]>(
+      `SELECT coalesce(job_id, '') AS job_id, status FROM emails
+       WHERE status IN ('failed', 'unknown') AND failed_at >= ? AND is_test = 0`,
     )
-    .all(since_ms)
-    .map(({ job_id }) => job_id ?? '');
+    .all(since_ms);
 }

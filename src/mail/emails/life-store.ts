@@ -59,7 +59,7 @@ const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
 
 /** How an email stands after an attempt. */
 export interface EmailState {
-  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'complained';
+  status: 'queued' | 'sent' | 'bounced' | 'failed' | 'unknown' | 'complained';
   smtp_code: number | null;
   smtp_response: string | null;
   bounce_type: 'permanent' | 'transient' | null;
@@ -90,7 +90,7 @@ export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number
     at('sent', 'complained'),
     at('bounced'),
     at('complained'),
-    at('failed'),
+    at('failed', 'unknown'),
     state.tls ?? null,
   );
   const is_emptied = row !== null && isEmptied(row);

@@ -4,6 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';
+import { parseAddress } from '../../platform/mail/address.ts';
 import type { EmailListQuery, EmailLogQuery, EmailRecord } from './schemas.ts';
 import { countEmails, type EmailFilter, listEmails } from './store.ts';
 import type { EmailRow } from './tables.ts';
@@ -55,7 +56,8 @@ export function filterOf(project_id: number, query: EmailLogQuery): EmailFilter 
   return {
     project_id,
     status: query.status,
-    to: query.to,
+    // A whole address is looked for as it is kept: its host in ASCII.
+    to: query.to === undefined ? undefined : (parseAddress(query.to.trim())?.address ?? query.to.trim()),
     template: query.template,
     from_ms: query.date_from === undefined ? undefined : Date.parse(query.date_from),
     until_ms: query.date_to === undefined ? undefined : Date.parse(query.date_to),

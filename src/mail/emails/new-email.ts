@@ -152,7 +152,10 @@ export function scheduledEmail({ to, content, ...rest }: ScheduledEmail): NewEma
 }
 
 /** A mail that asks to confirm a sign-up. */
-export type ConfirmationEmail = Pick<NewEmail, 'project_id' | 'is_test' | 'to' | 'from_name' | 'reply_to'> & {
+export type ConfirmationEmail = Pick<
+  NewEmail,
+  'project_id' | 'is_test' | 'to' | 'from_name' | 'reply_to' | 'allowed_mailboxes'
+> & {
   template: string;
   variables: Readonly<Record<string, string>>;
 };

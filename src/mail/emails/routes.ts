@@ -38,7 +38,8 @@ function sendingRoutes(emails: Emails, batches: EmailBatches): Route[] {
       description:
         'Raw, or from a template. Queued (202) unless `queue` is false or `scheduled_at` is given (201). ' +
         'With an Idempotency-Key the same request is answered once more instead of sent once more, with the header ' +
-        '`Idempotent-Replayed: true`.',
+        '`Idempotent-Replayed: true`. A relay that has not answered within 30 s, or lost contact after the message, makes it a 503 with ' +
+        'the code `outcome_unknown`, `email_id` and `job_id`: the log tells how it ends, and the same key answers the same.',
       body: sendBody,
       example: { to: 'ann@example.org', subject: 'Hello', body_text: 'Your order is on its way.' },
       response: sendResult,

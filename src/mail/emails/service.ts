@@ -1,4 +1,5 @@
 /** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
+import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
 import {
@@ -111,6 +112,7 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   database: Database;
   clock: Clock;
   idempotency: Idempotency;
+  projects: Pick<Projects, 'requireActive'>;
   templates: TemplateSource;
   /** Sends an email while its client waits, and says what the client is told. */
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
@@ -150,7 +152,7 @@ export class Emails {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
   }
 
-  /** As `accept`, all of these of one project or none. `of` has a refusal say of which it is; what was changed goes with the transaction. */
+  /** As `accept`, all of these of one project. `of` has a refusal say of which it is; what was changed goes with the transaction. */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
     const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
     return acceptAll(tx, emails, options, of);
@@ -187,16 +189,16 @@ export class Emails {
     return store.countConfirmations(read, of);
   }
 
-  /** Throws AppError `invalid` under `domain` unless it is a domain to send from. */
-  checkDomain(domain: string): void {
-    findSender(this.#candidates(), { source: 'schedule', domain });
+  /** Throws AppError `invalid` under `domain` unless it is a domain that the project may send from. */
+  checkDomain(project_id: number, domain: string): void {
+    findSender(this.#candidatesOf(project_id), { source: 'schedule', domain });
   }
 
   /**
    * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
    * whether that was told before.
    * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
-   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request.
+   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request, and project_inactive.
    */
   send(
     caller: ProjectCaller,
@@ -207,6 +209,7 @@ export class Emails {
     return idempotency.run(request.idempotency, async (claim) => {
       const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
+      this.#deps.projects.requireActive(caller.project.id);
       const { public_url } = this.#deps.config;
       const { ip, user_agent } = request;
       const content = this.#contentOf(caller, body);
@@ -235,12 +238,12 @@ export class Emails {
       },
       () => checkEmail(emailOf(), { max_body_bytes, now_ms: clock.now() }),
       () => findAttachments(database.read, emailOf(), objects),
-      () => findSender(this.#candidates(), emailOf()),
+      () => findSender(this.#candidatesOf(caller.project.id), emailOf()),
     );
   }
 
-  #candidates(): Candidate[] {
-    return listCandidates(this.#deps.database.read, utcDay(this.#deps.clock.now()));
+  #candidatesOf(project_id: number): Candidate[] {
+    return listCandidates(this.#deps.database.read, { project_id, day: utcDay(this.#deps.clock.now()) });
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
@@ -460,9 +463,9 @@ export class Emails {
     const limit = SWEEP_BATCH;
     const bodies_before = now - EMAIL_BODY_RETENTION_MS;
     const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
-    while ((await database.write((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
+    while ((await database.writePiece((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
     const log_before = now - EMAIL_LOG_RETENTION_MS;
-    while ((await database.write((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
+    while ((await database.writePiece((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
     const day = utcDay(now - 2 * DAY_MS);
     await database.write((tx) => {
       store.deleteKeyUsageBefore(tx, day);

@@ -101,6 +101,7 @@ export function findBodies(tx: Tx, id: string): Bodies | null {
 export interface EmailFilter {
   project_id: number;
   status?: EmailStatus | undefined;
+  /** How the recipient's address begins, in whatever case. */
   to?: string | undefined;
   template?: string | undefined;
   /** Accepted at or after, and before. */
@@ -109,11 +110,17 @@ export interface EmailFilter {
 }
 
 function conditionOf(filter: EmailFilter): SQL | undefined {
+  const { to } = filter;
+  // With an address its index serves alone: SQLite, which knows no numbers, would rather walk all mails of a status.
+  const ofRow = (column: typeof emails.status | typeof emails.template): SQL =>
+    to === undefined ? sql`${column}` : sql`+${column}`;
   return and(
     eq(emails.project_id, filter.project_id),
-    filter.status === undefined ? undefined : eq(emails.status, filter.status),
-    filter.to === undefined ? undefined : sql`${emails.to_email} = ${filter.to} COLLATE NOCASE`,
-    filter.template === undefined ? undefined : eq(emails.template, filter.template),
+    filter.status === undefined ? undefined : sql`${ofRow(emails.status)} = ${filter.status}`,
+    to === undefined
+      ? undefined
+      : sql`${emails.to_email} >= ${to} COLLATE NOCASE AND ${emails.to_email} < ${`${to}\u{10ffff}`} COLLATE NOCASE`,
+    filter.template === undefined ? undefined : sql`${ofRow(emails.template)} = ${filter.template}`,
     filter.from_ms === undefined ? undefined : gte(emails.id, firstIdOf(filter.from_ms)),
     filter.from_ms === undefined ? undefined : gte(emails.created_at, filter.from_ms),
     filter.until_ms === undefined ? undefined : lt(emails.created_at, filter.until_ms),
@@ -130,32 +137,37 @@ export function listEmails(tx: Tx, filter: EmailFilter, limit: number, offset: n
     .select()
     .from(emails)
     .where(conditionOf(filter))
-    .orderBy(desc(emails.id))
+    .orderBy(newestFirst(filter))
     .limit(limit)
     .offset(offset)
     .all();
 }
 
+/** Those to addresses are found by these, and then put in order. */
+function newestFirst({ to }: EmailFilter): SQL {
+  return to === undefined ? desc(emails.id) : sql`+${emails.id} DESC`;
+}
+
 /**
  * Up to `limit` ids behind one, newest first: by the index of the recipient, else the template, else the status. All that a filter
- * fits are among them, so that each piece of an export looks at no more.
+ * fits are among them, so that each piece of an export looks at no more. The beginning of an address may fit most mails, which each
+ * piece would look through anew: only from the @ on, where it fits few, it is walked by.
  */
 export function listIdsBehind(
   read: Tx,
   { project_id, to, template, status, from_ms }: EmailFilter,
   { behind, limit }: { behind: string | null; limit: number },
 ): string[] {
-  const walked: EmailFilter =
-    to !== undefined
-      ? { project_id, to, from_ms }
-      : template !== undefined
-        ? { project_id, template, from_ms }
-        : { project_id, status, from_ms };
+  const walked: EmailFilter = to?.includes('@')
+    ? { project_id, to, from_ms }
+    : template !== undefined
+      ? { project_id, template, from_ms }
+      : { project_id, status, from_ms };
   const rows = read
     .select({ id: emails.id })
     .from(emails)
     .where(and(conditionOf(walked), behind === null ? undefined : lt(emails.id, behind)))
-    .orderBy(desc(emails.id))
+    .orderBy(newestFirst(walked))
     .limit(limit)
     .all();
   return rows.map(({ id }) => id);
@@ -242,16 +254,16 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
     .all();
 }
 
-/** Emails of all projects that failed at or after a moment, oldest first. */
+/** Emails of all projects that failed, or of which nobody knows whether they were sent, at or after a moment, oldest first. */
 export function listFailed(
   tx: Tx,
   since_ms: number,
-): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id'>[] {
-  const { id, project_id, source, is_test, job_id } = emails;
+): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id' | 'status'>[] {
+  const { id, project_id, source, is_test, job_id, status } = emails;
   return tx
-    .select({ id, project_id, source, is_test, job_id })
+    .select({ id, project_id, source, is_test, job_id, status })
     .from(emails)
-    .where(and(sql`${emails.status} = 'failed'`, gte(emails.failed_at, since_ms)))
+    .where(and(sql`${emails.status} IN ('failed', 'unknown')`, gte(emails.failed_at, since_ms)))
     .orderBy(emails.failed_at, emails.id)
     .all();
 }
@@ -265,6 +277,7 @@ const ENDED: EmailStatus[] = [
   'complained',
   'suppressed',
   'failed',
+  'unknown',
   'canceled',
 ];
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;

@@ -21,6 +21,7 @@ export const EMAIL_STATUSES = [
   'complained',
   'suppressed',
   'failed',
+  'unknown',
   'canceled',
 ] as const;
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];

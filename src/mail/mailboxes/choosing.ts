@@ -4,13 +4,15 @@ import { NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { MailPurpose } from '../../platform/mail/types.ts';
-import { type DomainStanding, listStandings } from '../sending-domains/service.ts';
+import { type DomainStanding, listStandingsFor } from '../sending-domains/service.ts';
 import { listSenders, listUsage, releaseUsage, type SenderRow, takeUsage } from './store.ts';
 
 /** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
 const MAX_EXPLAINED_MAILBOXES = 20;
 
 export interface ChoiceRequest {
+  /** Whose mail it is: it goes by the sending domains of its project. */
+  project_id: number;
   /** The domain asked for; null leaves it open. */
   domain: string | null;
   purpose: MailPurpose;
@@ -50,11 +52,17 @@ const NONE: Omit<Candidate, keyof DomainStanding> = {
   used: 0,
 };
 
-/** Every mailbox and every domain without one, the default domain's first, with what they have taken on a day. */
-export function listCandidates(tx: Tx, day: string): Candidate[] {
+/**
+ * Every mailbox that a project may send from and every such domain without one, those of the project's default domain first, with
+ * what they have taken on a day. To its mail there are no others.
+ */
+export function listCandidates(
+  tx: Tx,
+  { project_id, day }: Pick<ChoiceRequest, 'project_id' | 'day'>,
+): Candidate[] {
   const used = listUsage(tx, day);
   const senders = listSenders(tx);
-  const candidates = listStandings(tx).flatMap((domain): Candidate[] => {
+  const candidates = listStandingsFor(tx, project_id).flatMap((domain): Candidate[] => {
     const own = senders.filter(({ domain_id }) => domain_id === domain.domain_id);
     if (own.length === 0) return [{ ...NONE, ...domain }];
     return own.map((sender) => ({ ...sender, ...domain, used: used.get(sender.mailbox_id) ?? 0 }));
@@ -111,7 +119,7 @@ interface Weighed {
 export function takeMailbox(
   tx: Tx,
   request: ChoiceRequest,
-  candidates: readonly Candidate[] = listCandidates(tx, request.day),
+  candidates: readonly Candidate[] = listCandidates(tx, request),
 ): Choice {
   const choice = chooseMailbox(candidates, request);
   const held = request.held_mailbox_id ?? null;
@@ -164,7 +172,7 @@ function refuse(error: AppError, others = ''): Choice {
 /** Why nothing can be sent from a domain, or null when something can, capacity apart. */
 export function refuseDomain(candidates: readonly Candidate[], domain: string): string | null {
   const known = candidates.find((candidate) => candidate.domain === domain);
-  if (!known) return 'is not a sending domain of this server';
+  if (!known) return 'is not a sending domain of this project';
   if (!known.is_active) return 'is not active at present';
   return known.is_verified ? null : 'is not verified yet';
 }
@@ -319,10 +327,7 @@ function explainOthers(
     ...empty.map((candidate) => `${candidate.domain} (no mailbox)`),
   ].slice(0, MAX_EXPLAINED_MAILBOXES);
   const left = others.length + empty.length - words.length;
-  const more = [
-    ...(left > 0 ? [`${left} more`] : []),
-    ...(unasked > 0 ? [`${unasked} ${NOT_AMONG}`] : []),
-  ];
+  const more = [...(left > 0 ? [`${left} more`] : []), ...(unasked > 0 ? [`${unasked} ${NOT_AMONG}`] : [])];
   if (words.length === 0) return more.length === 0 ? '' : `Not ${more.join(', nor ')}.`;
   return `Not ${[words.join(', '), ...more].join(', nor ')}.`;
 }
@@ -360,7 +365,7 @@ function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppEr
     const message = `The requested domain is without capacity: ${why}.${advice}`;
     return new AppError('unavailable', message, { retry_after_s });
   }
-  const of_which = isBound(request) ? 'that this mail may go out from' : 'of this server';
+  const of_which = `that this ${isBound(request) ? 'mail may go out' : 'project may send'} from`;
   if (full > 0) {
     const message = `No mailbox ${of_which} has capacity left: ${counted}.${advice}`;
     return new AppError('rate_limited', message, { retry_after_s });
@@ -368,6 +373,6 @@ function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppEr
   const why = counted === '' ? '' : `: ${counted}`;
   const message = isBound(request)
     ? `No mailbox ${of_which} can be used${why}.`
-    : `This server has no usable mailbox to send from${why}.`;
+    : `This project has no usable mailbox to send from${why}.`;
   return new AppError('unavailable', message, { retry_after_s });
 }

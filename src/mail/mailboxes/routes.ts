@@ -1,8 +1,10 @@
 /** The management plane's endpoints of mailboxes. */
+import type { Projects } from '../../access/projects/service.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
-import { t } from '../../platform/http/schema.ts';
+import { t, text } from '../../platform/http/schema.ts';
 import { listProviders } from './relay-providers.ts';
 import {
   errorsInMailbox,
@@ -19,6 +21,7 @@ import {
 import type { Mailboxes, MailboxRecord } from './service.ts';
 
 interface Needs {
+  projects: Pick<Projects, 'requireFor'>;
   mailboxes: Mailboxes;
   /** For what goes along when a mailbox is removed. */
   emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
@@ -53,7 +56,7 @@ export function mailboxRoutes(services: Needs): Route[] {
   return [...collectionRoutes(services), ...singleMailboxRoutes(services)];
 }
 
-function collectionRoutes({ mailboxes }: Needs): Route[] {
+function collectionRoutes({ mailboxes, projects }: Needs): Route[] {
   return [
     managementRoute({
       method: 'GET',
@@ -62,9 +65,22 @@ function collectionRoutes({ mailboxes }: Needs): Route[] {
       tag,
       summary: 'List mailboxes',
       description: 'Those of the default domain first, with what each sent today and how its relay is.',
-      query: t.Object(pageQuery),
+      query: t.Object({
+        ...pageQuery,
+        project: t.Optional(
+          text({ max: MAX_NAME_CHARS, description: 'Only those that this project may send from.' }),
+        ),
+      }),
       response: t.Array(mailboxRecord),
-      handle: ({ query }) => paginateAll(query, mailboxes.list()),
+      handle: ({ caller, query }) =>
+        paginateAll(
+          query,
+          mailboxes.list(
+            query.project === undefined
+              ? null
+              : { project_id: projects.requireFor(caller, query.project).id },
+          ),
+        ),
     }),
     managementRoute({
       method: 'POST',

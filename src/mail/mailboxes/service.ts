@@ -1,17 +1,19 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
 import { conflict, invalid, notFound } from '../../errors.ts';
+import { SEND_ANSWER_MS } from '../../limits.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/tables.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
+import { within } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import type { DeliveryOutcome, MailPurpose } from '../../platform/mail/types.ts';
 import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
-import type { SendingDomains } from '../sending-domains/service.ts';
-import { chooseMailbox, listCandidates } from './choosing.ts';
+import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
+import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
 import { Outlets, type OutletsDeps } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
@@ -241,23 +243,30 @@ export class Mailboxes {
 
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
-  /** Why no mailbox, or none of those that are named, can take such mail, quotas apart; null where one can. */
-  refusalOf(purpose: MailPurpose, only: readonly string[]): string | null {
+  /** Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null where one can. */
+  refusalOf(project_id: number, purpose: MailPurpose, only: readonly string[]): string | null {
     const now_ms = this.#clock.now();
     // Of a test: no quota is asked.
-    const asked = { domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
-    const choice = chooseMailbox(listCandidates(this.#database.read, asked.day), asked);
+    const asked = { project_id, domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
+    const choice = chooseMailbox(listCandidates(this.#database.read, asked), asked);
     return choice.ok ? null : choice.error.message;
+  }
+
+  /** The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its address in any case. */
+  senderOf(project_id: number, address: string, purpose: MailPurpose): string | null {
+    const day = utcDay(this.#clock.now());
+    const candidates = listCandidates(this.#database.read, { project_id, day });
+    return senderAt(candidates, address, purpose)?.address ?? null;
   }
 
   /* --- Mailboxes --------------------------------------------------------------------------------------------------- */
 
-  /** Every mailbox, the default domain's first. */
-  list(): MailboxRecord[] {
+  /** Every mailbox, or every one that a project may send from, the default domain's first. */
+  list(of: { project_id: number } | null = null): MailboxRecord[] {
     const read = this.#database.read;
     const now = this.#clock.now();
     return this.#domains
-      .listRows(read)
+      .listRows(read, of)
       .flatMap((domain) =>
         store
           .listMailboxesOf(read, domain.id)
@@ -265,15 +274,20 @@ export class Mailboxes {
       );
   }
 
-  /** What goes out from each mailbox, and where to. */
-  listUses() {
-    return store.listMailboxes(this.#database.read).map((mailbox) => ({
-      address: mailbox.address,
-      is_active: mailbox.status === 'active',
-      for_marketing: mailbox.for_marketing,
-      for_transactional: mailbox.for_transactional,
-      relay_host: mailbox.smtp_host,
-    }));
+  /** What goes out from each mailbox that a project may send from, and where to. */
+  listUses(project_id: number) {
+    const { read } = this.#database;
+    const domain_ids = listStandingsFor(read, project_id).map(({ domain_id }) => domain_id);
+    return store
+      .listMailboxes(read)
+      .filter(({ domain_id }) => domain_ids.includes(domain_id))
+      .map((mailbox) => ({
+        address: mailbox.address,
+        is_active: mailbox.status === 'active',
+        for_marketing: mailbox.for_marketing,
+        for_transactional: mailbox.for_transactional,
+        relay_host: mailbox.smtp_host,
+      }));
   }
 
   /** By address or number. Throws AppError `not_found`. */
@@ -311,7 +325,7 @@ export class Mailboxes {
   }
 
   /**
-   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said. One that is taken ends
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within SEND_ANSWER_MS. One that is taken ends
    * the mailbox's rest, as any success does.
    */
   async test(address: string, to: string): Promise<MailboxTest> {
@@ -334,9 +348,9 @@ export class Mailboxes {
     }
     const is_waited_for = true;
     await this.#database.write((tx) => this.pace.take(tx, mailbox.id, this.#clock.now(), { is_waited_for }));
-    const { outcome, smtp_code, response } = await this.#mailer.deliver(content, outlet.route, [
-      recipient.address,
-    ]);
+    const handing = this.#mailer.deliver(content, outlet.route, [recipient.address]);
+    const answer = await within(handing, SEND_ANSWER_MS);
+    const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;
     if (outcome === 'sent')
       await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
@@ -356,6 +370,12 @@ export class Mailboxes {
     recordAudit(tx, actor, { event, target: `mailbox:${address}`, project: null, changes }, now_ms);
   }
 }
+
+const NOT_YET = {
+  outcome: 'unreachable',
+  smtp_code: null,
+  response: `The relay has not answered within ${SEND_ANSWER_MS / 1000} s; mail waits for it for longer, up to 10 minutes.`,
+} as const;
 
 const RESTED = { failures: 0, resting_until: null, last_error: null, refusal: null, refused_at: null };
 

@@ -112,7 +112,7 @@ function singleScheduleRoutes(schedules: Schedules): Route[] {
       summary: 'Change, pause or resume a schedule',
       description:
         'Only what is sent changes; null clears an optional field. `is_active` false pauses, also for recipients of ' +
-        'a run who still wait for capacity; true resumes, with the next run counted from now.',
+        'a run who still wait for capacity; true resumes, with the next run counted from now (409 `project_inactive` where nothing of the project is sent).',
       body: scheduleChanges,
       example: { is_active: false },
       response: scheduleRecord,
@@ -147,7 +147,7 @@ function runRoute(schedules: Schedules, config: Config): Route[] {
     tag: TAG,
     summary: 'Run a schedule now',
     description:
-      "Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key, and without one the schedule's own.",
+      "Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key, and without one the schedule's own. 409 `project_inactive` where nothing of the project is sent.",
     status: 202,
     response: t.Object({ message: t.String(), job_id: t.String(), status_url: t.String() }),
     load: loader(schedules),

@@ -3,7 +3,6 @@
  * So a run that is cut off anywhere goes on where it was, and nobody gets it twice.
  */
 
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { SCHEDULE_GIVE_UP_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -60,7 +59,6 @@ export interface ScheduleRunsDeps {
   clock: Clock;
   templates: Pick<Templates, 'renderForSend'>;
   emails: Pick<Emails, 'acceptScheduled' | 'checkDomain'>;
-  projects: Pick<Projects, 'stateOf'>;
 }
 
 export class ScheduleRuns {
@@ -79,8 +77,13 @@ export class ScheduleRuns {
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
     const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
     if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
-    const stopped = this.#whyStopped(schedule, payload);
-    if (stopped !== null) return giveUp({ run, payload }, schedule.recipients, stopped);
+    // A pause is there to stop mail, so it ends what waits for capacity too; a run that was asked for goes on.
+    if (!schedule.is_active && payload.due_at !== null)
+      return giveUp(
+        { run, payload },
+        schedule.recipients,
+        'The schedule was paused before this run had come to its end.',
+      );
     try {
       const content = this.#contentOf(schedule);
       const { progress, wait } = await database.write((tx) =>
@@ -99,17 +102,6 @@ export class ScheduleRuns {
   abandon(tx: Tx, job: JobRow): void {
     const { schedule_id } = parse(run_payload, job.payload);
     noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'failed');
-  }
-
-  /**
-   * Why a run serves nobody any more, or null. A pause is there to stop mail, so it ends what waits for capacity too; a
-   * run that was asked for goes on.
-   */
-  #whyStopped(schedule: ScheduleRow, payload: RunPayload): string | null {
-    if (this.#deps.projects.stateOf(schedule.project_id)?.status !== 'active')
-      return 'The project became inactive before this run had come to its end.';
-    const is_paused = !schedule.is_active && payload.due_at !== null;
-    return is_paused ? 'The schedule was paused before this run had come to its end.' : null;
   }
 
   #contentOf(schedule: ScheduleRow): Content {

@@ -1,4 +1,5 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
+import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
@@ -81,6 +82,7 @@ function toRecord(row: ScheduleRow): ScheduleRecord {
 }
 
 interface SchedulesDeps extends ScheduleRunsDeps {
+  projects: Pick<Projects, 'listInactiveIds' | 'requireActive'>;
   logger: Logger;
   /** Of each body. */
   max_body_bytes: number;
@@ -133,7 +135,7 @@ export class Schedules {
     const fields = mergeSchedule(current, sent);
     return collectErrors(
       () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
-      () => this.#checkDomain(fields, sent),
+      () => this.#checkDomain(project_id, fields, sent),
       () => this.#checkTemplate(project_id, fields, sent),
     );
   }
@@ -184,7 +186,8 @@ export class Schedules {
 
   /**
    * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
-   * next run counted from now. Throws AppError `not_found`, and `invalid` by field.
+   * next run counted from now. Throws AppError `not_found`, `conflict` project_inactive for one that resumes, and `invalid` by
+   * field.
    */
   async update(
     project_id: number,
@@ -194,6 +197,7 @@ export class Schedules {
   ): Promise<ScheduleRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.#require(tx, project_id, id);
+      if (changes.is_active && !current.is_active) this.#deps.projects.requireActive(project_id, tx);
       const { fields, cron } = checkSchedule(current, changes, this.#deps);
       this.#checkContent(project_id, fields, changes);
       const now = this.#deps.clock.now();
@@ -222,7 +226,8 @@ export class Schedules {
 
   /**
    * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
-   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`.
+   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`, and `conflict`
+   * project_inactive.
    */
   runNow(
     caller: {
@@ -235,6 +240,7 @@ export class Schedules {
     return this.#deps.database.write((tx) => {
       const project_id = caller.project.id;
       const schedule = this.#require(tx, project_id, id);
+      this.#deps.projects.requireActive(project_id, tx);
       const now = this.#deps.clock.now();
       updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
       const job_id = this.#enqueueRun(tx, project_id, {
@@ -250,8 +256,8 @@ export class Schedules {
 
   /**
    * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is run once,
-   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says; the
-   * schedules of an inactive project are left out.
+   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says. Those of an
+   * inactive project wait until it is active, and are late then as after a downtime.
    */
   async queueDueRuns(): Promise<void> {
     const now = this.#deps.clock.now();
@@ -260,7 +266,8 @@ export class Schedules {
     for (;;) {
       const { claimed, remarks } = await this.#deps.database.write((tx) => {
         const now = this.#deps.clock.now();
-        const due = listDueSchedules(tx, now, SCHEDULE_CLAIM_BATCH);
+        const without_projects = this.#deps.projects.listInactiveIds(tx);
+        const due = listDueSchedules(tx, now, { limit: SCHEDULE_CLAIM_BATCH, without_projects });
         return { claimed: due.length, remarks: due.flatMap((one) => this.#claim(tx, one, now) ?? []) };
       });
       for (const { message, fields } of remarks) this.#deps.logger.warn(message, fields);
@@ -312,10 +319,6 @@ export class Schedules {
     const grace_from = now - SCHEDULE_GRACE_MS;
     const is_in_time =
       due.next_run_at >= grace_from || (cron.next(grace_from - 1) ?? Number.POSITIVE_INFINITY) <= now;
-    if (this.#deps.projects.stateOf(due.project_id, tx)?.status !== 'active') {
-      updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
-      return { message: 'a run of a schedule is skipped: its project is inactive', fields };
-    }
     if (!is_in_time && due.missed_runs === 'skip') {
       updateSchedule(tx, due.id, { next_run_at, last_status: 'skipped' });
       return { message: 'a missed run of a schedule is skipped', fields };
@@ -348,12 +351,13 @@ export class Schedules {
 
   /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
   #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
-    this.#checkDomain(fields, sent);
+    this.#checkDomain(project_id, fields, sent);
     this.#checkTemplate(project_id, fields, sent);
   }
 
-  #checkDomain(fields: ScheduleFields, sent: ScheduleChanges): void {
-    if (sent.domain !== undefined && fields.domain !== null) this.#deps.emails.checkDomain(fields.domain);
+  #checkDomain(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+    if (sent.domain !== undefined && fields.domain !== null)
+      this.#deps.emails.checkDomain(project_id, fields.domain);
   }
 
   #checkTemplate(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {

@@ -90,8 +90,13 @@ export type DueSchedule = Pick<
   'id' | 'project_id' | 'api_key_id' | 'is_test' | 'cron_expression' | 'timezone' | 'missed_runs'
 > & { next_run_at: number };
 
-/** Schedules whose next run is due, the longest waiting first, without what only a run needs. */
-export function listDueSchedules(tx: Tx, now_ms: number, limit: number): DueSchedule[] {
+/** Schedules whose next run is due, but for those of projects that are left out; the longest waiting first, without what only a run needs. */
+export function listDueSchedules(
+  tx: Tx,
+  now_ms: number,
+  of: { limit: number; without_projects: readonly number[] },
+): DueSchedule[] {
+  const without = JSON.stringify(of.without_projects);
   return tx
     .select({
       id: emailSchedules.id,
@@ -104,9 +109,14 @@ export function listDueSchedules(tx: Tx, now_ms: number, limit: number): DueSche
       next_run_at: sql<number>`${emailSchedules.next_run_at}`,
     })
     .from(emailSchedules)
-    .where(lte(emailSchedules.next_run_at, now_ms))
+    .where(
+      and(
+        lte(emailSchedules.next_run_at, now_ms),
+        sql`${emailSchedules.project_id} NOT IN (SELECT value FROM json_each(${without}))`,
+      ),
+    )
     .orderBy(emailSchedules.next_run_at)
-    .limit(limit)
+    .limit(of.limit)
     .all();
 }
 

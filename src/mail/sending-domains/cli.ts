@@ -66,6 +66,7 @@ export function registerDomainCommands(cli: Cli<Needs>): void {
     .example('satchel domain remove mail.example.com --yes')
     .removes(async ({ services, consent, actor }, _options, named) => {
       const { name } = services.sending_domains.get(named);
+      services.sending_domains.requireUnnamed(name);
       const ids = services.mailboxes.list().flatMap(({ id, domain }) => (domain === name ? [id] : []));
       const waiting = services.emails.countWaitingFor(ids);
       const goes_along = `its DKIM key and ${counted(ids.length, 'mailbox', 'mailboxes')}`;

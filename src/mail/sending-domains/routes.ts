@@ -1,8 +1,10 @@
 /** The management plane's endpoints of sending domains. */
+import type { Projects } from '../../access/projects/service.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
-import { t } from '../../platform/http/schema.ts';
+import { t, text } from '../../platform/http/schema.ts';
 import {
   addedDomain,
   dkimRotation,
@@ -16,6 +18,7 @@ import {
 import type { DomainRecord, SendingDomains } from './service.ts';
 
 interface Needs {
+  projects: Pick<Projects, 'requireFor'>;
   sending_domains: SendingDomains;
   /** For what goes along when a domain is removed. */
   mailboxes: { list(): { id: number; domain: string }[] };
@@ -37,7 +40,7 @@ function actor({ caller, ctx }: { caller: ManagementCaller; ctx: RequestContext 
   return actorOf(caller, ctx.ip);
 }
 
-function collectionRoutes({ sending_domains }: Needs): Route[] {
+function collectionRoutes({ sending_domains, projects }: Needs): Route[] {
   return [
     managementRoute({
       method: 'GET',
@@ -46,9 +49,22 @@ function collectionRoutes({ sending_domains }: Needs): Route[] {
       tag,
       summary: 'List sending domains',
       description: 'The default first.',
-      query: t.Object(pageQuery),
+      query: t.Object({
+        ...pageQuery,
+        project: t.Optional(
+          text({ max: MAX_NAME_CHARS, description: 'Only those that this project may send from.' }),
+        ),
+      }),
       response: t.Array(domainRecord),
-      handle: ({ query }) => paginateAll(query, sending_domains.list()),
+      handle: ({ caller, query }) =>
+        paginateAll(
+          query,
+          sending_domains.list(
+            query.project === undefined
+              ? null
+              : { project_id: projects.requireFor(caller, query.project).id },
+          ),
+        ),
     }),
     managementRoute({
       method: 'POST',

@@ -1,5 +1,6 @@
 /** Sending domains: adding and verifying them, and the key that their mail is signed with. */
 import { randomBytes } from 'node:crypto';
+import { listProjectsNaming } from '../../access/projects/service.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -21,13 +22,15 @@ import {
   type RecordCheck,
   recordsToPublish,
 } from './dns-records.ts';
+import { listStandingsFor } from './of-project.ts';
 import { checkDmarc, judgeDkim, type RecordVerdict } from './record-judging.ts';
 import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
 export type { DkimRotation } from './dkim-rotation.ts';
-export { type DomainStanding, listStandings } from './store.ts';
+export { listStandingsFor } from './of-project.ts';
+export { type DomainStanding, listUnknown } from './store.ts';
 export type { DomainRow } from './tables.ts';
 
 export interface DomainRecord {
@@ -160,9 +163,17 @@ export class SendingDomains {
     });
   }
 
-  list(): DomainRecord[] {
+  /** The default first, then by name; those alone that a project may send from, where one is given. */
+  list(of: { project_id: number } | null = null): DomainRecord[] {
     const { read } = this.#deps.database;
-    return store.listDomains(read).map((domain) => this.#recordOf(read, domain));
+    return this.listRows(read, of).map((domain) => this.#recordOf(read, domain));
+  }
+
+  /** The names that `list` gives, that first which mail goes out from that names none. */
+  listNames(of: { project_id: number } | null = null): string[] {
+    const { read } = this.#deps.database;
+    const standings = of ? listStandingsFor(read, of.project_id) : store.listStandings(read);
+    return standings.sort((a, b) => b.is_default - a.is_default).map(({ domain }) => domain);
   }
 
   /** Throws AppError `not_found`. */
@@ -191,9 +202,12 @@ export class SendingDomains {
       .map(({ name }) => name);
   }
 
-  /** Every domain's row, the default's first. */
-  listRows(tx: Tx): DomainRow[] {
-    return store.listDomains(tx);
+  /** As `list`, their rows. */
+  listRows(tx: Tx, of: { project_id: number } | null = null): DomainRow[] {
+    const rows = store.listDomains(tx);
+    if (!of) return rows;
+    const own = listStandingsFor(tx, of.project_id).map(({ domain_id }) => domain_id);
+    return rows.filter(({ id }) => own.includes(id));
   }
 
   findByName(tx: Tx, name: string): DomainRow | undefined {
@@ -341,11 +355,25 @@ export class SendingDomains {
     });
   }
 
-  /** Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`. */
+  /** Throws AppError `conflict` where projects name a domain: their mail would go out under another name, or not at all. */
+  requireUnnamed(name: string, read: Tx = this.#deps.database.read): void {
+    const slugs = listProjectsNaming(read, name);
+    if (slugs.length === 0) return;
+    throw conflict(
+      `${slugs.join(', ')} ${slugs.length === 1 ? 'sends' : 'send'} from ${name}. First change that: satchel project change ${slugs[0]} --sending-domain NAME --sending-domains NAMES`,
+      { code: 'domain_in_use' },
+    );
+  }
+
+  /**
+   * Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`, and
+   * `conflict` where projects name it.
+   */
   async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
     return this.#deps.database.write((tx) => {
       this.#reload(tx, domain.id);
+      this.requireUnnamed(domain.name, tx);
       const removed_mailboxes = this.#deps.mailboxes().countOf(tx, domain.id);
       store.deleteDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.removed', domain.name);

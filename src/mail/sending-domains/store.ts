@@ -34,6 +34,15 @@ export function listStandings(tx: Tx): DomainStanding[] {
   return standings.all(tx);
 }
 
+const unknown = rawSql<{ name: string }, [string]>(
+  'SELECT DISTINCT value AS name FROM json_each(?) WHERE value NOT IN (SELECT name FROM sending_domains)',
+);
+
+/** Those of these names that no domain has. */
+export function listUnknown(tx: Tx, names: readonly string[]): string[] {
+  return unknown.all(tx, JSON.stringify(names)).map(({ name }) => name);
+}
+
 /** The default first, then by name. */
 export function listDomains(tx: Tx): DomainRow[] {
   return tx

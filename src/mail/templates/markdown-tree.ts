@@ -1,6 +1,7 @@
 /** What a Markdown text says, as a tree: its placeholders taken out before it is parsed and put back after, its links judged. */
 import { decodeHTMLStrict } from 'entities';
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
+import { splitAtLinks } from './bare-links.ts';
 import { compileTemplate } from './placeholders.ts';
 
 /** A piece of text, or an element named as HTML does. Placeholders stand in it as they are saved, all else as it is shown. */
@@ -47,7 +48,7 @@ export function parseMarkdown(markdown: string): MarkdownNode[] {
     {},
     { noHtmlBlocks: true, strikethrough: false, tasklists: false },
   );
-  return new Reader(names).read(propsOf(tree).children, 0);
+  return new Reader(names).read(propsOf(tree).children, { depth: 0, may_link: true });
 }
 
 /** Reads what the parser made (elements as React has them), with the placeholders put back. */
@@ -58,16 +59,21 @@ class Reader {
     this.#names = names;
   }
 
-  read(value: unknown, depth: number): MarkdownNode[] {
+  /** Addresses that stand bare are links where these may stand: not in other links, nor in code. */
+  read(value: unknown, at: { depth: number; may_link: boolean }): MarkdownNode[] {
+    const { depth, may_link } = at;
     if (depth > MAX_MARKDOWN_DEPTH) throw new TooDeep();
-    if (typeof value === 'string') return [this.#text(value)];
-    if (Array.isArray(value)) return value.flatMap((each) => this.read(each, depth));
+    if (typeof value === 'string') return may_link ? this.#linked(value) : [this.#text(value)];
+    if (Array.isArray(value)) return joined(value).flatMap((each) => this.read(each, at));
     const props = propsOf(value);
     const tag = typeof value === 'object' && value !== null && 'type' in value ? value.type : null;
     if (typeof tag !== 'string') return [];
     const element = {
       tag,
-      children: this.read(props.children ?? [], depth + 1),
+      children: this.read(props.children ?? [], {
+        depth: depth + 1,
+        may_link: may_link && !UNLINKED.has(tag),
+      }),
       address: '',
       is_bare: false,
       title: this.#text(readEscapes(textOf(props.title))),
@@ -77,6 +83,14 @@ class Reader {
     };
     if (tag === 'a') return this.#link(element, textOf(props.href));
     return tag === 'img' ? this.#picture(element, textOf(props.src)) : [element];
+  }
+
+  #linked(text: string): MarkdownNode[] {
+    return splitAtLinks(text).flatMap((part, index): MarkdownNode[] => {
+      const shown = this.#text(part);
+      if (index % 2 === 0) return shown === '' ? [] : [shown];
+      return [{ ...PLAIN_LINK, children: [shown], address: this.#address(part) }];
+    });
   }
 
   #link(element: MarkdownElement, href: string): MarkdownNode[] {
@@ -112,6 +126,28 @@ class Reader {
       .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.#names[Number(part)] ?? ''}}}`))
       .join('');
   }
+}
+
+const UNLINKED = new Set(['a', 'code', 'pre']);
+const PLAIN_LINK = { tag: 'a', is_bare: true, title: '', alt: '', start: 1, align: '' };
+
+/** With the pieces of a text as one: the parser gives an ampersand, or what was escaped, as a piece of its own. */
+function joined(values: readonly unknown[]): unknown[] {
+  const all: unknown[] = [];
+  let text: string[] = [];
+  const end = (): void => {
+    if (text.length > 0) all.push(text.join(''));
+    text = [];
+  };
+  for (const value of values) {
+    if (typeof value === 'string') text.push(value);
+    else {
+      end();
+      all.push(value);
+    }
+  }
+  end();
+  return all;
 }
 
 const LINK = /^(https?:\/\/|mailto:)/i;

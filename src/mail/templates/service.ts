@@ -28,6 +28,7 @@ import {
 import type { TemplateRow, TemplateVariable } from './tables.ts';
 
 /* What marketing mail is made with, besides the templates themselves. */
+export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
 export type { TemplateChanges } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';

@@ -34,6 +34,7 @@ const OPTION_OF_FIELD = {
   name: '--name',
   list: '--list',
   template: '--template',
+  preheader: '--preheader',
   variables: '--set',
   filter: '--filter',
   send_at: '--at',
@@ -55,6 +56,7 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
 function withFields(verb: Verb<Needs>): Verb<Needs> {
   return verb
     .option('--template <template>', 'a marketing template: its slug, name or id')
+    .option('--preheader <text>', 'what inboxes show behind the subject; empty: nothing')
     .option(
       '--set <name=value>',
       'a value of a placeholder, the same for everybody; may be repeated',
@@ -70,6 +72,7 @@ function fieldsOf(
   options: Options,
 ) {
   const filter = textOption(options, 'filter');
+  const preheader = textOption(options, 'preheader');
   // What is not of this project is refused by its field.
   const of_project = { project: String(project.id) };
   const keyOf = (names: Naming, ref: string | undefined) =>
@@ -78,6 +81,7 @@ function fieldsOf(
     name: textOption(options, 'name'),
     list: keyOf(list_names, textOption(options, 'list')),
     template: keyOf(template_names, textOption(options, 'template')),
+    preheader: preheader === '' ? null : preheader,
     filter: filter === undefined ? undefined : readFilter(filter),
     variables: pairsOption(options, 'set'),
     track_opens: options.trackOpens === true ? true : undefined,

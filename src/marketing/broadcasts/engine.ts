@@ -26,7 +26,7 @@ import {
 } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { judge } from './audience.ts';
-import { type BroadcastLife, isDecided } from './lifecycle.ts';
+import type { BroadcastLife } from './lifecycle.ts';
 import { insertRecipient } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
 import { mailingOf } from './service.ts';
@@ -34,7 +34,7 @@ import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
-const BROADCAST_PIECE = 100;
+const BROADCAST_PIECE = 25;
 
 export interface BroadcastEngineDeps {
   database: Database;
@@ -70,7 +70,7 @@ export class BroadcastEngine {
     const waits_until = await broadcast_life.beginScheduled(of);
     if (waits_until !== null) return { waits_until };
     for (;;) {
-      const wait: Wait | null = await database.write((tx) =>
+      const wait: Wait | null = await database.writePiece((tx) =>
         emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, accept })),
       );
       if (wait === null || wait.waits_until > 0 || stopping.aborted) return wait;
@@ -88,7 +88,7 @@ export class BroadcastEngine {
     // After a pause and a resume another job sends it.
     if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
     const now_ms = clock.now();
-    if (isDecided(row))
+    if (store.isDecided(row))
       return broadcast_life.finish(tx, row) ? null : { waits_until: now_ms + LOOK_AGAIN_MS };
     const settings = marketing.settings(owner.id, tx);
     const day = utcDay(now_ms);
@@ -102,8 +102,9 @@ export class BroadcastEngine {
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
     const limit = Math.min(BROADCAST_PIECE, ahead, capped);
     const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms, accept: of.accept });
-    store.addCounts(tx, row.id, piece.counts);
     const mails = piece.counts.get('waiting') ?? 0;
+    const turns = [...piece.counts.values()].reduce((sum, n) => sum + n, 0);
+    store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
     store.updateBroadcast(tx, row.id, { decided_to: piece.decided_to });
     return { waits_until: piece.waits_until };

@@ -22,7 +22,7 @@ interface ExplainDeps {
 export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {
   const { read } = database;
   if (row.pause_reason === 'late')
-    return `its time was ${toIso(row.send_at)}, when the server did not run, and it is not sent a day later by itself.`;
+    return `its time was ${toIso(row.send_at)}, when the server did not run or its project was inactive, and it is not sent a day later by itself.`;
   if (row.pause_reason === 'not_ready')
     return `it could not be sent when its time came. What is missing: satchel broadcast check ${row.public_id}`;
   const ended = { returned: countReturned(read, row), refused: countRefused(read, row) };

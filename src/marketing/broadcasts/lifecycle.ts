@@ -1,5 +1,6 @@
 /** A broadcast's life: changing its plan, sending, pausing, resuming, cancelling, ending; and what it is told from outside. */
 import { isDeepStrictEqual } from 'node:util';
+import type { ProjectEvent, Projects } from '../../access/projects/service.ts';
 import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
@@ -20,6 +21,7 @@ import {
   type MarketingMail,
   type Problem,
   type Reading,
+  readAt,
   returnsTooMuch,
 } from '../mails/service.ts';
 import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
@@ -32,8 +34,9 @@ import type { BroadcastRow, PauseReason, RecipientRow } from './tables.ts';
 /** The type of the jobs that send a broadcast, once its time has come. */
 export const BROADCAST_SEND = 'broadcast.send';
 
+const ALL = { limit: -1, offset: 0 };
 /** Mails that one transaction takes back, of which each takes a fifth of a millisecond. */
-const TAKE_BACK_PIECE = 100;
+const TAKE_BACK_PIECE = 10;
 
 /** Who begins what was scheduled. */
 const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
@@ -48,6 +51,7 @@ export interface BroadcastLifeDeps {
   marketing_mail: MarketingMail;
   broadcasts: Broadcasts;
   projectOf(id: number): KeyOwner | null;
+  projects: Pick<Projects, 'requireActive'>;
   enqueue(tx: Tx, job: NewJob): string;
   hasten(tx: Tx, job_id: string, run_at: number): void;
   deliveries: Pick<Deliveries, 'withhold'>;
@@ -131,7 +135,7 @@ export class BroadcastLife {
 
   /**
    * Sends a draft, or one that is scheduled, at once or at a time. `is_test`: for a test key, captured. Throws AppError
-   * `not_found`, `conflict` for any other, and `invalid`: by field for a time in the past, send_refused with every problem.
+   * `not_found`, `conflict` for any other and project_inactive, and `invalid`: by field for a time in the past, send_refused with every problem.
    */
   async send(
     actor: Actor,
@@ -139,12 +143,13 @@ export class BroadcastLife {
     public_id: string,
     how: { send_at?: string | null | undefined; is_test: boolean },
   ): Promise<void> {
-    const { broadcasts, database, clock } = this.#deps;
+    const { broadcasts, database, clock, projects } = this.#deps;
     const errors: FieldErrors = {};
     const send_at = this.#readTime(how.send_at, errors);
     refuseAll(errors);
     const asked = broadcasts.require(owner.id, public_id);
     refuseFrom(asked, ['draft', 'scheduled'], 'sent');
+    projects.requireActive(owner.id);
     const readiness = await broadcasts.check(owner.id, public_id);
     if (!readiness.ready) throw refusal(readiness.problems);
     await database.write((tx) => {
@@ -164,10 +169,14 @@ export class BroadcastLife {
         if (problems.length > 0) throw refusal(problems);
         return;
       }
-      const job_id = this.#deps.enqueue(tx, jobOf(row, send_at));
-      store.updateBroadcast(tx, row.id, { status: 'scheduled', job_id });
+      this.#schedule(tx, row, send_at);
       this.#audit(tx, actor, row, 'broadcast.scheduled', { recipients: number, send_at: how.send_at });
     });
+  }
+
+  #schedule(tx: Tx, row: BroadcastRow, send_at: number): void {
+    const job_id = this.#deps.enqueue(tx, jobOf(row, send_at));
+    store.updateBroadcast(tx, row.id, { status: 'scheduled', pause_reason: null, job_id });
   }
 
   /**
@@ -219,6 +228,7 @@ export class BroadcastLife {
       reply_to: settings.reply_to,
       job_id: enqueue(tx, jobOf(row, AT_ONCE)),
     });
+    store.addCounts(tx, row.id, new Map([['to_come', lists.countContacts(list.id, {}, tx)]]));
     this.#audit(tx, actor, row, 'broadcast.sent', { recipients: number });
     return [];
   }
@@ -243,19 +253,27 @@ export class BroadcastLife {
   }
 
   /**
-   * Goes on after a pause, or begins what could not begin at its time, if it is ready: else it stays paused as `not_ready`.
-   * Bounces and refusals are counted afresh. Throws AppError `not_found`, and `conflict` unless it is paused.
+   * Goes on after a pause, or begins what could not begin at its time, if it is ready: else it stays paused as `not_ready`. What
+   * its project's move kept from a time that is yet to come is scheduled again. Bounces and refusals are counted afresh. Throws
+   * AppError `not_found`, and `conflict` unless it is paused, and project_inactive.
    */
   async resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, marketing, clock } = this.#deps;
+    const { broadcasts, database, marketing, clock, projects } = this.#deps;
     const asked = broadcasts.require(owner.id, public_id);
     refuseFrom(asked, ['paused'], 'resumed');
-    const readiness = asked.started_at === null ? await broadcasts.check(owner.id, public_id) : null;
-    const mailboxes = readiness ? null : await marketing.checkBeforeStart(owner.id);
+    projects.requireActive(owner.id);
+    const waits = isToCome(asked, clock.now());
+    const readiness = waits || asked.started_at !== null ? null : await broadcasts.check(owner.id, public_id);
+    const mailboxes = waits || readiness ? null : await marketing.checkBeforeStart(owner.id);
     await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
       refuseFrom(row, ['paused'], 'resumed');
       store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
+      if (waits) {
+        this.#schedule(tx, row, asked.send_at ?? 0);
+        this.#audit(tx, actor, row, 'broadcast.resumed');
+        return;
+      }
       const problems = readiness?.problems ?? broadcasts.problemsOf(row, mailboxes, tx);
       if (readiness?.ready) problems.push(...this.#begin(tx, actor, row, readiness.recipients));
       if (problems.length > 0) {
@@ -268,29 +286,30 @@ export class BroadcastLife {
   }
 
   /**
-   * Has one go on that stopped as its project moved: at its time, where that is yet to come, else as `resume` does. Throws as that
-   * does, and AppError `conflict` where its time is long past: then it waits for somebody to resume it.
+   * As `resume`, of one that stopped as its project moved, and for nobody who looks at each. Throws AppError `conflict` also where
+   * its time is long past: then it waits for somebody to resume it.
    */
   async letGo(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, clock, enqueue } = this.#deps;
-    const now = clock.now();
-    const asked = broadcasts.require(owner.id, public_id);
-    const send_at = asked.started_at === null ? asked.send_at : null;
-    if (send_at === null || (send_at <= now && now - send_at <= BROADCAST_LATE_MS))
-      return this.resume(actor, owner, public_id);
-    await database.write((tx) => {
-      const row = broadcasts.require(owner.id, public_id, tx);
-      refuseFrom(row, ['paused'], 'resumed');
-      if (send_at <= now) {
-        store.updateBroadcast(tx, row.id, { pause_reason: 'late' });
-        return;
-      }
-      const job_id = enqueue(tx, jobOf(row, send_at));
-      store.updateBroadcast(tx, row.id, { status: 'scheduled', pause_reason: null, job_id, updated_at: now });
-      this.#audit(tx, actor, row, 'broadcast.resumed');
-    });
-    if (send_at <= now)
-      throw conflict('Its time is more than a day past: resume it, to have it sent now, or cancel it.');
+    const { broadcasts, database, clock, projects } = this.#deps;
+    const { id, started_at, send_at } = broadcasts.require(owner.id, public_id);
+    projects.requireActive(owner.id);
+    const is_late = started_at === null && send_at !== null && clock.now() - send_at > BROADCAST_LATE_MS;
+    if (!is_late) return this.resume(actor, owner, public_id);
+    await database.write((tx) => store.updateBroadcast(tx, id, { pause_reason: 'late' }));
+    throw conflict('Its time is more than a day past: resume it, to have it sent now, or cancel it.');
+  }
+
+  /** Told of what becomes of projects: what goes out in one that moved is paused, and people resume it where it is to go on. */
+  heedProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
+    if (kind !== 'moved') return;
+    for (const status of ['scheduled', 'sending'] as const)
+      for (const row of store.listBroadcasts(tx, { project_id, status }, ALL)) this.#pause(tx, row, 'moved');
+  }
+
+  /** The ids of those that are paused since their project moved. */
+  listMoved(project_id: number): string[] {
+    const paused = store.listBroadcasts(this.#deps.database.read, { project_id, status: 'paused' }, ALL);
+    return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
   }
 
   #goOn(tx: Tx, row: BroadcastRow): void {
@@ -331,7 +350,7 @@ export class BroadcastLife {
     const { database, deliveries } = this.#deps;
     const waiting = recipients.listWaiting(database.read, id);
     for (let from = 0; from < waiting.length; from += TAKE_BACK_PIECE)
-      await database.write((tx) => {
+      await database.writePiece((tx) => {
         for (const one of waiting.slice(from, from + TAKE_BACK_PIECE)) deliveries.withhold(tx, one);
       });
   }
@@ -339,7 +358,7 @@ export class BroadcastLife {
   /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
-    if (!isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
+    if (!store.isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
     store.updateBroadcast(tx, row.id, {
       status: 'sent',
       pause_reason: null,
@@ -413,6 +432,10 @@ export class BroadcastLife {
   heedContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
     if (kind === 'activated' || kind === 'signed_up') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
+    if (kind === 'deleted')
+      for (const { id, decided_to, last_contact_id } of store.listOpenOfList(tx, contact.list_id))
+        if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
+          store.addCounts(tx, id, new Map([['to_come', -1]]));
     if (kind !== 'unsubscribed') return;
     const email_id = lastMailTo(tx, contact);
     const recipient = email_id === null ? undefined : recipients.findByEmail(tx, email_id);
@@ -431,11 +454,10 @@ export class BroadcastLife {
     return row.status === 'paused' ? 'held' : 'goes';
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person, for the first time. */
+  /** Told that a mail was opened, or a link of it followed by a person, for the first time; or opened by a machine. */
   heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
     const recipient = recipients.findByEmail(tx, email_id);
-    const what = kind === 'clicked' ? { clicked_at: at } : { opened_at: at };
-    if (recipient) recipients.updateRecipient(tx, recipient, what);
+    if (recipient) recipients.updateRecipient(tx, recipient, readAt(kind, at));
   }
 
   /** Told of each link that a person followed. */
@@ -445,9 +467,9 @@ export class BroadcastLife {
   }
 }
 
-/** Whether everybody who was on the list when it began had their turn. */
-export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
-  return last_contact_id !== null && decided_to >= last_contact_id;
+/** Whether one that stopped as its project moved has its time yet to come. */
+function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: number): boolean {
+  return pause_reason === 'moved' && started_at === null && send_at !== null && send_at > now_ms;
 }
 
 /** What a test key sends says nothing about the list, nor about us. */

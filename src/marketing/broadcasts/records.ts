@@ -13,11 +13,14 @@ import {
 
 /** What became of its mails, as for sequences. */
 export interface BroadcastStats {
+  /** People who had no turn yet. */
+  to_come: number;
   waiting: number;
   sent: number;
   lost: number;
   clicked: number;
   opened: number;
+  opened_by_machine: number;
   bounced: number;
   complained: number;
   unsubscribed: number;
@@ -39,6 +42,7 @@ export interface BroadcastRecord {
   name: string;
   list: string;
   template: string | null;
+  preheader: string | null;
   variables: Record<string, string>;
   filter: Record<string, unknown> | null;
   status: BroadcastStatus;
@@ -100,6 +104,7 @@ export function present(
     name: row.name,
     list: of.list,
     template: row.template,
+    preheader: row.preheader,
     variables: row.variables,
     filter: row.filter,
     status: row.status,
@@ -112,11 +117,13 @@ export function present(
     recipients: row.recipients,
     left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
     stats: {
+      to_come: row.finished_at === null ? statOf('to_come') : 0,
       waiting: statOf('waiting'),
       sent: statOf('sent'),
       lost: statOf('lost'),
       clicked: statOf('clicked'),
       opened: statOf('opened'),
+      opened_by_machine: statOf('opened_by_machine'),
       bounced: statOf('bounced'),
       complained: statOf('complained'),
       unsubscribed: statOf('unsubscribed'),
@@ -181,6 +188,7 @@ export interface TimelinePoint {
   sent: number;
   clicked: number;
   opened: number;
+  opened_by_machine: number;
 }
 
 /** Hours after which a timeline goes on by days. */
@@ -200,7 +208,7 @@ export function timelineOf(
     at_ms < days_from_ms ? at_ms : Math.max(days_from_ms, at_ms - (at_ms % DAY_MS));
   for (let at_ms = first_ms; at_ms <= last.hour * HOUR_MS; ) {
     const unit = at_ms < days_from_ms ? 'hour' : 'day';
-    points.set(at_ms, { at: toIso(at_ms), unit, sent: 0, clicked: 0, opened: 0 });
+    points.set(at_ms, { at: toIso(at_ms), unit, sent: 0, clicked: 0, opened: 0, opened_by_machine: 0 });
     at_ms = unit === 'hour' ? at_ms + HOUR_MS : at_ms - (at_ms % DAY_MS) + DAY_MS;
   }
   for (const { hour, what, n } of hours) {

@@ -1,5 +1,5 @@
 /** Shapes of requests and answers about broadcasts. */
-import { MAX_NAME_CHARS } from '../../limits.ts';
+import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../../limits.ts';
 import {
   changesOf,
   dateTime,
@@ -12,12 +12,19 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
+import { OPENED_BY_MACHINE } from '../mails/service.ts';
 import { BROADCAST_STATUSES, contact_filter, LEFT_OUT_REASONS, PAUSE_REASONS } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' });
 const variables = t.Record(t.String(), t.Unknown(), {
   description: 'Values of placeholders, the same for everybody.',
+});
+const preheader = text({
+  min: 1,
+  max: MAX_PREHEADER_CHARS,
+  description:
+    'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
 });
 const track_opens = t.Boolean();
 
@@ -26,7 +33,7 @@ export const creation = named(
   t.Object({
     name,
     list: ulid(),
-    ...optionals({ template, filter: contact_filter, variables, track_opens }),
+    ...optionals({ template, preheader, filter: contact_filter, variables, track_opens }),
   }),
 );
 export const changes = named(
@@ -36,6 +43,7 @@ export const changes = named(
     list: ulid(),
     ...nullables({
       template,
+      preheader,
       filter: contact_filter,
       send_at: {
         ...dateTime(),
@@ -73,6 +81,7 @@ export const record = named(
     name: t.String(),
     list: ulid(),
     template: nullable(t.String()),
+    preheader: nullable(t.String()),
     variables: t.Record(t.String(), t.String()),
     filter: nullable(contact_filter),
     status: oneOf(BROADCAST_STATUSES),
@@ -92,6 +101,9 @@ export const record = named(
     stats: named(
       'BroadcastStats',
       t.Object({
+        to_come: t.Integer({
+          description: 'People who had no turn yet: 0 before sending begins, and once it ended.',
+        }),
         waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
         sent: t.Integer({
           description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
@@ -99,6 +111,7 @@ export const record = named(
         lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
         clicked: counter,
         opened: counter,
+        opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
         bounced: counter,
         complained: counter,
         unsubscribed: counter,
@@ -146,6 +159,7 @@ export const preview = named(
   'BroadcastPreview',
   t.Object({
     subject: t.String(),
+    preheader: nullable(t.String()),
     body_html: nullable(t.String()),
     body_text: nullable(t.String()),
     missing: t.Array(t.String(), { description: 'Placeholders that there is no value for.' }),
@@ -176,6 +190,7 @@ export const timeline = t.Object({
       sent: counter,
       clicked: counter,
       opened: counter,
+      opened_by_machine: counter,
     }),
     { description: 'By the hour for two days from its start, then by UTC days.' },
   ),

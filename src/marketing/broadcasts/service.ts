@@ -51,6 +51,7 @@ export interface BroadcastChanges {
   name?: string | null | undefined;
   list?: string | null | undefined;
   template?: string | null | undefined;
+  preheader?: string | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
   filter?: ContactFilter | null | undefined;
   track_opens?: boolean | null | undefined;
@@ -79,7 +80,7 @@ export interface BroadcastsDeps {
 /** What the name of a copy ends with. */
 const COPY = ' (copy)';
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
-const DELETE_PIECE = 1_000;
+const DELETE_PIECE = 500;
 
 export class Broadcasts {
   readonly #deps: BroadcastsDeps;
@@ -146,9 +147,9 @@ export class Broadcasts {
       refuseAll(errors);
       if (!list) throw notFound('List');
       lists.requireOpen(tx, list);
-      const { name, template = null, filter = null } = input;
+      const { name, template = null, preheader = null, filter = null } = input;
       const track_opens = input.track_opens ?? false;
-      const of = { project_id, list_id: list.id, name, template, variables, filter, track_opens };
+      const of = { project_id, list_id: list.id, name, template, preheader, variables, filter, track_opens };
       return this.#insert(tx, of, note);
     });
     return this.#present(row);
@@ -169,14 +170,14 @@ export class Broadcasts {
     tx: Tx,
     of: Pick<
       BroadcastRow,
-      'project_id' | 'list_id' | 'name' | 'template' | 'variables' | 'filter' | 'track_opens'
+      'project_id' | 'list_id' | 'name' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
     >,
     note: Note,
     metadata: Record<string, unknown> = {},
   ): BroadcastRow {
     const now = this.#deps.clock.now();
     const public_id = newId(now);
-    const { project_id, list_id, name, template, variables, filter, track_opens } = of;
+    const { project_id, list_id, name, template, preheader, variables, filter, track_opens } = of;
     const target = `broadcast:${public_id}`;
     note(tx, { event: 'broadcast.created', target, metadata: { name, ...metadata } });
     return store.insertBroadcast(tx, {
@@ -186,6 +187,7 @@ export class Broadcasts {
       list_id,
       name,
       template,
+      preheader,
       variables,
       filter,
       track_opens,
@@ -212,6 +214,7 @@ export class Broadcasts {
       list_id: list?.id ?? current.list_id,
       name: changes.name ?? current.name,
       template: changes.template === undefined ? current.template : changes.template,
+      preheader: changes.preheader === undefined ? current.preheader : changes.preheader,
       variables,
       filter: changes.filter === undefined ? current.filter : changes.filter,
       track_opens: changes.track_opens ?? current.track_opens,
@@ -226,7 +229,7 @@ export class Broadcasts {
   async remove(project_id: number, public_id: string, note: Note): Promise<void> {
     const { database } = this.#deps;
     for (let is_gone = false; !is_gone; ) {
-      is_gone = await database.write((tx) => {
+      is_gone = await database.writePiece((tx) => {
         const row = this.require(project_id, public_id, tx);
         refuseFrom(row, ['draft', 'cancelled'], 'deleted');
         if (recipients.deleteRecipients(tx, row.id, DELETE_PIECE) === DELETE_PIECE) return false;
@@ -441,12 +444,13 @@ export function mailingOf(of: {
   settings: Settings;
 }): Mailing {
   const { owner, broadcast, list, settings } = of;
-  const { template, variables, track_opens, is_test, public_id } = broadcast;
+  const { template, preheader, variables, track_opens, is_test, public_id } = broadcast;
   return {
     source: 'broadcast',
     owner,
     list,
     template: template ?? '',
+    preheader,
     variables,
     settings,
     track_opens,

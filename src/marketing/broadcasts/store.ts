@@ -1,5 +1,5 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, count, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, notInArray, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -118,12 +118,18 @@ export function listOpenOfList(read: Tx, list_id: number): BroadcastRow[] {
     .all();
 }
 
-/** Those of all projects that are paused, but not by hand. */
+/** Those of all projects that are paused, but not by hand, nor as their project moved. */
 export function listPausedByThemselves(read: Tx): BroadcastRow[] {
   return read
     .select()
     .from(broadcasts)
-    .where(and(IS_OPEN, sql`${broadcasts.status} = 'paused'`, ne(broadcasts.pause_reason, 'manual')))
+    .where(
+      and(
+        IS_OPEN,
+        sql`${broadcasts.status} = 'paused'`,
+        notInArray(broadcasts.pause_reason, ['manual', 'moved']),
+      ),
+    )
     .all();
 }
 
@@ -210,4 +216,9 @@ export function addClick(
   { position, is_first }: { position: number; is_first: boolean },
 ): void {
   addLink.run(tx, id, position, Number(is_first));
+}
+
+/** Whether everybody who was on the list when it began had their turn. */
+export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
+  return last_contact_id !== null && decided_to >= last_contact_id;
 }

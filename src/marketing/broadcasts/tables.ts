@@ -4,7 +4,14 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const BROADCAST_STATUSES = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled'] as const;
 export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number];
 
-export const PAUSE_REASONS = ['manual', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses'] as const;
+export const PAUSE_REASONS = [
+  'manual',
+  'moved',
+  'late',
+  'not_ready',
+  'bounce_threshold',
+  'relay_refuses',
+] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 /** Why somebody on the list gets no mail; `no_value`: a merge field of the mail has no value for them. */
@@ -27,6 +34,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   name: text().notNull(),
   template: text(),
   variables: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  preheader: text(),
   filter: text({ mode: 'json' }).$type<Record<string, unknown>>(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
   status: text().$type<BroadcastStatus>().notNull(),
@@ -63,6 +71,7 @@ export const broadcastRecipients = sqliteTable(
     ended_at: integer(),
     clicked_at: integer(),
     opened_at: integer(),
+    opened_by_machine_at: integer(),
     bounced_at: integer(),
     complained_at: integer(),
     unsubscribed_at: integer(),
@@ -89,7 +98,7 @@ export const broadcastHours = sqliteTable(
     broadcast_id: integer().notNull(),
     /** Since 1970. */
     hour: integer().notNull(),
-    what: text().$type<'sent' | 'clicked' | 'opened'>().notNull(),
+    what: text().$type<'sent' | 'clicked' | 'opened' | 'opened_by_machine'>().notNull(),
     n: integer().notNull(),
   },
   (table) => [primaryKey({ columns: [table.broadcast_id, table.hour, table.what] })],

@@ -14,7 +14,7 @@ export type ContactListener = (tx: Tx, event: ContactEvent) => void;
 
 /** That somebody opened a marketing mail or clicked in it, for the first time. */
 export interface ContactReading {
-  kind: 'clicked' | 'opened';
+  kind: 'clicked' | 'opened' | 'opened_by_machine';
   /** Whom the mail was for; null where it was for nobody on a list. */
   contact_id: number | null;
   is_test: boolean;

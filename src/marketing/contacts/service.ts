@@ -4,7 +4,7 @@ import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
@@ -460,21 +460,30 @@ export class Contacts {
     return row;
   }
 
-  /** Deletes contacts that were left when their project was deleted, in small steps. Returns how many there were. */
-  async sweep(): Promise<number> {
+  /** Contacts go with their project before its deletion is answered, once it is gone for everybody: no foreign key takes so many at once. */
+  projectCascade() {
+    return { count: () => ({}), afterCommit: () => this.sweep() };
+  }
+
+  /**
+   * Deletes contacts whose list went with its project, in small steps between which as much time is others', of other processes
+   * too.
+   */
+  async sweep(): Promise<void> {
     const { database, lists } = this.#deps;
-    let deleted = 0;
-    let list_id = store.nextListWithContacts(database.read, 0);
-    while (list_id !== null) {
+    for (let list_id = store.nextListWithContacts(database.read, 0); list_id !== null; ) {
       const current = list_id;
-      const is_gone = lists.findById(current) === null;
-      const removed = is_gone
-        ? await database.write((tx) => store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH))
-        : 0;
-      deleted += removed;
-      if (removed < BULK_CONTACTS_BATCH) list_id = store.nextListWithContacts(database.read, current);
+      let has_more = lists.findById(current) === null;
+      while (has_more) {
+        const began_ms = monotonicMs();
+        const deleted = await database.writePiece((tx) =>
+          store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH),
+        );
+        has_more = deleted === BULK_CONTACTS_BATCH;
+        await Bun.sleep(monotonicMs() - began_ms);
+      }
+      list_id = store.nextListWithContacts(database.read, current);
     }
-    return deleted;
   }
 
   #announce(tx: Tx, event: ContactEvent): void {

@@ -43,7 +43,7 @@ export async function tagContacts(
   await database.write((tx) => note(tx, entry));
   let changed = 0;
   for (const ids of piecesOf(on, list.id, criteria, { order: 'oldest', size: BULK_CONTACTS_BATCH }))
-    changed += await database.write((tx) => {
+    changed += await database.writePiece((tx) => {
       // Within the transaction: whoever was changed or deleted since they were found may not fit any more.
       const rows = store.listStandings(tx, matching(tx, list.id, criteria, ids));
       return rows.filter((row) => store.changeTags(tx, { ...row, list_id: list.id }, change)).length;

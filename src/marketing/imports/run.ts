@@ -273,7 +273,7 @@ export class ImportRun {
 
   /** Changes the import, unless somebody else has changed it since this run saw it last. */
   async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>): Promise<void> {
-    this.#import = await this.#deps.database.write((tx) => {
+    this.#import = await this.#deps.database.writePiece((tx) => {
       const current = store.findImport(tx, this.#import.id);
       const { status, position } = this.#import;
       if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();

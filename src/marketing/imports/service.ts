@@ -13,7 +13,8 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { finishJob, type JobEnd, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { finishJob, type JobEnd, listWaitingJobs, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Contacts } from '../contacts/service.ts';
 import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
@@ -32,6 +33,9 @@ export { DELIMITERS, IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
+
+/** How soon after the start an import goes on whose request was cut off. */
+const IMPORT_SOON_MS = 5_000;
 
 interface DefaultsInput {
   consent_basis?: ConsentBasis | null | undefined;
@@ -64,6 +68,8 @@ export interface ImportsDeps {
   /** Of those that API keys start. */
   rows_per_minute: number;
   enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 const NO_COLUMNS: Columns = { fields: {}, kept: {} };
@@ -266,13 +272,30 @@ export class Imports {
   /** Rows of an ended import that wait for the DNS wait for nothing. */
   async #forgetWaiting(id: string): Promise<void> {
     const { database } = this.#deps;
-    while ((await database.write((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
+    while ((await database.writePiece((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
   }
 
   /** At which rate an import goes on; null: as fast as it can. */
   rowsPerMinute(id: string): number | null {
     const row = store.findImport(this.#deps.database.read, id);
     return row?.settings.is_paced ? this.#deps.rows_per_minute : null;
+  }
+
+  /**
+   * As the server starts, no request is at work any more: what one was cut off from goes on by its job, a moment later. What waits
+   * for the DNS keeps its time.
+   */
+  async goOnSoon(): Promise<void> {
+    const { database, clock, hasten } = this.#deps;
+    const soon_ms = clock.now() + IMPORT_SOON_MS;
+    const late = listWaitingJobs(database.read, EMAIL_IMPORT, soon_ms).filter(({ payload }) => {
+      const id = isPlainObject(payload) ? String(payload.import_id) : '';
+      return store.findImport(database.read, id)?.position.waiting_since === null;
+    });
+    if (late.length === 0) return;
+    await database.write((tx) => {
+      for (const { id } of late) hasten(tx, id, soon_ms);
+    });
   }
 
   /** Records an unexpected failure of its job, within the transaction; the import can be resumed. */
@@ -297,7 +320,8 @@ export class Imports {
     for (const id of store.listCancelledThatWait(database.read)) await this.#forgetWaiting(id);
     const before_id = firstIdOf(clock.now() - IMPORT_REJECTIONS_RETENTION_MS);
     while (
-      (await database.write((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) === SWEEP_BATCH
+      (await database.writePiece((tx) => store.deleteOldRejections(tx, before_id, SWEEP_BATCH))) ===
+      SWEEP_BATCH
     );
   }
 

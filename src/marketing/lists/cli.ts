@@ -12,7 +12,7 @@ import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { changes } from './schemas.ts';
-import { CONSENT_BASES, type ListRecord, type Lists, ownFormOf } from './service.ts';
+import { CONSENT_BASES, LANGUAGES, type ListRecord, type Lists, ownFormOf } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -28,7 +28,9 @@ const OPTION_OF_FIELD = {
   description: '--description',
   default_consent_basis: '--basis',
   double_opt_in: '--double-opt-in',
+  language: '--language',
   confirmation_template: '--confirmation-template',
+  from: '--from',
   token_hosts: '--token-hosts',
   sign_up_page: '--sign-up-page',
 };
@@ -37,20 +39,22 @@ const OPTION_OF_FIELD = {
 export function registerListCommands(cli: Cli<Needs>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
   const create = list.verb('create', 'make a list').ofProject().requiredOption('--name <name>', 'its name');
-  addFields(create, CONSENT_BASES)
+  addFields(create, { bases: CONSENT_BASES, languages: LANGUAGES })
     .example('satchel list create --project shop --name Newsletter --basis consent')
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const { basis } = parse(
-        t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)) }),
-        textOptions(options, 'basis'),
+      const { basis, language } = parse(
+        t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)), language: t.Optional(oneOf(LANGUAGES)) }),
+        textOptions(options, 'basis', 'language'),
       );
       const fields = {
         name: textOption(options, 'name') ?? '',
         description: textOption(options, 'description'),
         default_consent_basis: basis,
         double_opt_in: options.doubleOptIn === true,
+        language,
         confirmation_template: confirmationOf(services, project, options),
+        from: textOption(options, 'from'),
         token_hosts: listOption(options, 'tokenHosts'),
         sign_up_page: options.signUpPage === true,
       };
@@ -118,7 +122,10 @@ function registerChange(list: Noun<Needs>): void {
   const change = list
     .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
     .named(named_list);
-  addFields(change.option('--name <name>', 'its name'), [...CONSENT_BASES, ''])
+  addFields(change.option('--name <name>', 'its name'), {
+    bases: [...CONSENT_BASES, ''],
+    languages: [...LANGUAGES, ''],
+  })
     .option('--no-double-opt-in', 'sign-ups by form count at once')
     .option('--no-sign-up-page', 'its address works no more')
     .example(
@@ -130,7 +137,7 @@ function registerChange(list: Noun<Needs>): void {
       const given = requireChanges({
         name: textOption(options, 'name'),
         ...clearable({
-          ...textOptions(options, 'description', 'basis'),
+          ...textOptions(options, 'description', 'basis', 'language', 'from'),
           confirmation_template: confirmationOf(services, project, options),
         }),
         double_opt_in: options.doubleOptIn,
@@ -150,15 +157,20 @@ function registerChange(list: Noun<Needs>): void {
     });
 }
 
-function addFields(verb: Verb<Needs>, bases: readonly string[]): Verb<Needs> {
+function addFields(
+  verb: Verb<Needs>,
+  { bases, languages }: { bases: readonly string[]; languages: readonly string[] },
+): Verb<Needs> {
   return verb
     .option('--description <text>', 'what it is for')
     .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(bases))
+    .addOption(new Option('--language <language>', 'what its mail is written in').choices(languages))
     .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
     .option(
       '--confirmation-template <template>',
       'template of that mail, which holds {{confirm_url}}: its slug, name or id',
     )
+    .option('--from <address>', 'the mailbox that this mail goes out from, and no other')
     .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
     .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
 }
@@ -171,14 +183,18 @@ function confirmationOf({ template_names }: Needs, project: { id: number }, opti
 function clearable(given: {
   description?: string;
   basis?: string;
+  language?: string;
+  from?: string;
   confirmation_template: string | undefined;
 }) {
-  const { description, confirmation_template, basis } = given;
+  const { description, confirmation_template, basis, language, from } = given;
   const orNull = (text: string | undefined) => (text === '' ? null : text);
   return {
     description: orNull(description),
     confirmation_template: orNull(confirmation_template),
     default_consent_basis: orNull(basis),
+    language: orNull(language),
+    from: orNull(from),
   };
 }
 

@@ -3,6 +3,7 @@ import { MAX_DESCRIPTION_CHARS, MAX_DNS_NAME_CHARS, MAX_NAME_CHARS, MAX_TOKEN_HO
 import {
   changesOf,
   dateTime,
+  emailAddress,
   named,
   nullable,
   nullables,
@@ -12,7 +13,7 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
-import { CONSENT_BASES } from './service.ts';
+import { CONSENT_BASES, LANGUAGES } from './service.ts';
 
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 const optional = {
@@ -20,6 +21,10 @@ const optional = {
   default_consent_basis: {
     ...oneOf(CONSENT_BASES),
     description: 'For contacts that come without a basis of their own.',
+  },
+  language: {
+    ...oneOf(LANGUAGES),
+    description: 'What its mail is written in, for screen readers and translators. Null is en.',
   },
   token_hosts: t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
     maxItems: MAX_TOKEN_HOSTS,
@@ -32,6 +37,12 @@ const optional = {
       'Slug of a transactional template with `{{confirm_url}}`; it may use `email`, `first_name`, `last_name`, ' +
       '`list_name` and `brand_name`, too. A double opt-in list takes sign-ups only with one.',
   }),
+  from: {
+    ...emailAddress(),
+    description:
+      'An active mailbox for transactional mail that confirmations go out from, and no other; else those of the marketing ' +
+      'settings (`accounts`) that are for such mail, else as other mail of the project.',
+  },
 };
 const sign_up_page = t.Boolean({
   description:
@@ -65,8 +76,10 @@ export const listRecord = named(
     description: nullable(t.String()),
     default_consent_basis: nullable(oneOf(CONSENT_BASES)),
     double_opt_in: t.Boolean(),
+    language: nullable(oneOf(LANGUAGES)),
     token_hosts: t.Array(t.String()),
     confirmation_template: nullable(t.String()),
+    from: nullable(t.String({ description: 'The mailbox that confirmations go out from.' })),
     sign_up_page: t.Boolean(),
     sign_up_url: nullable(
       t.String({ description: 'The page, and where a form of your own posts; null without it.' }),

@@ -2,17 +2,17 @@
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
-import type { Changes } from '../../platform/database/tables.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Changes } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import * as store from './store.ts';
-import type { ConsentBasis, ListRow } from './tables.ts';
+import type { ConsentBasis, Language, ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
-export { CONSENT_BASES, type ConsentBasis, type ListRow } from './tables.ts';
+export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRow } from './tables.ts';
 
 export interface ListRecord {
   id: string;
@@ -20,8 +20,10 @@ export interface ListRecord {
   description: string | null;
   default_consent_basis: ConsentBasis | null;
   double_opt_in: boolean;
+  language: Language | null;
   token_hosts: string[];
   confirmation_template: string | null;
+  from: string | null;
   sign_up_page: boolean;
   /** Where the page is, and where a form of one's own posts; null without it. */
   sign_up_url: string | null;
@@ -40,8 +42,10 @@ interface ListChanges {
   description?: string | null | undefined;
   default_consent_basis?: ConsentBasis | null | undefined;
   double_opt_in?: boolean;
+  language?: Language | null | undefined;
   token_hosts?: string[] | null | undefined;
   confirmation_template?: string | null | undefined;
+  from?: string | null | undefined;
   sign_up_page?: boolean;
   archived?: boolean;
 }
@@ -52,8 +56,10 @@ export interface ListsDeps {
   public_url: string;
   /** Why a template can't be the mail that asks to confirm a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
-  /** Why the link in that mail would lead its reader nowhere, or null. */
-  problemOfLinks(project_id: number): string | null;
+  /** Why the link in that mail would lead its reader nowhere, or null; `from` is the list's. */
+  problemOfConfirmations(project_id: number, from: string | null): string | null;
+  /** The address, as it is stored, of an active mailbox that the mail may go out from; null where it has none. */
+  senderOf(project_id: number, address: string): string | null;
 }
 
 export class Lists {
@@ -138,8 +144,12 @@ export class Lists {
   }
 
   /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
-  countContacts(list_id: number, of: { status?: string | undefined; tag?: string | undefined }): number {
-    return store.countContactsWith(this.#deps.database.read, list_id, of);
+  countContacts(
+    list_id: number,
+    of: { status?: string | undefined; tag?: string | undefined },
+    read: Tx = this.#deps.database.read,
+  ): number {
+    return store.countContactsWith(read, list_id, of);
   }
 
   /**
@@ -161,7 +171,7 @@ export class Lists {
    * the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
-    if (this.#deps.problemOfLinks(list.project_id) !== null)
+    if (this.#deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
       throw conflict(
         'This list takes no sign-ups at the moment: without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
         { code: 'public_url' },
@@ -175,13 +185,15 @@ export class Lists {
     return slug;
   }
 
-  /** Whether sign-ups of any list of a project are asked to confirm. */
-  hasDoubleOptIn(project_id: number): boolean {
-    return store.hasDoubleOptIn(this.#deps.database.read, project_id);
+  /** Why links in confirmations of any list of a project would lead their readers nowhere, or null. */
+  problemOfConfirmations(project_id: number): string | null {
+    const addresses = store.listConfirmingAddresses(this.#deps.database.read, project_id);
+    const problems = addresses.map((from) => this.#deps.problemOfConfirmations(project_id, from));
+    return problems.find((problem) => problem !== null) ?? null;
   }
 
-  #refuseDeadLinks(project_id: number): void {
-    const problem = this.#deps.problemOfLinks(project_id);
+  #refuseDeadLinks(project_id: number, from: string | null): void {
+    const problem = this.#deps.problemOfConfirmations(project_id, from);
     if (problem !== null) throw conflict(problem, { code: 'public_url' });
   }
 
@@ -189,7 +201,7 @@ export class Lists {
   async create(project_id: number, input: ListChanges & { name: string }, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
-      if (fields.double_opt_in) this.#refuseDeadLinks(project_id);
+      if (fields.double_opt_in) this.#refuseDeadLinks(project_id, fields.from_address);
       const now = this.#deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
@@ -210,7 +222,8 @@ export class Lists {
     const row = await this.#deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
-      if (fields.double_opt_in && !current.double_opt_in) this.#refuseDeadLinks(project_id);
+      const is_asked_anew = !current.double_opt_in || fields.from_address !== current.from_address;
+      if (fields.double_opt_in && is_asked_anew) this.#refuseDeadLinks(project_id, fields.from_address);
       const now = this.#deps.clock.now();
       const archived_at =
         changes.archived === true
@@ -229,7 +242,7 @@ export class Lists {
   /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
   errorsIn(
     project_id: number,
-    current: Pick<ListRow, 'double_opt_in' | 'sign_up_page'> | null,
+    current: Pick<ListRecord, 'double_opt_in' | 'sign_up_page' | 'confirmation_template' | 'from'> | null,
     changes: ListChanges,
   ): FieldErrors {
     const errors: FieldErrors = {};
@@ -237,10 +250,22 @@ export class Lists {
     if (/\p{Cc}/u.test(changes.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
     readTokenHosts(changes.token_hosts ?? [], errors);
-    const slug = changes.confirmation_template;
+    const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
+    const sent = changes.confirmation_template;
+    // A page whose mail can't be made would take nobody.
+    const asked = has_page && (changes.sign_up_page || sent === null);
+    const slug = sent === undefined && asked ? current?.confirmation_template : sent;
     const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
-    const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
+    else if (asked && typeof slug !== 'string')
+      errors.confirmation_template = [
+        'is needed as long as sign_up_page is true: the slug of the template that asks to confirm',
+      ];
+    const from = changes.from === current?.from ? null : changes.from;
+    if (typeof from === 'string' && this.#deps.senderOf(project_id, from) === null)
+      errors.from = [
+        'must be the address of an active mailbox for transactional mail that the project may send from',
+      ];
     const is_double = changes.double_opt_in ?? current?.double_opt_in ?? false;
     if (has_page && !is_double && changes.sign_up_page)
       errors.sign_up_page = ['needs double_opt_in: anybody may enter any address there'];
@@ -251,8 +276,8 @@ export class Lists {
 
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
-    refuseAll(this.errorsIn(project_id, current, changes));
-    const { token_hosts: hosts, confirmation_template: slug } = changes;
+    refuseAll(this.errorsIn(project_id, current && { ...current, from: current.from_address }, changes));
+    const { token_hosts: hosts, confirmation_template: slug, from } = changes;
     return {
       name: changes.name ?? current?.name ?? '',
       description: changes.description === undefined ? (current?.description ?? null) : changes.description,
@@ -261,8 +286,13 @@ export class Lists {
           ? (current?.default_consent_basis ?? null)
           : changes.default_consent_basis,
       double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
+      language: changes.language === undefined ? (current?.language ?? null) : changes.language,
       token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
       confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
+      from_address:
+        from === undefined || from === current?.from_address
+          ? (current?.from_address ?? null)
+          : from && this.#deps.senderOf(project_id, from),
       sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
     };
   }
@@ -286,8 +316,10 @@ export class Lists {
         description: row.description,
         default_consent_basis: row.default_consent_basis,
         double_opt_in: row.double_opt_in,
+        language: row.language,
         token_hosts: row.token_hosts,
         confirmation_template: row.confirmation_template,
+        from: row.from_address,
         sign_up_page: row.sign_up_page,
         sign_up_url: row.sign_up_page ? signUpUrl(this.#deps.public_url, row.public_id) : null,
         archived: row.archived_at !== null,

@@ -64,14 +64,15 @@ export function listIds(read: Tx, project_id: number): number[] {
   return rows.map((row) => row.id);
 }
 
-export function hasDoubleOptIn(read: Tx, project_id: number): boolean {
+/** What the confirmations of a project's lists go out from, each once; none where no list asks for any. */
+export function listConfirmingAddresses(read: Tx, project_id: number): (string | null)[] {
   const is_asking = and(
     ...[eq(contactLists.project_id, project_id), eq(contactLists.double_opt_in, true)],
     isNull(contactLists.archived_at),
   );
-  return (
-    read.select({ id: contactLists.id }).from(contactLists).where(is_asking).limit(1).get() !== undefined
-  );
+  const { from_address } = contactLists;
+  const rows = read.selectDistinct({ from_address }).from(contactLists).where(is_asking).all();
+  return rows.map((row) => row.from_address);
 }
 
 export function countLists(read: Tx, of: { project_id: number; include_archived: boolean }): number {

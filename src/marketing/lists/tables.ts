@@ -11,6 +11,10 @@ export const CONSENT_BASES = [
 ] as const;
 export type ConsentBasis = (typeof CONSENT_BASES)[number];
 
+/** Languages that a list's mail may be said to be in. */
+export const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
 export const contactLists = sqliteTable('contact_lists', {
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
@@ -21,7 +25,10 @@ export const contactLists = sqliteTable('contact_lists', {
   double_opt_in: integer({ mode: 'boolean' }).notNull(),
   token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
   confirmation_template: text(),
+  /** The mailbox, by address, that mails go out from which ask to confirm a sign-up. */
+  from_address: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
+  language: text().$type<Language>(),
   archived_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

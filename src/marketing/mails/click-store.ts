@@ -110,6 +110,15 @@ export function hasCounted(read: Tx, email_id: string, position: number): boolea
   return countedOf.get(read, email_id, position) !== null;
 }
 
+const machineOf = rawSql<{ n: number }, [string]>(
+  "SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND flag = 'machine' LIMIT 1",
+);
+
+/** Whether a machine fetched the picture of a mail before. */
+export function hasMachine(read: Tx, email_id: string): boolean {
+  return machineOf.get(read, email_id) !== null;
+}
+
 /** A click or an opening counts from now on. */
 export function settleClick(tx: Tx, id: number): void {
   tx.update(emailClicks).set({ is_settled: true }).where(eq(emailClicks.id, id)).run();

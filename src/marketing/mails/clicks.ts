@@ -2,7 +2,6 @@
  * Clicks and opens. They are collected for a moment, so that no redirect waits for the disk, and each counts only once it can
  * no longer turn out to be a scanner's.
  */
-import { isbot } from 'isbot';
 import { messageOf } from '../../errors.ts';
 import {
   CLICK_FLUSH_MS,
@@ -11,12 +10,19 @@ import {
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
-import { BULK_SOURCES, findReadMail, listIdsTo, noteReading } from '../../mail/emails/service.ts';
+import {
+  BULK_SOURCES,
+  findReadMail,
+  listIdsTo,
+  noteReading,
+  type ReadMail,
+} from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as store from './click-store.ts';
+import { isLinkMachine, isPictureMachine } from './machines.ts';
 import { readMerge } from './merging.ts';
 import type { ClickFlag } from './tables.ts';
 
@@ -26,17 +32,26 @@ const MAX_MAILS_OF_A_PAGE = 5;
 const MAX_GATHERED_CLICKS = 10_000;
 /** Clicks settled in one transaction, so that nobody waits long behind it. */
 const CLICK_SETTLE_PIECE = 200;
+/** As the API says it of a number. */
+export const OPENED_BY_MACHINE =
+  'Mails whose picture a proxy (Apple, Google, Yahoo) or a gateway fetched, which tells of no reader. One may be in `opened` as well.';
 /** No limit, as SQLite says it. */
 const ALL = -1;
 
-/** A person opened a mail, or followed a link of it, for the first time. */
+/** A person opened a mail, or followed a link of it, for the first time; or a machine fetched its picture for the first time. */
 export interface Reading {
-  kind: 'clicked' | 'opened';
+  kind: 'clicked' | 'opened' | 'opened_by_machine';
   email_id: string;
   /** Whom the mail was for; null where it was for nobody on a list. */
   contact_id: number | null;
   is_test: boolean;
   at: number;
+}
+
+/** When it was, under the name of the column that each noun keeps it in. */
+export function readAt(kind: Reading['kind'], at: number) {
+  if (kind === 'opened_by_machine') return { opened_by_machine_at: at };
+  return kind === 'clicked' ? { clicked_at: at } : { opened_at: at };
 }
 
 /** Told within the transaction in which a click or an opening begins to count. */
@@ -140,7 +155,7 @@ export class Clicks {
     if (gathered.size > 0)
       try {
         await database.write((tx) => {
-          for (const click of gathered.values()) keep(tx, click);
+          for (const click of gathered.values()) this.#keep(tx, click);
         });
       } catch (error) {
         // The disk may be full for a while: they wait for the next time.
@@ -149,7 +164,7 @@ export class Clicks {
       }
     for (;;) {
       if (store.listDue(database.read, until_ms, 1).length === 0) break;
-      await database.write((tx) => this.#settlePiece(tx, until_ms));
+      await database.writePiece((tx) => this.#settlePiece(tx, until_ms));
     }
     return store.hasUnsettled(database.read);
   }
@@ -193,10 +208,29 @@ export class Clicks {
       store.settleClick(tx, click.id);
       const mail = findReadMail(tx, email_id);
       if (!mail || !noteReading(tx, email_id, { kind, at })) continue;
-      const contact_id = mail.merge === null ? null : readMerge(JSON.parse(mail.merge)).c;
-      const reading = { kind, email_id, contact_id, is_test: mail.is_test, at } as const;
-      for (const listener of this.#listeners) listener(tx, reading);
+      this.#tell(tx, mail, { kind, email_id, at });
     }
+  }
+
+  #tell(tx: Tx, mail: ReadMail, what: Pick<Reading, 'kind' | 'email_id' | 'at'>): void {
+    const contact_id = mail.merge === null ? null : readMerge(JSON.parse(mail.merge)).c;
+    for (const listener of this.#listeners) listener(tx, { ...what, contact_id, is_test: mail.is_test });
+  }
+
+  /** Keeps a click. If it is part of a burst over several addresses of one mail, it and those before it are flagged as a scanner's. */
+  #keep(tx: Tx, click: store.NewClick): void {
+    const { email_id, at } = click;
+    const mail = findReadMail(tx, email_id);
+    if (!mail) return;
+    const is_burst = store.flagBurst(tx, click, WINDOWS);
+    const flag = click.flag ?? (is_burst ? 'burst' : null);
+    const counted_at = click.position === store.PLACE.picture ? mail.opened_at : mail.clicked_at;
+    // A machine's is known to be one at once, whatever comes after.
+    const is_new_machine = flag === 'machine' && !store.hasMachine(tx, email_id);
+    const may_count = is_new_machine || (flag === null && click.position >= 0 && counted_at === null);
+    if (may_count || store.countClicks(tx, email_id) < MAX_CLICKS_PER_EMAIL)
+      store.insertClick(tx, { ...click, flag });
+    if (is_new_machine) this.#tell(tx, mail, { kind: 'opened_by_machine', email_id, at });
   }
 
   /**
@@ -236,27 +270,16 @@ export class Clicks {
 const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
 
 /**
- * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Pictures are an exception:
- * mail providers' robots fetch them for people.
+ * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures it may be a
+ * machine's that fetches them for people, whether these look at the mail or not.
  */
 function flagOf(position: number, { method, headers }: Visit): ClickFlag | null {
   if (method === 'HEAD') return 'head';
   const user_agent = headers.get('user-agent')?.trim() ?? '';
   const purpose = `${headers.get('sec-purpose')} ${headers.get('purpose')}`;
   if (user_agent === '' || /\bprefetch\b/i.test(purpose)) return 'robot';
-  return position !== store.PLACE.picture && isbot(user_agent) ? 'robot' : null;
-}
-
-/** Keeps a click. If it is part of a burst over several addresses of one mail, it and those before it are flagged as a scanner's. */
-function keep(tx: Tx, click: store.NewClick): void {
-  const mail = findReadMail(tx, click.email_id);
-  if (!mail) return;
-  const is_burst = store.flagBurst(tx, click, WINDOWS);
-  const flag = click.flag ?? (is_burst ? 'burst' : null);
-  const counted_at = click.position === store.PLACE.picture ? mail.opened_at : mail.clicked_at;
-  const may_count = flag === null && click.position >= 0 && counted_at === null;
-  if (may_count || store.countClicks(tx, click.email_id) < MAX_CLICKS_PER_EMAIL)
-    store.insertClick(tx, { ...click, flag });
+  if (position === store.PLACE.picture) return isPictureMachine(user_agent) ? 'machine' : null;
+  return isLinkMachine(user_agent) ? 'robot' : null;
 }
 
 /** As an export names what was asked for. */

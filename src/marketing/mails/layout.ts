@@ -1,4 +1,5 @@
 /** The branded layout of marketing mail, as HTML and as text: readable on phones, in the dark, and without pictures. Pure functions. */
+import type { Language } from '../lists/service.ts';
 
 /** What a layout shows besides the template's own content; every value is text. */
 export interface LayoutValues {
@@ -6,6 +7,7 @@ export interface LayoutValues {
   brand_color: string | null;
   brand_logo_url: string | null;
   brand_website_url: string | null;
+  language: Language;
   /** The two that differ from mail to mail are markers. */
   postal_address: string;
   unsubscribe_url: string;
@@ -14,13 +16,37 @@ export interface LayoutValues {
 const DEFAULT_COLOR = '#1f4e79';
 const COLOR = /^#[0-9a-f]{6}$/i;
 
+/** Of a list that says none. */
+export const DEFAULT_LANGUAGE: Language = 'en';
+/** The only words of the layout, in each language that a list may have. */
+const UNSUBSCRIBE: Readonly<Record<Language, string>> = {
+  en: 'Unsubscribe',
+  de: 'Abmelden',
+  fr: 'Se désabonner',
+  es: 'Darse de baja',
+};
+
 // Colours are given twice: in dark mode mail programs invert them badly unless they are told what to use.
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
 body{margin:0;padding:0;width:100%}
-img{max-width:100%;height:auto;border:0}
-@media (max-width:620px){.s-card{width:100%!important}.s-pad{padding:20px!important}}
+.s-text table{max-width:100%!important}
+.s-text ul,.s-text ol{padding:0 24px}
+@media (max-width:620px){.s-pad{padding:20px!important}}
 @media (prefers-color-scheme:dark){.s-page{background:#161617!important}.s-card{background:#232325!important}.s-text,.s-text p,.s-text h1,.s-text h2,.s-text h3,.s-text td,.s-text li{color:#ececec!important}.s-text a{color:#9ecbff!important}.s-foot,.s-foot a{color:#b4b4b8!important}}
 [data-ogsc] .s-text{color:#ececec!important}[data-ogsc] .s-foot{color:#b4b4b8!important}`;
+
+/** A table no wider than its page, whatever stands in it: mail programs that read no <style> have it so, too. */
+const TABLE = 'role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"';
+const CARD = 'width:100%;max-width:600px;margin:0 auto;table-layout:fixed';
+/** Lets words, addresses and lines of code break that are longer than a line. */
+const BREAKS = 'word-break:break-word;overflow-wrap:anywhere';
+/** Heads of columns keep theirs, up to a width: else a long cell would leave the columns beside it a letter a line. */
+const WHOLE_WORDS = 'word-break:normal;overflow-wrap:break-word;max-width:6em';
+/** Outlook for Windows knows no max-width: a table of its own holds ours. */
+const FOR_OUTLOOK = {
+  open: '<!--[if mso]><table role="presentation" align="center" width="600" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->',
+  close: '<!--[if mso]></td></tr></table><![endif]-->',
+};
 
 type Brand = Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
 
@@ -55,7 +81,7 @@ export function layOutHtml(content: string, values: LayoutValues): string {
     values.brand_color !== null && COLOR.test(values.brand_color) ? values.brand_color : DEFAULT_COLOR;
   const address = Bun.escapeHTML(values.postal_address).replace(/\r\n|\r|\n/g, '<br>');
   return `<!doctype html>
-<html>
+<html lang="${values.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -65,20 +91,69 @@ export function layOutHtml(content: string, values: LayoutValues): string {
 <style>${STYLE}</style>
 ${styles}</head>
 <body class="s-page" style="margin:0;padding:0;background:#f4f4f5">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="s-page" style="background:#f4f4f5"><tr><td align="center" style="padding:24px 8px">
-<table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" class="s-card" style="width:600px;max-width:100%;background:#ffffff;border-top:4px solid ${color}">
-<tr><td class="s-pad s-text" style="padding:24px 32px 0;font:bold 18px/1.4 Helvetica,Arial,sans-serif;color:#1b1b1b">${brandHead(name, values)}</td></tr>
-<tr><td class="s-pad s-text" style="padding:16px 32px 32px;font:16px/1.6 Helvetica,Arial,sans-serif;color:#1b1b1b">
-${body}
+<table ${TABLE} lang="${values.language}" class="s-page" style="table-layout:fixed;background:#f4f4f5"><tr><td style="padding:24px 8px">
+${FOR_OUTLOOK.open}
+<table ${TABLE} align="center" class="s-card" style="${CARD};background:#ffffff;border-top:4px solid ${color}">
+<tr><td class="s-pad s-text" dir="auto" style="padding:24px 32px 0;font:bold 18px/1.4 Helvetica,Arial,sans-serif;color:#1b1b1b;${BREAKS}">${brandHead(name, values)}</td></tr>
+<tr><td class="s-pad s-text" dir="auto" style="padding:16px 32px 32px;font:16px/1.6 Helvetica,Arial,sans-serif;color:#1b1b1b;${BREAKS}">
+${fitting(body)}
 </td></tr>
 </table>
-<table role="presentation" width="600" cellpadding="0" cellspacing="0" border="0" class="s-card" style="width:600px;max-width:100%;background:transparent"><tr><td class="s-pad s-foot" style="padding:16px 32px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66" align="center">
-${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">Unsubscribe</a>
+<table ${TABLE} align="center" style="${CARD}"><tr><td class="s-pad s-foot" dir="auto" style="padding:16px 32px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66;${BREAKS}" align="center">
+${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">${UNSUBSCRIBE[values.language]}</a>
 </td></tr></table>
+${FOR_OUTLOOK.close}
 </td></tr></table>
 </body>
 </html>
 `;
+}
+
+const BLOCKS = 'p,h1,h2,h3,h4,h5,h6,dl,blockquote,pre,div,table';
+
+/** Content with the direction of its script block by block, and with pictures and code that stay within its width. */
+function fitting(html: string): string {
+  // What stands in a list goes the list's way, or its bullets would be on the other side.
+  let lists = 0;
+  const turn = (element: HTMLRewriterTypes.Element): void => {
+    if (lists === 0 && !element.hasAttribute('dir')) element.setAttribute('dir', 'auto');
+  };
+  const style = (element: HTMLRewriterTypes.Element, added: string): void => {
+    element.setAttribute('style', `${added};${element.getAttribute('style') ?? ''}`);
+  };
+  return new HTMLRewriter()
+    .on('ul,ol', {
+      element(list) {
+        turn(list);
+        lists += 1;
+        list.onEndTag(() => {
+          lists -= 1;
+        });
+      },
+    })
+    .on(BLOCKS, { element: turn })
+    .on('pre', { element: (code) => style(code, 'white-space:pre-wrap') })
+    .on('th', { element: (head) => style(head, WHOLE_WORDS) })
+    .on('img', { element: (picture) => style(picture, 'max-width:100%;height:auto;border:0') })
+    .transform(html);
+}
+
+/** Behind it nothing of the mail's own beginning shows in an inbox's line. */
+const NOTHING_TO_SEE = '&#847;&zwnj;&nbsp;'.repeat(60);
+
+/** HTML that begins with what inboxes show behind the subject; its reader doesn't see it. */
+export function withPreheader(html: string, preheader: string): string {
+  const hidden = `<div dir="auto" aria-hidden="true" style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px;mso-hide:all">${Bun.escapeHTML(preheader)}${NOTHING_TO_SEE}</div>`;
+  let is_in = false;
+  const begun = new HTMLRewriter()
+    .on('body', {
+      element(body) {
+        if (!is_in) body.prepend(hidden, { html: true });
+        is_in = true;
+      },
+    })
+    .transform(html);
+  return is_in ? begun : hidden + html;
 }
 
 /** A template's text with the footer that the law asks for. */
@@ -91,7 +166,7 @@ export function layOutText(content: string, values: LayoutValues): string {
     values.postal_address.trim(),
     ...(values.brand_website_url === null ? [] : [values.brand_website_url]),
     '',
-    `Unsubscribe: ${values.unsubscribe_url}`,
+    `${UNSUBSCRIBE[values.language]}: ${values.unsubscribe_url}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -99,7 +174,7 @@ export function layOutText(content: string, values: LayoutValues): string {
 function brandHead(name: string, { brand_logo_url: logo, brand_website_url: website }: LayoutValues): string {
   const shown =
     logo !== null && isWebAddress(logo, ['https:'])
-      ? `<img src="${Bun.escapeHTML(logo)}" alt="${name}" style="max-width:200px;max-height:64px">`
+      ? `<img src="${Bun.escapeHTML(logo)}" alt="${name}" style="max-width:200px;max-height:64px;border:0">`
       : name;
   if (website === null || !isWebAddress(website, ['https:', 'http:'])) return shown;
   return `<a href="${Bun.escapeHTML(website)}" style="color:inherit;text-decoration:none">${shown}</a>`;

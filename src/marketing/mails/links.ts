@@ -1,4 +1,5 @@
 /** Finding the links of a mail that people follow, and putting others in their place. Pure functions. */
+import { splitAtLinks } from '../../mail/templates/service.ts';
 
 /** Takes the address of a link and returns what stands in its place; null leaves it. */
 export type Replace = (address: string) => string | null;
@@ -14,27 +15,11 @@ export function replaceHtmlLinks(html: string, replace: Replace): string {
   return rewriter.transform(html);
 }
 
-const TEXT_LINK = /\bhttps?:\/\/[^\s<>"]+/gi;
-
-/** The web addresses of a text replaced. Punctuation behind one belongs to its sentence. */
+/** The web addresses of a text replaced. */
 export function replaceTextLinks(text: string, replace: Replace): string {
-  return text.replace(TEXT_LINK, (found) => {
-    const address = withoutPunctuation(found);
-    const replaced = replace(address);
-    return replaced === null ? found : replaced + found.slice(address.length);
-  });
-}
-
-/** A closing bracket belongs to the address where one was opened in it. */
-function withoutPunctuation(address: string): string {
-  let unopened = address.split(')').length - address.split('(').length;
-  let end = address.length;
-  for (; end > 0; end -= 1) {
-    const last = address.charAt(end - 1);
-    if (!/[.,;:!?'*_)\]}]/.test(last) || (last === ')' && unopened <= 0)) break;
-    if (last === ')') unopened -= 1;
-  }
-  return address.slice(0, end);
+  return splitAtLinks(text)
+    .map((part, index) => (index % 2 === 0 ? part : (replace(part) ?? part)))
+    .join('');
 }
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };

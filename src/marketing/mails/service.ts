@@ -3,6 +3,7 @@
  * shown, and where its links lead.
  */
 
+import type { Projects } from '../../access/projects/service.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
@@ -22,7 +23,7 @@ import type { KeyedHash, KeyOwner, MarketingSettings, Settings } from '../settin
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
-import { brandOf } from './layout.ts';
+import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
   type Merge,
@@ -40,9 +41,9 @@ import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './toke
 
 export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './brakes.ts';
 export { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from './capacity.ts';
-export { Clicks, type FollowedLink, type Reading } from './clicks.ts';
+export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
-export { brandOf, layOutBodies } from './layout.ts';
+export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
 export type { MergeContact } from './merge-fields.ts';
 export { readVariables } from './merging.ts';
 export {
@@ -66,11 +67,21 @@ const MAX_FEEDBACK_TAG_CHARS = 60;
 /** A mail as its reader sees it. */
 export interface ShownMail {
   subject: string;
+  /** Null where there is none, and where the mail has no HTML to hide it in. */
+  preheader: string | null;
   body_html: string | null;
   body_text: string | null;
   /** Merge fields that there is no value for. */
   missing: string[];
 }
+
+/** What an inbox shows of a mail, and why there would be none. */
+export interface MailOutlook {
+  subject: string | null;
+  preheader: string | null;
+  refusal: string | null;
+}
+export const UNSEEN: MailOutlook = { subject: null, preheader: null, refusal: null };
 
 /** The project whose mail it is. */
 export interface MailOwner extends KeyOwner {
@@ -81,10 +92,11 @@ export interface MailOwner extends KeyOwner {
 export interface Mailing {
   source: 'sequence' | 'broadcast';
   owner: MailOwner;
-  list: Pick<ListRow, 'public_id' | 'token_hosts'>;
+  list: Pick<ListRow, 'public_id' | 'token_hosts' | 'language'>;
   /** Its slug. */
   template: string;
   variables: Readonly<Record<string, string>>;
+  preheader: string | null;
   settings: Settings;
   track_opens: boolean;
   /** For a test key: captured, never delivered. */
@@ -133,6 +145,7 @@ export interface MarketingMailDeps {
   public_url: string;
   max_body_bytes: number;
   projectOf(id: number): KeyOwner | null;
+  projects: Pick<Projects, 'requireActive'>;
 }
 
 export class MarketingMail {
@@ -180,10 +193,11 @@ export class MarketingMail {
 
   /**
    * The mail as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and are not
-   * counted, the one that unsubscribes does nothing.
+   * counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, public_url } = this.#deps;
+    const { clock, marketing, public_url, projects } = this.#deps;
+    projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
     const unsubscribe_url = testUnsubscribeUrl(public_url);
@@ -248,22 +262,19 @@ export class MarketingMail {
   }
 
   /**
-   * What a mail would come to for a contact, or a sample: its subject, null where it can't be made, and why the
-   * mail itself can't, as far as its values are at fault. Stores nothing.
+   * What a mail would come to for a contact, or a sample: its subject and preheader, null where they can't be made, and why
+   * the mail itself can't, as far as its values are at fault. Stores nothing.
    */
-  outlookOf(
-    read: Tx,
-    of: Mailing,
-    contact: (MergeContact & { email: string }) | null,
-  ): { subject: string | null; refusal: string | null } {
+  outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
     const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
-    if (!row) return { subject: null, refusal: null };
-    const { source } = composeSource({ ...this.#inputOf(of), template: row });
+    if (!row) return UNSEEN;
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
-    if (missing.length > 0) return { subject: null, refusal: refusalOfMissing(missing) };
+    if (missing.length > 0) return { ...UNSEEN, refusal: refusalOfMissing(missing) };
     const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url: '' };
     const subject = subjectOf(source, all);
-    return { subject, refusal: refusalOfSubject(subject) };
+    const shown = preheader && source.html && fillParts(preheader, all);
+    return { subject, preheader: shown, refusal: refusalOfSubject(subject) };
   }
 
   /**
@@ -273,13 +284,14 @@ export class MarketingMail {
   show(read: Tx, of: Mailing): ShownMail {
     const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
-    const { source } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
     const unsubscribe_url = testUnsubscribeUrl(this.#deps.public_url);
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
     const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
     return {
       subject: subjectOf(source, all),
+      preheader: preheader && source.html && fillParts(preheader, all),
       body_html: source.html && fillParts(source.html, all, Bun.escapeHTML),
       body_text: source.text && fillParts(source.text, all),
       missing,
@@ -288,7 +300,7 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, settings, track_opens }: Mailing) {
+  #inputOf({ owner, list, variables, preheader, settings, track_opens }: Mailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -299,6 +311,8 @@ export class MarketingMail {
         ...(postal_address === null ? {} : { postal_address }),
       },
       brand,
+      language: list.language ?? DEFAULT_LANGUAGE,
+      preheader,
       token_hosts: list.token_hosts,
       public_url: this.#deps.public_url,
       track_opens,

@@ -4,7 +4,7 @@
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
-import { type LayoutValues, layOutHtml, layOutText } from './layout.ts';
+import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
 /** Text as it stands, the name of a merge field, or the position of a link; position 0 is the mail's own: its picture and hidden link. */
@@ -36,6 +36,9 @@ export interface SourceInput {
   /** What all mails share: the variables of the step and what the settings say. */
   values: Readonly<Record<string, string>>;
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
+  language: LayoutValues['language'];
+  /** What inboxes show behind the subject; it may have merge fields. */
+  preheader: string | null;
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
@@ -45,11 +48,21 @@ export interface SourceInput {
 
 const WEB = /^https?:\/\//i;
 
-/** The source, and its links from position 1 on. */
-export function composeSource(input: SourceInput): { source: Source; links: Link[] } {
+/** The source, its links from position 1 on, and its preheader, which is in its HTML too. */
+export function composeSource(input: SourceInput): {
+  source: Source;
+  links: Link[];
+  preheader: readonly Part[] | null;
+} {
   const { template, values, public_url } = input;
   const { subject, body_html, body_text } = template;
-  const marks = new Marks([subject, body_html ?? '', body_text ?? '', ...shownValues(input)]);
+  const marks = new Marks([
+    subject,
+    body_html ?? '',
+    body_text ?? '',
+    input.preheader ?? '',
+    ...shownValues(input),
+  ]);
   const found = new FoundLinks(input, marks);
   const fill = (text: string, encode: (value: string) => string): string =>
     compileTemplate(text)
@@ -63,14 +76,17 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
+    language: input.language,
     postal_address: values.postal_address ?? marks.ofName('postal_address'),
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
   const layOut = template.layout === 'marketing';
   const replace: Replace = (address) => (input.is_shown ? null : found.replace(address));
+  const preheader = input.preheader && fill(input.preheader, plain);
   const htmlOf = (text: string): string => {
     const filled = fill(text, Bun.escapeHTML);
-    return replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
+    const linked = replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
+    return preheader ? withPreheader(linked, preheader) : linked;
   };
   const textOf = (text: string): string => {
     const filled = fill(text, plain);
@@ -105,6 +121,7 @@ export function composeSource(input: SourceInput): { source: Source; links: Link
       open_targets: found.open_targets,
     },
     links: found.links,
+    preheader: preheader ? marks.split(preheader) : null,
   };
 }
 

@@ -1,8 +1,8 @@
 /** Drizzle definitions of what marketing mail is made from, of where its links lead, and of who asked for them. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Why a click or an opening counts for nobody. */
-export type ClickFlag = 'head' | 'robot' | 'burst';
+/** Why a click or an opening counts for nobody. `machine`: a picture was fetched by one that does so for people. */
+export type ClickFlag = 'head' | 'robot' | 'burst' | 'machine';
 
 export const mergeSources = sqliteTable('merge_sources', {
   id: integer().primaryKey({ autoIncrement: true }),

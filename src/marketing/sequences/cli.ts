@@ -123,7 +123,11 @@ function present(record: SequenceRecord): CliResult {
   const head = formatFields({ ...fields, ...stats });
   const table = formatTable(rows, 'It has no steps.');
   const conditions = explainConditions(steps.map(({ key, condition_text }) => [key, condition_text]));
-  return { json: record, text: (columns) => `${head}\n\n${table(columns)}${conditions}` };
+  const preheaders = steps.flatMap(({ key, preheader }) =>
+    preheader === null ? [] : `${key}: ${preheader}`,
+  );
+  const shown = preheaders.length === 0 ? '' : `\n\nPreheaders:\n${preheaders.join('\n')}`;
+  return { json: record, text: (columns) => `${head}\n\n${table(columns)}${conditions}${shown}` };
 }
 
 /** Conditions are too long for a column. */

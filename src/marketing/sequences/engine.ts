@@ -104,7 +104,7 @@ export class SequenceEngine {
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
-      const piece: Piece | null = await database.write((tx) =>
+      const piece: Piece | null = await database.writePiece((tx) =>
         emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, shut: from, now_ms, accept })),
       );
       shut = piece?.shut ?? null;
@@ -291,6 +291,7 @@ export function mailOfStep(of: {
     list,
     template: step.template,
     variables: step.variables,
+    preheader: step.preheader,
     settings,
     is_test,
     track_opens: sequence.track_opens,

@@ -47,7 +47,7 @@ export class Exits {
   async endAll(sequence_id: number): Promise<void> {
     const { database, clock } = this.#deps;
     for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
-      count = await database.write((tx) => {
+      count = await database.writePiece((tx) => {
         const piece = store.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
         for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
         return piece.length;

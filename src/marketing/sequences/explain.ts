@@ -1,5 +1,6 @@
 /** Sequences and enrollments as sentences, as their rows stand now: what was sent, what waits for what, and what never comes and why. */
 
+import type { Projects } from '../../access/projects/service.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
@@ -18,6 +19,7 @@ import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './
 
 /** Reasons for which all mail of a project waits. */
 interface Waits {
+  is_project_active: boolean;
   settings: Settings;
   /** Whether links in its mails lead here. */
   have_links_a_place: boolean;
@@ -34,9 +36,10 @@ interface ToldMail extends SequenceMailRow {
 
 /* --- From the rows ------------------------------------------------------------------------------------------------- */
 
-interface ExplainDeps {
+export interface ExplainDeps {
   database: Database;
   clock: Clock;
+  projects: Pick<Projects, 'isActive'>;
   marketing: MarketingSettings;
   emails: Pick<Emails, 'errorOf'>;
 }
@@ -69,11 +72,18 @@ export function explainContact(
   ];
 }
 
-export function waitsOf({ database, marketing, clock }: ExplainDeps, project_id: number): Waits {
+export function waitsOf({ database, marketing, clock, projects }: ExplainDeps, project_id: number): Waits {
   const now_ms = clock.now();
   const used_today = readUsage(database.read, project_id, utcDay(now_ms));
   const have_links_a_place = marketing.problemOfLinks(project_id) === null;
-  return { settings: marketing.settings(project_id), have_links_a_place, used_today, now_ms };
+  const is_project_active = projects.isActive(project_id);
+  return {
+    is_project_active,
+    settings: marketing.settings(project_id),
+    have_links_a_place,
+    used_today,
+    now_ms,
+  };
 }
 
 export function endedOf(read: Tx, row: SequenceRow): Ended {
@@ -96,6 +106,9 @@ export function explainSequence(
   const opens_at = nextOpening(settings, now_ms);
   return [
     explainStatus(row, of.ended, settings),
+    ...(of.waits.is_project_active || row.status === 'finished'
+      ? []
+      : ['Its project is inactive: nothing is sent before that is active.']),
     ...(row.status === 'active' && opens_at > now_ms ? [`Its window opens ${toIso(opens_at)}.`] : []),
     ...(settings.daily_cap === null
       ? []
@@ -118,6 +131,8 @@ function explainStatus(row: SequenceRow, ended: Ended, settings: Settings): stri
   if (row.status === 'active') return 'It is active.';
   if (row.status === 'finished') return 'It is finished for good.';
   if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
+  if (row.pause_reason === 'moved')
+    return `It is paused, as its project moved to another Satchel or came from one. To go on: ${resume}`;
   const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
   return `It is paused: ${explainBrake(row.pause_reason, ended, settings)} ${first}: ${resume}`;
 }
@@ -220,7 +235,8 @@ function explainCondition({ step: key }: Pick<EnrollmentRow, 'step'>, sequence: 
   return step && step.condition.type !== 'always' ? `, if: ${describeStepCondition(step)}` : '';
 }
 
-function explainWait({ settings, have_links_a_place, used_today, now_ms }: Waits): string {
+function explainWait({ is_project_active, settings, have_links_a_place, used_today, now_ms }: Waits): string {
+  if (!is_project_active) return 'its project to be active';
   const lack = lackOf(settings);
   if (lack !== null) return lack;
   if (!have_links_a_place) return 'its links to lead here (SATCHEL_PUBLIC_URL)';

@@ -84,7 +84,8 @@ export class GoingOn {
   async sweep(): Promise<void> {
     const { database } = this.#deps;
     for (const { id } of store.listOpen(database.read))
-      if (rows.listStranded(database.read, id).length > 0) await database.write((tx) => this.#free(tx, id));
+      if (rows.listStranded(database.read, id).length > 0)
+        await database.writePiece((tx) => this.#free(tx, id));
   }
 
   #free(tx: Tx, sequence_id: number): void {
@@ -123,7 +124,7 @@ export class GoingOn {
       const piece = rows.listWaitingAfter(database.read, row.id, { after, limit: TIMES_PIECE });
       const late = piece.filter(({ step, next_at }) => next_at > latestOf(step));
       if (late.length > 0)
-        await database.write((tx) => {
+        await database.writePiece((tx) => {
           for (const { id, step, next_at } of late)
             rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
         });
@@ -137,7 +138,7 @@ export class GoingOn {
     const { database, hasten } = this.#deps;
     for (let after_id: number | null = 0; after_id !== null; ) {
       const from: number = after_id;
-      after_id = await database.write((tx) => {
+      after_id = await database.writePiece((tx) => {
         const row = store.findSequenceById(tx, sequence_id);
         const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
         const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });

@@ -1,5 +1,6 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
 
+import type { ProjectEvent, Projects } from '../../access/projects/service.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
@@ -20,7 +21,7 @@ import {
   type Contacts,
 } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
-import { explainProblem, isRefusedTooMuch, type Reading, returnsTooMuch } from '../mails/service.ts';
+import { explainProblem, isRefusedTooMuch, type Reading, readAt, returnsTooMuch } from '../mails/service.ts';
 import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import * as rows from './enrollment-store.ts';
@@ -34,6 +35,8 @@ import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from '
 
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
+
+const ALL = { limit: -1, offset: 0 };
 
 /** Who is to be enrolled. */
 export type Selection =
@@ -59,6 +62,7 @@ export interface LifecycleDeps {
   suppressions: Suppressions;
   sequences: Sequences;
   projectOf(id: number): KeyOwner | null;
+  projects: Pick<Projects, 'requireActive'>;
   enqueue(tx: Tx, job: NewJob): string;
   deliveries: Pick<Deliveries, 'withhold'>;
   emails: Pick<Emails, 'hold' | 'release'>;
@@ -78,11 +82,12 @@ export class SequenceLife {
 
   /**
    * Has a draft run; it enrolls nobody. Throws AppError `conflict` for any other, and `invalid` (activation_refused) with
-   * every problem.
+   * every problem; as all of these that send, `conflict` project_inactive.
    */
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { sequences, marketing } = this.#deps;
+    const { sequences, marketing, projects } = this.#deps;
     refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
+    projects.requireActive(owner.id);
     const mailboxes = await marketing.checkBeforeStart(owner.id);
     await this.#run(actor, owner, public_id, ['draft'], () => {
       const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
@@ -116,6 +121,7 @@ export class SequenceLife {
     return this.#deps.database.write((tx) => {
       const row = this.#deps.sequences.require(owner.id, public_id, tx);
       refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      this.#deps.projects.requireActive(owner.id, tx);
       this.#deps.lists.requireOpen(tx, { id: row.list_id });
       check();
       const now = this.#deps.clock.now();
@@ -179,6 +185,19 @@ export class SequenceLife {
     const row = store.findSequenceById(tx, id);
     if (row && isJobless(tx, row))
       store.updateSequence(tx, id, { job_id: this.#deps.enqueue(tx, jobOf(row, AT_ONCE)) });
+  }
+
+  /** Told of what becomes of projects: what runs in one that moved is paused, and people resume it where it is to go on. */
+  heedProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
+    if (kind !== 'moved') return;
+    for (const row of store.listSequences(tx, { project_id, status: 'active' }, ALL))
+      this.#pause(tx, row, 'moved');
+  }
+
+  /** The ids of those that are paused since their project moved. */
+  listMoved(project_id: number): string[] {
+    const paused = store.listSequences(this.#deps.database.read, { project_id, status: 'paused' }, ALL);
+    return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
   }
 
   #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
@@ -419,11 +438,11 @@ export class SequenceLife {
     return sequence.status === 'paused' ? 'held' : 'goes';
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person. */
+  /** Told that a mail was opened, by a person or a machine, or a link of it followed by a person. */
   heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
     const mail = rows.findMail(tx, email_id);
     if (!mail) return;
-    rows.updateMail(tx, email_id, kind === 'clicked' ? { clicked_at: at } : { opened_at: at });
+    rows.updateMail(tx, email_id, readAt(kind, at));
     const enrollment = kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
     if (enrollment)
       this.#deps.contact_events.note(tx, { contact_id: enrollment.contact_id, event: 'clicked', at });

@@ -24,6 +24,8 @@ export interface Step {
   template: string;
   delay_hours: number;
   variables: Readonly<Record<string, string>>;
+  /** What inboxes show behind the subject. */
+  preheader: string | null;
   condition: Condition;
   otherwise: Otherwise;
   is_final: boolean;

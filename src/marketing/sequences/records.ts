@@ -26,6 +26,7 @@ export interface Numbers {
   waiting: number;
   clicked: number;
   opened: number;
+  opened_by_machine: number;
   bounced: number;
   complained: number;
   unsubscribed: number;
@@ -116,6 +117,7 @@ function numbersOf(counts: readonly Count[]): Numbers {
     waiting: sumOf(counts, 'waiting'),
     clicked: sumOf(counts, 'clicked'),
     opened: sumOf(counts, 'opened'),
+    opened_by_machine: sumOf(counts, 'opened_by_machine'),
     bounced: sumOf(counts, 'bounced'),
     complained: sumOf(counts, 'complained'),
     unsubscribed: sumOf(counts, 'unsubscribed'),

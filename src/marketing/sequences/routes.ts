@@ -91,7 +91,7 @@ function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] 
       tag: TAG,
       summary: 'Change a sequence',
       description:
-        'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `delay_hours` and ' +
+        'Steps are replaced whole. Once the sequence runs, `steps` must be complete, and only `template`, `preheader`, `delay_hours` and ' +
         '`variables` of a step may differ; a changed delay re-times who waits for it. Another `list`, other `exit_events` or ' +
         '`enroll_tags`, or another `auto_enroll_new_contacts` is 409 then: change them in a copy.',
       also: { 409: 'It is finished, or runs and may change this only in a copy' },

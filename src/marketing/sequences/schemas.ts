@@ -2,6 +2,7 @@
 import {
   MAX_CONTACT_IDS,
   MAX_NAME_CHARS,
+  MAX_PREHEADER_CHARS,
   MAX_RECIPIENTS,
   MAX_SEQUENCE_NAMES,
   MAX_STEPS,
@@ -19,6 +20,7 @@ import {
   ulid,
 } from '../../platform/http/schema.ts';
 import { contact_filter } from '../contacts/service.ts';
+import { OPENED_BY_MACHINE } from '../mails/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './service.ts';
 
 const condition = t.Record(t.String(), t.Unknown(), {
@@ -42,6 +44,14 @@ export const step = named(
       }),
     ),
     variables: t.Optional(t.Record(t.String(), t.Unknown())),
+    preheader: t.Optional(
+      text({
+        min: 1,
+        max: MAX_PREHEADER_CHARS,
+        description:
+          'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
+      }),
+    ),
     condition: t.Optional(condition),
     is_final: t.Optional(t.Boolean({ description: 'Each track ends in exactly one.' })),
   }),
@@ -86,6 +96,7 @@ const numbers = named(
     waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
     clicked: counter,
     opened: counter,
+    opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
     bounced: counter,
     complained: counter,
     unsubscribed: counter,
@@ -115,6 +126,7 @@ export const record = named(
           template: t.String(),
           delay_hours: t.Integer(),
           variables: t.Record(t.String(), t.Unknown()),
+          preheader: nullable(t.String()),
           condition,
           condition_text: t.String({ description: 'The condition in plain words.' }),
           is_final: t.Boolean(),
@@ -131,14 +143,18 @@ export const record = named(
 export const problem = t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) });
 export const timeline = t.Object({
   timeline: t.Array(
-    t.Object({
-      key: t.String(),
-      track: t.String(),
-      at: dateTime(),
-      condition: t.String(),
-      result: oneOf(['send', 'skip', 'exit', 'route']),
-      subject: nullable(t.String()),
-    }),
+    named(
+      'SequencePreviewEntry',
+      t.Object({
+        key: t.String(),
+        track: t.String(),
+        at: dateTime(),
+        condition: t.String(),
+        result: oneOf(['send', 'skip', 'exit', 'route']),
+        subject: nullable(t.String()),
+        preheader: nullable(t.String()),
+      }),
+    ),
   ),
   end: t.Object({
     at: dateTime(),

@@ -5,8 +5,8 @@ import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
@@ -14,18 +14,20 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import {
   explainBrake,
   explainProblem,
+  type MailOutlook,
   type MailOwner,
   type MarketingMail,
   type Problem,
   templateProblems,
+  UNSEEN,
 } from '../mails/service.ts';
-import type { MailboxDnsCheck, MarketingSettings, Settings } from '../settings/service.ts';
+import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { exitReasonOf } from './exits.ts';
-import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
+import { type ExplainDeps, endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
@@ -61,12 +63,9 @@ interface PreviewInput {
   clicks?: string[] | null | undefined;
 }
 
-export interface SequencesDeps {
-  database: Database;
-  clock: Clock;
+export interface SequencesDeps extends Omit<ExplainDeps, 'emails'> {
   lists: Lists;
   contacts: Contacts;
-  marketing: MarketingSettings;
   suppressions: Suppressions;
   templates: Pick<Templates, 'factsOf'>;
   going_on: Pick<GoingOn, 'retime'>;
@@ -182,7 +181,7 @@ export class Sequences {
   }
 
   /**
-   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, delay_hours and variables
+   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, preheader, delay_hours and variables
    * may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished, and for another list,
    * exit events or rule of whom it enrolls once it runs.
    */
@@ -315,20 +314,19 @@ export class Sequences {
       answers,
       max_entries: MAX_PREVIEW_ENTRIES,
     });
-    const outlookOf = (key: string) => {
+    const outlookOf = (key: string | null) => {
       const step = steps.find((one) => one.key === key);
-      if (!step || !list) return { subject: null, refusal: null };
+      if (!step || !list) return UNSEEN;
       const of = mailOfStep({ owner, sequence: row, list, settings, step, is_test: false });
       return marketing_mail.outlookOf(database.read, of, contact);
     };
-    const timeline: (Omit<TimelineEntry, 'at'> & { at: string; subject: string | null })[] = [];
+    const timeline: (Omit<TimelineEntry, 'at'> & { at: string } & Omit<MailOutlook, 'refusal'>)[] = [];
     for (const entry of walked.timeline) {
       const at = toIso(entry.at);
-      const { subject, refusal } =
-        entry.result === 'send' ? outlookOf(entry.key) : { subject: null, refusal: null };
+      const { refusal, ...seen } = outlookOf(entry.result === 'send' ? entry.key : null);
       if (refusal !== null)
         return { timeline, end: { at, reason: 'failed', error: explainNoMail(entry.key, refusal) } };
-      timeline.push({ ...entry, at, subject });
+      timeline.push({ ...entry, at, ...seen });
     }
     return { timeline, end: { at: toIso(walked.end.at), reason: walked.end.reason, error: null } };
   }

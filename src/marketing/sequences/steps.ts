@@ -20,6 +20,7 @@ export interface StepInput {
   template: string;
   delay_hours?: number | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
+  preheader?: string | null | undefined;
   condition?: Record<string, unknown> | null | undefined;
   is_final?: boolean | null | undefined;
 }
@@ -44,6 +45,7 @@ export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): St
       template: input.template,
       delay_hours,
       variables: readVariables(input.variables ?? {}, `${at}.variables`, errors),
+      preheader: input.preheader ?? null,
       condition: readCondition(input.condition ?? {}, { at: `${at}.condition`, depth: 0, errors }),
       otherwise: readOtherwise(input.condition?.else, `${at}.condition.else`, errors),
       is_final: input.is_final ?? false,
@@ -106,14 +108,14 @@ export function presentStep(step: Step): Required<StepInput> {
 }
 
 /**
- * Names in `errors` what a running sequence's steps must not change: all but template, delay and variables.
+ * Names in `errors` what a running sequence's steps must not change: all but template, preheader, delay and variables.
  */
 export function refuseOtherSteps(
   current: readonly Step[],
   wanted: readonly Step[],
   errors: FieldErrors,
 ): void {
-  const fixed = ({ template: _t, delay_hours: _d, variables: _v, ...rest }: Step) => rest;
+  const fixed = ({ template: _t, preheader: _p, delay_hours: _d, variables: _v, ...rest }: Step) => rest;
   if (wanted.length !== current.length) {
     errors.steps ??= [`must be complete: a running sequence keeps its ${current.length} steps`];
     return;
@@ -122,7 +124,7 @@ export function refuseOtherSteps(
     const before = current[index];
     if (before && !isDeepStrictEqual(fixed(step), fixed(before)))
       errors[`steps.${index}`] ??= [
-        'may differ in template, delay_hours and variables only while the sequence runs',
+        'may differ in template, preheader, delay_hours and variables only while the sequence runs',
       ];
   });
 }

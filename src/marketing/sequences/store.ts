@@ -1,5 +1,5 @@
 /** SQL of sequences. */
-import { and, count, desc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, notInArray, type SQL, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -114,9 +114,9 @@ export function listOpen(read: Tx): SequenceRow[] {
   return read.select().from(sequences).where(IS_OPEN).all();
 }
 
-/** Of all projects. */
+/** Of all projects, but those that were paused by hand or as their project moved. */
 export function listPausedByThemselves(read: Tx): SequenceRow[] {
-  const is_one = and(eq(sequences.status, 'paused'), ne(sequences.pause_reason, 'manual'));
+  const is_one = and(eq(sequences.status, 'paused'), notInArray(sequences.pause_reason, ['manual', 'moved']));
   return read.select().from(sequences).where(is_one).all();
 }
 

@@ -4,7 +4,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 export const SEQUENCE_STATUSES = ['draft', 'active', 'paused', 'finished'] as const;
 export type SequenceStatus = (typeof SEQUENCE_STATUSES)[number];
 
-export const PAUSE_REASONS = ['manual', 'bounce_threshold', 'relay_refuses'] as const;
+export const PAUSE_REASONS = ['manual', 'moved', 'bounce_threshold', 'relay_refuses'] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 export const sequences = sqliteTable('sequences', {
@@ -91,6 +91,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   ended_at: integer(),
   clicked_at: integer(),
   opened_at: integer(),
+  opened_by_machine_at: integer(),
   bounced_at: integer(),
   complained_at: integer(),
   unsubscribed_at: integer(),

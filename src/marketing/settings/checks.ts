@@ -11,7 +11,7 @@ export function marketingChecks({
 }: {
   marketing: MarketingSettings;
   projects: Projects;
-  lists: { hasDoubleOptIn(project_id: number): boolean };
+  lists: { problemOfConfirmations(project_id: number): string | null };
 }): HealthCheck[] {
   return [
     {
@@ -19,7 +19,7 @@ export function marketingChecks({
       run() {
         const told = projects
           .listAll({})
-          .map(({ id }) => marketing.problemOfLinks(id, { of_confirmations: lists.hasDoubleOptIn(id) }));
+          .map(({ id }) => marketing.problemOfLinks(id) ?? lists.problemOfConfirmations(id));
         const words = told.find((one) => one !== null);
         const remedy =
           'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again';

@@ -41,9 +41,10 @@ interface MailboxUse {
 
 /** What the settings need of mail/mailboxes. */
 interface MarketingMailboxes {
-  listUses(): MailboxUse[];
-  /** Why none of these, or of all where none is named, can take marketing mail, quotas apart; null where one can. */
-  refusalOf(accounts: readonly string[]): string | null;
+  /** Of the mailboxes that a project may send from. */
+  listUses(project_id: number): MailboxUse[];
+  /** Why none of these, or of all where none is named, can take its marketing mail, quotas apart; null where one can. */
+  refusalOf(project_id: number, accounts: readonly string[]): string | null;
   /** Looks up the DNS records of a mailbox's domain. */
   checkDns(address: string): Promise<MailboxDnsCheck>;
 }
@@ -54,6 +55,8 @@ export interface MarketingDeps {
   key_ring: KeyRing;
   mailboxes: MarketingMailboxes;
   public_url: string;
+  /** Where the server runs, for a verb beside it; else null. */
+  served_at: string | null;
 }
 
 export class MarketingSettings {
@@ -102,11 +105,35 @@ export class MarketingSettings {
   #usesOf(project_id: number): MailboxUse[] {
     const { accounts } = this.settings(project_id);
     return this.#deps.mailboxes
-      .listUses()
+      .listUses(project_id)
       .filter(
         ({ for_marketing, address }) =>
           for_marketing && (accounts.length === 0 || accounts.includes(address)),
       );
+  }
+
+  /**
+   * The mailboxes, paused ones too, that mails may go out from which ask to confirm a sign-up: the list's own (`from`), else those
+   * of the project's marketing that are for transactional mail, too, else every one for that.
+   */
+  #confirmingUsesOf(project_id: number, from: string | null): MailboxUse[] {
+    const { accounts } = this.settings(project_id);
+    const able = this.#deps.mailboxes
+      .listUses(project_id)
+      .filter(({ for_transactional }) => for_transactional);
+    if (from !== null) return able.filter(({ address }) => address === from);
+    const named = able.filter(({ address }) => accounts.includes(address));
+    return named.length > 0 ? named : able;
+  }
+
+  /** The only mailboxes that those mails may go out from, by address; empty where they go out as other mail does. */
+  confirmingAccounts(project_id: number, from: string | null): string[] {
+    // Bound to it whatever became of it: nobody is asked in another name.
+    if (from !== null) return [from];
+    const { accounts } = this.settings(project_id);
+    return this.#confirmingUsesOf(project_id, null).flatMap(({ address }) =>
+      accounts.includes(address) ? [address] : [],
+    );
   }
 
   /** The addresses that a project's marketing goes out from at present. */
@@ -135,38 +162,43 @@ export class MarketingSettings {
 
   /** Why no mailbox takes a project's marketing mail, whatever its DNS records; null where one does. */
   problemOfMailboxes(project_id: number): string | null {
-    return this.#deps.mailboxes.refusalOf(this.settings(project_id).accounts);
+    return this.#deps.mailboxes.refusalOf(project_id, this.settings(project_id).accounts);
   }
 
   /**
-   * Why links in a project's marketing mail (or, if asked, in confirmation mails) would lead their readers nowhere; null where
-   * they work, or no mail leaves this machine.
+   * Why links in a project's marketing mail would lead their readers nowhere; null where they work, or none of it leaves this
+   * machine.
    */
-  problemOfLinks(project_id: number, options: { of_confirmations?: boolean } = {}): string | null {
-    const { public_url, mailboxes } = this.#deps;
+  problemOfLinks(project_id: number): string | null {
+    return this.#problemOfLinksFrom(() => this.#usesOf(project_id));
+  }
+
+  /** As `problemOfLinks`, of the mails that ask to confirm a sign-up to a list, by its `from`. */
+  problemOfConfirmations(project_id: number, from: string | null): string | null {
+    return this.#problemOfLinksFrom(() => this.#confirmingUsesOf(project_id, from));
+  }
+
+  #problemOfLinksFrom(usesOf: () => MailboxUse[]): string | null {
+    const { public_url, served_at } = this.#deps;
     if (!isLoopbackUrl(public_url)) return null;
-    const confirming = options.of_confirmations
-      ? mailboxes.listUses().filter(({ for_transactional }) => for_transactional)
-      : [];
-    const relaying = [...this.#usesOf(project_id), ...confirming].find(
-      ({ relay_host }) => relay_host !== null && !isLoopback(relay_host),
-    );
+    const relaying = usesOf().find(({ relay_host }) => relay_host !== null && !isLoopback(relay_host));
     if (!relaying) return null;
     return (
       `Links in mails would begin with ${public_url}, which nobody else can reach, and ${relaying.address} mails the world: ` +
-      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.'
+      'set SATCHEL_PUBLIC_URL to the address by which readers reach this server, and start it again.' +
+      (served_at === null ? '' : ` It runs at ${served_at}.`)
     );
   }
 
   #merge(read: Tx, project_id: number, changes: SettingsChanges) {
     const { merged, errors } = mergeSettings(this.settings(project_id, read), changes);
     const known = this.#deps.mailboxes
-      .listUses()
+      .listUses(project_id)
       .flatMap(({ for_marketing, is_active, address }) => (for_marketing && is_active ? [address] : []));
     changes.accounts?.forEach((address, index) => {
       if (!known.includes(address))
         errors[`accounts.${index}`] = [
-          'must be the address of an active mailbox for marketing (satchel mailbox list)',
+          'must be the address of an active mailbox for marketing that the project may send from (satchel mailbox list)',
         ];
     });
     return { merged, errors };

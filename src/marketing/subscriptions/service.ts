@@ -285,6 +285,7 @@ export class Subscriptions {
       from_name: settings.from_name,
       reply_to: settings.reply_to,
       template,
+      allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
       variables: {
         confirm_url: confirmUrl(public_url, token),
         email: contact.email,
@@ -366,7 +367,9 @@ export class Subscriptions {
 
   /** Forgets confirmations that have expired. */
   async sweep(): Promise<void> {
-    await this.#deps.database.write((tx) => store.deleteExpiredConfirmations(tx, this.#deps.clock.now()));
+    await this.#deps.database.writePiece((tx) =>
+      store.deleteExpiredConfirmations(tx, this.#deps.clock.now()),
+    );
   }
 
   #visitor(contact: ContactRow | null): Visitor | null {

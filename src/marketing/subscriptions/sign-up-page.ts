@@ -46,7 +46,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
       handle: ({ ctx }) => {
         const page = find(ctx);
         subscriptions.requireForm(page);
-        return formPage(200, page, {});
+        return formPage(200, page);
       },
     }),
     openRoute({
@@ -71,7 +71,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
         const page = find(ctx);
         if (!sent[TRAP_FIELD]) {
           const errors = await signUp(subscriptions, page, ctx, sent);
-          if (errors) return formPage(422, page, errors);
+          if (errors) return formPage(422, page, { errors, typed: sent });
         }
         return pageResponse(
           200,
@@ -127,7 +127,19 @@ const LABELS: Readonly<Record<string, string>> = {
   captcha_token: 'The captcha',
 };
 
-function formPage(status: number, page: SignUpPage, errors: FieldErrors): Response {
+const attributeOf = (typed: string | undefined): Html => (typed ? html` value="${typed}"` : new Html(''));
+
+/** What was refused stands in the form again, to be mended there. */
+interface Refused {
+  errors: FieldErrors;
+  typed: Partial<Pick<typeof form.static, 'email' | 'first_name'>>;
+}
+
+function formPage(
+  status: number,
+  page: SignUpPage,
+  { errors, typed }: Refused = { errors: {}, typed: {} },
+): Response {
   const { list, brand, widget } = page;
   const problems = Object.entries(errors).flatMap(([field, messages]) =>
     messages.map((message) => html`<p role="alert">${LABELS[field] ?? field} ${message}.</p>`.text),
@@ -144,8 +156,8 @@ function formPage(status: number, page: SignUpPage, errors: FieldErrors): Respon
     `Sign up for ${list.name}`,
     html`${new Html(problems.join('\n'))}
 <form method="post">
-<label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"></label>
-<label>First name (optional) <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"></label>
+<label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"${attributeOf(typed.email)}></label>
+<label>First name (optional) <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"${attributeOf(typed.first_name)}></label>
 <p class="trap" aria-hidden="true"><label>Leave this empty <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
 ${captcha}
 <button type="submit">Sign up</button>

@@ -174,7 +174,7 @@ export class Suppressions {
     const total: LiftedBounces = { lifted: 0, restored: 0 };
     for (let from = 0; from < found.length; from += LIFT_BATCH) {
       if (from > 0) await Bun.sleep(LIFT_PAUSE_MS);
-      await this.#deps.database.write((tx) => {
+      await this.#deps.database.writePiece((tx) => {
         for (const { id } of found.slice(from, from + LIFT_BATCH)) {
           // Lifted meanwhile, or the person has complained.
           if (store.findSuppressionById(tx, owner.id, id)?.kind !== 'hard_bounce') continue;

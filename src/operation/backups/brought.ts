@@ -1,13 +1,17 @@
 /** Bytes of the object store that a backup brings along: fetched as it is made, and put where they are wanted as it is restored. */
 import { createReadStream, existsSync, rmSync } from 'node:fs';
-import { connect } from '../../platform/database/plain-connection.ts';
+import { conflict } from '../../errors.ts';
+import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
+import { STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { listStoredObjects, type StoredObject, takeAsLocal } from './store.ts';
 import type { BackupWriter } from './writer.ts';
 
+/** As many are looked for in a store that the database did not own: single ones may be lost. */
+const LOOKED_FOR = 8;
 /** Uploads of a restore at once. */
 const PUT_AT_ONCE = 8;
 
@@ -23,13 +27,15 @@ export async function copyStored(
 
 /**
  * Puts what a backup brought along where it is to be: as files of the data directory, whose rows say so from then on, or into
- * the store. Throws AppError `unavailable` where that does not take it.
+ * the store. Throws AppError `unavailable` where that does not take it, `conflict` where it is another's.
  */
 export async function placeBrought(dir: string, store: S3Store | null): Promise<void> {
   const path = databasePathOf(dir);
   const sqlite = connect(path, { query_only: true });
   const brought: string[] = [];
+  let place: string | null = null;
   try {
+    place = readMetaValue(sqlite, STORE_OWNED);
     for (const { public_id } of listStoredObjects(sqlite))
       if (existsSync(blobPathOf(dir, public_id))) brought.push(public_id);
   } finally {
@@ -39,6 +45,10 @@ export async function placeBrought(dir: string, store: S3Store | null): Promise<
     takeAsLocal(path, brought);
     return;
   }
+  if (place !== store.place && (await store.hasKeys()) && !(await hasAny(store, brought)))
+    throw conflict(
+      `The object store ${store.place} holds files of another Satchel: name another prefix in SATCHEL_OBJECT_STORE, or leave --to s3 out.`,
+    );
   const waiting = brought.values();
   const work = async (): Promise<void> => {
     for (const id of waiting) {
@@ -54,4 +64,9 @@ export async function placeBrought(dir: string, store: S3Store | null): Promise<
     }
   };
   await Promise.all(Array.from({ length: PUT_AT_ONCE }, work));
+}
+
+async function hasAny(store: S3Store, ids: readonly string[]): Promise<boolean> {
+  for (const id of ids.slice(-LOOKED_FOR)) if ((await store.sizeOf(id)) !== null) return true;
+  return false;
 }

@@ -110,6 +110,7 @@ function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
         .default('local'),
     )
     .remark(`The backup is unpacked and checked first; until all of it is sound nothing is replaced.
+Without --data-dir it goes into ./data, or where install.sh --prefix installed this program, into that folder's data.
 The master key comes from where the server takes it: master.key in the data directory,
 SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
     .example('satchel restore /var/backups/satchel-2026-01-31.tar --yes')
@@ -133,7 +134,7 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
           });
           return { json, text: `Restored.\n\n${fields}` };
         },
-        { finds_service: false },
+        { finds: 'own' },
       ),
     );
 }

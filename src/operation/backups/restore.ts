@@ -21,7 +21,6 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
-import { STORE_HOLD_MS } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
@@ -194,7 +193,7 @@ async function restoreLocked(
       ? await keepOldData(data_dir, scratch, toIso(now_ms))
       : null;
     if (counts.brought_objects > 0) await placeBrought(fresh, store);
-    holdStore(databasePathOf(fresh), now_ms + STORE_HOLD_MS);
+    holdStore(databasePathOf(fresh), now_ms);
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);
     return { counts, replaced, key };

@@ -1,7 +1,7 @@
 /** SQL of backups: which files the rows name, and how a snapshot lets go of those that are gone. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
-import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
+import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -185,11 +185,11 @@ export function takeAsLocal(path: string, public_ids: readonly string[]): void {
 }
 
 /** What was stored since the backup has no row any more: it must stay in the store until somebody has looked. */
-export function holdStore(path: string, until_ms: number): void {
+export function holdStore(path: string, now_ms: number): void {
   const sqlite = connect(path, { query_only: false });
   try {
     const hold = sqlite.query('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)');
-    hold.run(STORE_HELD_UNTIL, String(until_ms));
+    hold.run(STORE_HOLD, newHold(now_ms, 'restored').value);
   } finally {
     sqlite.close();
   }

@@ -19,7 +19,7 @@ at /docs/satchel.ts. It needs no data directory.`)
           const source = printClient(await describeApi());
           return { json: { file: 'satchel.ts', source }, text: source };
         },
-        { finds_service: false },
+        { finds: 'none' },
       ),
     );
 }

@@ -75,6 +75,9 @@ function formOf({ fields, field, filename }: FileForm, content: Blob): FormData 
   return form;
 }
 
+/** Node 20 gives a Blob in one piece, which would be taken whole before any of it has left. */
+const PIECE_BYTES = 64 * 1024;
+
 /** The same form as a stream, which counts what is taken from it. */
 function streamedBodyOf(
   { fields, field, filename, type, content }: FileForm,
@@ -92,18 +95,27 @@ function streamedBodyOf(
   const headers: Record<string, string> = { 'Content-Type': `multipart/form-data; boundary=${boundary}` };
   if (total !== null) headers['Content-Length'] = String(head.length + total + tail.length);
   const reader = (content instanceof Blob ? content.stream() : content).getReader();
+  let rest: Uint8Array = new Uint8Array();
   let loaded = 0;
   let is_over = false;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(head),
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        // A server that refuses it waits for no more of it.
-        if (is_over) return;
-        controller.enqueue(done ? tail : value);
-        if (done) return controller.close();
-        loaded += value.byteLength;
+        if (rest.byteLength === 0) {
+          const { done, value } = await reader.read();
+          // A server that refuses it waits for no more of it.
+          if (is_over) return;
+          if (done) {
+            controller.enqueue(tail);
+            return controller.close();
+          }
+          rest = value;
+        }
+        const piece = rest.subarray(0, PIECE_BYTES);
+        rest = rest.subarray(piece.byteLength);
+        controller.enqueue(piece);
+        loaded += piece.byteLength;
         onProgress?.({ loaded, total });
       } catch (error) {
         onBroken(error);

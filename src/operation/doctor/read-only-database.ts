@@ -10,7 +10,8 @@ export function openReadOnly(path: string): Database {
   const sqlite = connect(path, { query_only: true });
   return {
     read: drizzle({ client: sqlite }),
-    write: () => Promise.reject(new AppError('internal', 'A health check changes nothing.')),
+    write: refuse,
+    writePiece: refuse,
     guarded: (_check, work) => work(),
     settled: () => null,
     measures: { counts: new Tally(['commits', 'changes']), syncs: new Histogram([]) },
@@ -20,4 +21,8 @@ export function openReadOnly(path: string): Database {
       return Promise.resolve();
     },
   };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new AppError('internal', 'A health check changes nothing.'));
 }

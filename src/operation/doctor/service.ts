@@ -59,7 +59,7 @@ export async function examine(
   if (nothing.length > 0) return nothing;
   const is_served = isServed(data_dir);
   const findings = [
-    describeServer(data_dir, is_served),
+    describeServer(config, is_served),
     ...(await guard('file modes', () => checkModes(data_dir))),
     ...(await guard('disk space', () => [checkDisk(data_dir)])),
   ];
@@ -120,10 +120,11 @@ async function runAll(checks: readonly HealthCheck[]): Promise<Finding[]> {
   return findings.flat();
 }
 
-function describeServer(data_dir: string, is_served: boolean): Finding {
+function describeServer({ data_dir, served_at, public_url }: Config, is_served: boolean): Finding {
   if (!is_served) return ok('server', 'It does not run.', 'satchel serve');
   const pid = serverProcessOf(data_dir);
-  return ok('server', `It runs${pid === null ? '' : `, as process ${pid}`}.`);
+  const where = served_at === null ? '' : ` at ${served_at}; links begin with ${public_url}`;
+  return ok('server', `It runs${pid === null ? '' : `, as process ${pid}`}${where}.`);
 }
 
 async function checkServices(

@@ -63,7 +63,7 @@ export class Jobs {
     const before = this.#clock.now() - JOB_RETENTION_MS;
     let deleted = 0;
     for (;;) {
-      const count = await this.#database.write((tx) => deleteFinishedJobs(tx, before, SWEEP_BATCH));
+      const count = await this.#database.writePiece((tx) => deleteFinishedJobs(tx, before, SWEEP_BATCH));
       deleted += count;
       if (count < SWEEP_BATCH) return deleted;
     }

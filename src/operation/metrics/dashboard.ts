@@ -101,10 +101,11 @@ const PANELS: readonly Panel[] = [
     },
   },
   {
-    title: 'Inboxes that fail, and the age of these numbers',
+    title: 'Inboxes that fail, backups, and the age of these numbers',
     unit: 'short',
     queries: {
       inboxes: now('satchel_inboxes_failing'),
+      backups: now('satchel_backups'),
       'counted so many seconds ago': `time() - ${now('satchel_counted_timestamp_seconds')}`,
     },
   },

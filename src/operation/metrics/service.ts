@@ -46,6 +46,7 @@ interface MetricsDeps {
   event_loop: EventLoopWatch;
   blobs: { readonly syncs: Histogram };
   backups: Pick<Backups, 'list'>;
+  projects: { isActive(id: number, read: Tx): boolean };
   webhooks: { waitingSince(read: Tx): number | null };
   deliveries: { readonly outcomes: Tally<string>; readonly attempts: { readonly outcomes: Tally<string> } };
 }
@@ -175,16 +176,28 @@ export class Metrics {
   ): Promise<Map<string, Lane>> {
     const groups = await next((read) => listPendingGroups(read, () => false));
     const bulk = await next(store.listBulkGroups);
-    const waiting: [string, store.Waiting][] = [
+    const waiting: [string, store.Waiting, number | null][] = [
       ...groups
         .filter(({ lane }) => typeOf(lane) !== BULK_JOB)
-        .map((group): [string, store.Waiting] => [laneOf(group), store.waitingJobs(group)]),
-      ...bulk.map((group): [string, store.Waiting] => [BULK_LANE, store.waitingBulk(group)]),
+        .map((group): [string, store.Waiting, number | null] => [
+          laneOf(group),
+          store.waitingJobs(group),
+          group.project_id,
+        ]),
+      ...bulk.map((group): [string, store.Waiting, number] => [
+        BULK_LANE,
+        store.waitingBulk(group),
+        group.project_id,
+      ]),
     ];
     const lanes = new Map([...this.#lanes].map((name): [string, Lane] => [name, { depth: 0, age_ms: 0 }]));
-    for (const [name, group] of waiting) {
+    const { projects } = this.#deps;
+    for (const [name, group, project_id] of waiting) {
       const lane = lanes.get(name) ?? { depth: 0, age_ms: 0 };
-      const since = await next((read) => group.since(read));
+      // What an inactive project has waiting is not late.
+      const since = await next((read) =>
+        project_id === null || projects.isActive(project_id, read) ? group.since(read) : null,
+      );
       lane.age_ms = Math.max(lane.age_ms, now_ms - (since ?? now_ms));
       for (let from: Parameters<store.Waiting['count']>[1] = null; ; ) {
         const counted = await next((read) => group.count(read, from, COUNTED_A_TURN));
@@ -248,7 +261,8 @@ export class Metrics {
     const path = databasePathOf(config.data_dir);
     const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const { blocks, bavail, bsize } = statfsSync(config.data_dir);
-    const newest = backups.list().find(({ status }) => status === 'completed');
+    const kept = backups.list().filter(({ status }) => status === 'completed');
+    const [newest] = kept;
     const age_ms = newest ? Math.max(0, clock.now() - Date.parse(newest.created_at)) : null;
     return [
       gauges('database_bytes', 'Bytes of the database, and of its log beside it.', 'file', [
@@ -257,6 +271,7 @@ export class Metrics {
       ]),
       gauge('disk_bytes', 'Size of the disk that the data directory is on.', blocks * bsize),
       gauge('disk_free_bytes', 'What is free on it.', bavail * bsize),
+      gauge('backups', 'Whole backups that the server keeps.', kept.length),
       gauge(
         'backup_age_seconds',
         'Age of the newest backup that the server keeps; absent without one.',

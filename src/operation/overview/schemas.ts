@@ -21,6 +21,7 @@ export const overview = named(
         complained: count,
         suppressed: count,
         failed: count,
+        unknown: count,
         canceled: count,
       }),
     ),
@@ -79,7 +80,7 @@ export const activity = named(
     last_errors: t.Array(
       t.Object({
         email_id: t.String(),
-        status: oneOf(['failed', 'bounced']),
+        status: oneOf(['failed', 'unknown', 'bounced']),
         to: t.String(),
         error: nullable(t.String()),
         at: dateTime(),

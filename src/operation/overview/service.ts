@@ -49,6 +49,7 @@ export class Overviews {
         complained: emails('complained'),
         suppressed: emails('suppressed'),
         failed: emails('failed'),
+        unknown: emails('unknown'),
         canceled: emails('canceled'),
       },
       jobs: {

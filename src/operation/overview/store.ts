@@ -98,7 +98,7 @@ export function readStorage(read: Tx, project_id: number): { objects: number; by
 
 interface MailError {
   email_id: string;
-  status: 'failed' | 'bounced';
+  status: 'failed' | 'unknown' | 'bounced';
   to: string;
   error: string | null;
   at: number;
@@ -108,7 +108,8 @@ const newestOf = (status: MailError['status'], at: string): string =>
   `SELECT * FROM (SELECT id AS email_id, status, to_email AS "to", coalesce(error, smtp_response) AS error, ${at} AS at
      FROM emails WHERE project_id = +?1 AND status = '${status}' ORDER BY id DESC LIMIT ?2)`;
 const errors = rawSql<MailError, [number, number]>(
-  `${newestOf('failed', 'failed_at')} UNION ALL ${newestOf('bounced', 'bounced_at')} ORDER BY at DESC LIMIT ?2`,
+  `${newestOf('failed', 'failed_at')} UNION ALL ${newestOf('unknown', 'failed_at')} UNION ALL
+   ${newestOf('bounced', 'bounced_at')} ORDER BY at DESC LIMIT ?2`,
 );
 
 /** Why the newest mails of those that were not delivered were not, the latest first. */

@@ -6,21 +6,27 @@ import { isServed } from '../../platform/host/directory-lock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { readInstance } from './instance.ts';
 import { type FoundMark, ownerIn, readMark } from './mark.ts';
+import type { Ownership } from './service.ts';
 
 const CHECK = 'store owner';
 
 export function ownershipChecks({
   object_store,
+  ownership,
   config: { data_dir },
 }: {
   object_store: S3Store | null;
+  ownership: Ownership;
   config: { data_dir: string };
 }): HealthCheck[] {
-  return object_store ? [{ check: CHECK, run: () => checkOwner(object_store, data_dir) }] : [];
+  return object_store ? [{ check: CHECK, run: () => checkOwner(object_store, ownership, data_dir) }] : [];
 }
 
-async function checkOwner(store: S3Store, data_dir: string): Promise<Finding[]> {
+async function checkOwner(store: S3Store, ownership: Ownership, data_dir: string): Promise<Finding[]> {
   try {
+    const foreign = await ownership.explainForeign();
+    if (foreign !== null)
+      return [problem(CHECK, foreign, 'do one of these; nothing can be uploaded until then')];
     const flaw = await store.conditional.findFlaw();
     if (flaw !== null) {
       const message = `${store.place} heeds no conditional writes (${flaw}), so that nothing keeps a second Satchel from using it.`;

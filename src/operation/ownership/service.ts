@@ -4,31 +4,39 @@
  */
 import { hostname } from 'node:os';
 import { AppError, conflict, messageOf } from '../../errors.ts';
-import { OWNER_BEAT_MS, OWNER_GONE_MS, STORE_HOLD_MS, STORE_RETRY_AFTER_S } from '../../limits.ts';
+import { OWNER_BEAT_MS, OWNER_GONE_MS, STORE_RETRY_AFTER_S } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { writeMeta } from '../../platform/database/meta.ts';
-import { STORE_HELD_UNTIL } from '../../platform/files/byte-store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
+import { newHold, readHold, STORE_HOLD, STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { requireInstance } from './instance.ts';
 import { type FoundMark, type Mark, OWNER_KEY, ownerIn, readMark } from './mark.ts';
+import { type Asked, type Foreign, findForeign, leftAlone, waysOut } from './standing.ts';
+
+export { refuseNewDatabase } from './standing.ts';
 
 /** A stop waits no longer than this for the store to take the last mark. */
 const RELEASE_DEADLINE_MS = 5_000;
 
-/** `off`: no store, or one that heeds no conditions. `unclear`: the store has not answered yet. */
-export type OwnershipState = 'off' | 'unclear' | 'owner' | 'fenced';
+/**
+ * `off`: no store, or one that heeds no conditions. `unclear`: the store has not answered yet. `foreign`: it holds files that the
+ * database does not know, and is left alone.
+ */
+export type OwnershipState = 'off' | 'unclear' | 'foreign' | 'owner' | 'fenced';
 
 export interface TakeOver {
   /** Waits until another's mark is old enough. */
   take_over: boolean;
   /** With it: takes the store from whoever has it. */
   now: boolean;
+  /** Takes a store whose files the database does not know. */
+  new_owner: boolean;
 }
 
-const NOTHING_ASKED: TakeOver = { take_over: false, now: false };
+const NOTHING_ASKED: TakeOver = { take_over: false, now: false, new_owner: false };
 
 interface OwnershipDeps {
   database: Database;
@@ -36,6 +44,7 @@ interface OwnershipDeps {
   logger: Logger;
   object_store: S3Store | null;
   config: { data_dir: string };
+  hasObjectIn: Asked['hasObjectIn'];
 }
 
 export class Ownership {
@@ -46,6 +55,8 @@ export class Ownership {
   #ours: Mark | null = null;
   #etag: string | null = null;
   #asked = NOTHING_ASKED;
+  /** Once the store was seen to be for this database. */
+  #is_known = false;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #beating: Promise<void> = Promise.resolve();
   #is_released = false;
@@ -82,16 +93,45 @@ export class Ownership {
     );
   }
 
+  /** What an operator is told of a store that is not for this database; null where it is. Throws StoreFault. */
+  async explainForeign(): Promise<string | null> {
+    const store = this.#deps.object_store;
+    const foreign = store && (await this.#findForeign(store));
+    return foreign && waysOut(store, foreign, this.#deps.config.data_dir);
+  }
+
+  /** Before anything is put into the store. Throws AppError `unavailable` where it is not for this database. */
+  async refuseForeign(): Promise<void> {
+    const { object_store: store, database } = this.#deps;
+    if (!store || this.#is_known) return;
+    const words = await this.explainForeign();
+    if (words !== null)
+      throw new AppError(
+        'unavailable',
+        'Files cannot be stored: the file store holds files that this Satchel does not know. satchel doctor says what to do.',
+        {
+          code: 'foreign_store',
+          retry_after_s: STORE_RETRY_AFTER_S,
+          cause: new Error(words),
+        },
+      );
+    this.#is_known = true;
+    // Before its first file, with which it would not be empty any more.
+    await database.write((tx) => writeMeta(tx, STORE_OWNED, store.place));
+  }
+
   /**
    * Takes the store, before anything is sent or changed, and keeps it from then on. A store that is away is asked later. Throws
-   * AppError `conflict` where another Satchel has it.
+   * AppError `conflict` where another Satchel has it, or it holds files that the database does not know.
    */
   async claim(asked: TakeOver = NOTHING_ASKED): Promise<void> {
-    const store = this.#deps.object_store;
+    const { object_store: store, config } = this.#deps;
     if (!store) return;
     this.#asked = asked;
     try {
-      if (!(await this.#begin(store))) return;
+      const foreign = await this.#findForeign(store);
+      if (foreign && !asked.new_owner) throw conflict(waysOut(store, foreign, config.data_dir));
+      if (!(await this.#begin(store, foreign !== null))) return;
       let rival = await this.#take(store);
       if (rival && asked.take_over) rival = await this.#outwait(store, rival);
       if (rival) throw conflict(refusal(store, rival, asked));
@@ -120,16 +160,32 @@ export class Ownership {
   async beat(): Promise<void> {
     const store = this.#deps.object_store;
     if (!store || this.#state === 'off' || this.#state === 'fenced') return;
-    if (this.#state === 'unclear' && !(await this.#begin(store))) return;
+    if (this.#state === 'unclear' || this.#state === 'foreign') {
+      const foreign = await this.#findForeign(store);
+      if (foreign && !this.#asked.new_owner) {
+        if (this.#state === 'unclear') this.#deps.logger.error(leftAlone(store, foreign));
+        this.#state = 'foreign';
+        return;
+      }
+      if (!(await this.#begin(store, foreign !== null))) return;
+    }
     if (this.#state === 'owner' && this.#ours && (await this.#write(store, this.#ours, this.#etag))) return;
     const rival = await this.#take(store);
     if (rival) this.#fence(rival);
   }
 
-  /** Whether there is anything to own. */
-  async #begin(store: S3Store): Promise<boolean> {
+  async #findForeign(store: S3Store): Promise<Foreign | null> {
+    if (this.#is_known) return null;
+    const { database, hasObjectIn } = this.#deps;
+    return findForeign(store, { read: database.read, hasObjectIn });
+  }
+
+  /** Whether there is anything to own. The files of an owner before stay for a while. */
+  async #begin(store: S3Store, is_foreign: boolean): Promise<boolean> {
+    if (is_foreign) await this.#holdStore(null);
     const flaw = await store.conditional.findFlaw();
     if (flaw === null) return true;
+    await this.#noteOwned(store);
     this.#state = 'off';
     const what =
       'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it';
@@ -152,7 +208,7 @@ export class Ownership {
       const place = { host: hostname(), data_dir };
       const ours = { instance, run: this.#run, beat, generation, ...place, since, ended: false };
       if (await this.#write(store, ours, mark?.etag ?? null)) {
-        this.#becomeOwner(generation);
+        await this.#becomeOwner(store, generation);
         return null;
       }
       // Somebody was faster; what they wrote decides.
@@ -176,21 +232,33 @@ export class Ownership {
     return etag !== null;
   }
 
-  #becomeOwner(generation: number): void {
+  async #becomeOwner(store: S3Store, generation: number): Promise<void> {
     if (this.#state === 'owner') return;
+    await this.#noteOwned(store);
     this.#state = 'owner';
     this.#asked = NOTHING_ASKED;
     this.#deps.logger.info('this Satchel owns the object store', { generation });
   }
 
+  /** From now on the database is known to have had the store. */
+  async #noteOwned({ place }: S3Store): Promise<void> {
+    await this.#deps.database.write((tx) => writeMeta(tx, STORE_OWNED, place));
+    this.#is_known = true;
+  }
+
   /** What another Satchel, or a database of before, has stored has no row here: it must stay until somebody has looked. */
   async #holdStore(before: Mark | null): Promise<void> {
     const { clock, database, logger } = this.#deps;
-    const until = clock.now() + STORE_HOLD_MS;
-    await database.write((tx) => writeMeta(tx, STORE_HELD_UNTIL, String(until)));
+    const now_ms = clock.now();
+    const why = this.#asked.new_owner && !this.#asked.take_over ? 'new_owner' : 'taken_over';
+    const until_ms = await database.write((tx) => {
+      const { until_ms, value } = newHold(now_ms, why, readHold(tx, now_ms));
+      writeMeta(tx, STORE_HOLD, value);
+      return until_ms;
+    });
     logger.warn('the object store is taken over: what has no row here is kept in it for a while', {
       before: before && ownerIn(before),
-      until: toIso(until),
+      until: toIso(until_ms),
     });
   }
 
@@ -216,7 +284,7 @@ export class Ownership {
   }
 
   #plan(): void {
-    if (this.#is_released || (this.#state !== 'owner' && this.#state !== 'unclear')) return;
+    if (this.#is_released || this.#state === 'off' || this.#state === 'fenced') return;
     this.#timer = setTimeout(() => {
       this.#beating = this.beat()
         .then(() => {

@@ -1,12 +1,13 @@
 /** `satchel replica`: a copy of the database in an S3 store, a second behind, by Litestream. */
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/data-directory.ts';
 import { readS3Place } from '../../s3-settings.ts';
-import { makeReplicaConfig, REPLICA_PATHS } from './config.ts';
+import { makeReplicaConfig, REPLICA_PATHS, replicaPathsIn, writeReplicaConfig } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';
 
 export function registerReplicaCommands<S>(cli: Cli<S>, clock: Clock): void {
@@ -15,19 +16,39 @@ export function registerReplicaCommands<S>(cli: Cli<S>, clock: Clock): void {
     'a copy of the database in an S3 store, kept a second behind by Litestream',
   );
   noun
-    .verb('config', "print Litestream's configuration and a systemd unit that runs it; writes nothing")
+    .verb('config', "print Litestream's configuration and a systemd unit that runs it, or write them")
     .requiredOption('--to <url>', 'where to: s3://BUCKET[/PREFIX]?endpoint=URL[&region=R][&style=path]')
-    .remark(`The replica is kept under PREFIX/litestream. The store's keys go into ${REPLICA_PATHS.keys}
-(mode 0600), as LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY. Litestream 0.5 or later.`)
-    .example("satchel replica config --to 's3://backups/satchel?endpoint=https%3A%2F%2Fs3.example.com'")
+    .option(
+      '--out <dir>',
+      'write both files into this folder, which the unit then names, and over no other file',
+    )
+    .remark(`The replica is kept under PREFIX/litestream. The store's keys go into ${REPLICA_PATHS.keys}, or
+litestream.env of the folder (mode 0600), as LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY. Litestream 0.5 or later.`)
+    .example(
+      "satchel replica config --to 's3://backups/satchel?endpoint=https%3A%2F%2Fs3.example.com'",
+      "satchel replica config --to 's3://backups/satchel?endpoint=https%3A%2F%2Fs3.example.com' --out /etc/satchel",
+    )
     .action(
       cli.plainAction(async ({ config }, options) => {
         const place = readS3Place(textOption(options, 'to') ?? '');
         if (typeof place === 'string') throw new UsageError(`--to ${place}`);
         requireDatabase(config.data_dir);
-        const made = makeReplicaConfig(config.data_dir, place, config.object_store);
-        const text = [`# ${REPLICA_PATHS.config}\n${made.config}`, `# ${REPLICA_PATHS.unit}\n${made.unit}`];
-        return { json: made, text: text.join('\n').trimEnd() };
+        const out = textOption(options, 'out');
+        const paths = out === undefined ? REPLICA_PATHS : replicaPathsIn(out);
+        const made = makeReplicaConfig(config, place, paths);
+        if (out === undefined) {
+          const texts = [`# ${paths.config}\n${made.config}`, `# ${paths.unit}\n${made.unit}`];
+          return { json: made, text: texts.join('\n').trimEnd() };
+        }
+        writeReplicaConfig(made, paths);
+        return {
+          json: { ...made, paths },
+          text: `${paths.config}
+${paths.unit}
+
+Next: write the store's keys into ${paths.keys} (mode 0600), then
+  systemctl enable --now ${shellWord(paths.unit)}`,
+        };
       }),
     );
   noun

@@ -1,7 +1,8 @@
 /** What Litestream and systemd are told, so that the database is replicated to an S3 store while Satchel runs. */
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { AppError } from '../../errors.ts';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../../config.ts';
+import { AppError, conflict, messageOf } from '../../errors.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { accountName } from '../../platform/host/user-accounts.ts';
 import type { S3Place } from '../../s3-settings.ts';
@@ -15,12 +16,69 @@ export interface ReplicaConfig {
 }
 
 /** Where the texts are to go; the unit names the first and the last. */
-export const REPLICA_PATHS = {
-  config: '/etc/satchel/litestream.yml',
-  unit: '/etc/systemd/system/satchel-litestream.service',
+export interface ReplicaPaths {
+  config: string;
+  unit: string;
   /** Holds LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY, which Litestream reads. */
+  keys: string;
+}
+
+const UNIT = 'satchel-litestream.service';
+
+/** Those of the machine's service. */
+export const REPLICA_PATHS: ReplicaPaths = {
+  config: '/etc/satchel/litestream.yml',
+  unit: `/etc/systemd/system/${UNIT}`,
   keys: '/etc/satchel/litestream.env',
 };
+
+/** Those of a folder in which all of it stands. */
+export function replicaPathsIn(folder: string): ReplicaPaths {
+  const home = resolve(folder);
+  return {
+    config: join(home, 'litestream.yml'),
+    unit: join(home, UNIT),
+    keys: join(home, 'litestream.env'),
+  };
+}
+
+/**
+ * Writes both texts where there are none, making the folder where it is missing; what is there as it is to be stays. Throws
+ * AppError `conflict`, having written nothing, where another file has one of the names, and `invalid` where
+ * they can't be written.
+ */
+export function writeReplicaConfig({ config, unit }: ReplicaConfig, paths: ReplicaPaths): void {
+  const texts = new Map([
+    [paths.config, config],
+    [paths.unit, unit],
+  ]);
+  const missing = [...texts].filter(([path, text]) => readIfThere(path) !== text);
+  const other = missing.find(([path]) => lstatSync(path, { throwIfNoEntry: false }));
+  if (other) {
+    throw conflict(
+      `${other[0]} is there already, and is not what this installation's would be. Nothing was written: move it away, or name another folder.`,
+    );
+  }
+  const folder = dirname(paths.config);
+  try {
+    // Others may read all of it: it holds no secret, and Litestream runs as another user than who writes it.
+    if (!existsSync(folder)) {
+      mkdirSync(folder);
+      chmodSync(folder, 0o755);
+    }
+    for (const [path, text] of missing) {
+      writeFileSync(path, text, { flag: 'wx' });
+      chmodSync(path, 0o644);
+    }
+  } catch (error) {
+    throw new AppError('invalid', `The files can't be written: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+/** Null for what is no plain file too: that is left to who writes. */
+function readIfThere(path: string): string | null {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : null;
+}
 
 /** Where Litestream tells its metrics: of this machine, and none of the ports that Prometheus' exporters are known by. */
 const METRICS_ADDRESS = '127.0.0.1:9392';
@@ -31,7 +89,11 @@ const MAX_SOCKET_PATH_BYTES = 103;
  * The replica is kept under `PREFIX/litestream` of the place. Throws AppError `invalid` where that would be among the keys of
  * `objects`, the store of the objects' bytes, or where the path of the control socket would be too long.
  */
-export function makeReplicaConfig(data_dir: string, to: S3Place, objects: S3Place | null): ReplicaConfig {
+export function makeReplicaConfig(
+  { data_dir, object_store: objects }: Pick<Config, 'data_dir' | 'object_store'>,
+  to: S3Place,
+  paths: ReplicaPaths,
+): ReplicaConfig {
   const home = resolve(data_dir);
   const path = `${to.prefix}litestream`;
   const is_same_bucket = objects?.endpoint === to.endpoint && objects.bucket === to.bucket;
@@ -62,10 +124,11 @@ export function makeReplicaConfig(data_dir: string, to: S3Place, objects: S3Plac
     socket: { enabled: true, path: socket, permissions: 0o600 },
     dbs: [{ path: databasePathOf(home), replica }],
   };
-  return { config: `${Bun.YAML.stringify(settings, null, 2)}\n`, unit: unitFor(home) };
+  return { config: `${Bun.YAML.stringify(settings, null, 2)}\n`, unit: unitFor(home, paths) };
 }
 
-function unitFor(data_dir: string): string {
+function unitFor(data_dir: string, paths: ReplicaPaths): string {
+  const program = Bun.which('litestream') ?? '/usr/bin/litestream';
   const user = ownerOf(data_dir);
   return `[Unit]
 Description=Litestream, which replicates Satchel's database
@@ -74,8 +137,8 @@ After=network-online.target
 
 [Service]
 User=${user}
-EnvironmentFile=${REPLICA_PATHS.keys}
-ExecStart=/usr/bin/litestream replicate -config ${REPLICA_PATHS.config}
+EnvironmentFile=${paths.keys.replaceAll('%', '%%')}
+ExecStart=${inCommand(program)} replicate -config ${inCommand(paths.config)}
 Restart=always
 RestartSec=5
 UMask=0077
@@ -94,6 +157,11 @@ WantedBy=multi-user.target
 function ownerOf(data_dir: string): string {
   const stat = statSync(data_dir, { throwIfNoEntry: false });
   return stat ? (accountName(stat.uid) ?? String(stat.uid)) : 'satchel';
+}
+
+/** Plain where it can be, as it is read; in a command systemd takes `$` for a variable. */
+function inCommand(path: string): string {
+  return /^[\w/.+-]+$/.test(path) ? path : systemdPath(path).replaceAll('$', '$$$$');
 }
 
 /** In quotes, with what systemd takes for a specifier written twice (systemd.syntax). */

@@ -6,6 +6,8 @@ import { toIso } from '../../platform/host/clock.ts';
 import { askLitestream, hasReplica } from './litestream.ts';
 import { countLocalBytes } from './store.ts';
 
+export { REPLICA_PATHS } from './config.ts';
+
 /** `none`: Litestream never worked on this database. `stopped`: it did, and does not run. */
 type ReplicaState = 'none' | 'stopped' | 'starting' | 'behind' | 'replicating';
 

@@ -42,13 +42,15 @@ export class Status {
   }
 
   /**
-   * `degraded` while the database does not answer, the disk is too full to commit or the store is away, which heals by itself; and once
-   * another Satchel has taken over.
+   * `degraded` while the database does not answer, the disk is too full to commit or the store is away, which heals by itself; while
+   * the store is another's, and once another Satchel has taken over.
    */
   health(): Health {
     const database = this.#canRead() ? 'ok' : 'error';
-    const is_fenced = this.#ownership.state === 'fenced';
-    const is_ok = database === 'ok' && this.#hasRoom() && !this.#store?.trouble && !is_fenced;
+    const { state } = this.#ownership;
+    const is_fenced = state === 'fenced';
+    const has_store = !this.#store?.trouble && state !== 'foreign' && !is_fenced;
+    const is_ok = database === 'ok' && this.#hasRoom() && has_store;
     return {
       status: is_ok ? 'ok' : 'degraded',
       app: 'satchel',

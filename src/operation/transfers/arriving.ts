@@ -7,7 +7,6 @@ import { isPlainObject } from '../../platform/http/schema.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
 import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
 import type { Range, Row, Standing, Value } from './store.ts';
-import type { WithheldKind } from './tables.ts';
 
 interface ArrivalFacts {
   project_id: number;
@@ -38,7 +37,7 @@ const OF_PAUSED: readonly Value[] = ['sequence.step', 'broadcast.send'];
 export class Arrival {
   readonly facts: ArrivalFacts;
   readonly standings: Standing[] = [];
-  readonly #stopped: { kind: WithheldKind; id: string }[] = [];
+  readonly #stopped: string[] = [];
 
   constructor(facts: ArrivalFacts) {
     this.facts = facts;
@@ -62,16 +61,19 @@ export class Arrival {
     return rule ? rule(arriving, this) : arriving;
   }
 
-  /** Notes that something stopped that ran where it comes from. */
-  stop(kind: WithheldKind, id: Value): void {
-    this.#stopped.push({ kind, id: String(id) });
+  /** Notes that a schedule stopped that ran where it comes from. */
+  stop(id: Value): void {
+    this.#stopped.push(String(id));
   }
 
-  /** What stopped since this was asked last. */
-  takeStopped(): { kind: WithheldKind; id: string }[] {
+  /** The schedules that stopped since this was asked last. */
+  takeStopped(): string[] {
     return this.#stopped.splice(0);
   }
 }
+
+/** How a sequence or a broadcast arrives that runs where it comes from, as that of a copy does. */
+const MOVED = { status: 'paused', pause_reason: 'moved', job_id: null };
 
 /** Changes a row whose numbers are those of here already; null where nothing of it arrives. */
 type Rule = (row: Row, arrival: Arrival) => Row | null;
@@ -93,7 +95,7 @@ const RULES: Partial<Record<string, Rule>> = {
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => (row.store === 's3' ? { ...row, store: arrival.facts.placeStored(row) } : row),
   email_schedules: (row, arrival) => {
-    if (row.is_active === 1) arrival.stop('schedule', row.id ?? null);
+    if (row.is_active === 1) arrival.stop(row.id ?? null);
     return { ...row, is_active: 0, next_run_at: null };
   },
   jobs: arriveJob,
@@ -108,16 +110,11 @@ const RULES: Partial<Record<string, Rule>> = {
         }
       : row,
   sequences: (row, arrival) => {
-    const runs = row.status === 'active';
-    if (runs) arrival.stop('sequence', row.public_id ?? null);
-    const paused = runs ? { ...row, status: 'paused', pause_reason: 'manual', job_id: null } : row;
-    return asDraft('sequences', paused, arrival);
+    return asDraft('sequences', row.status === 'active' ? { ...row, ...MOVED } : row, arrival);
   },
   broadcasts: (row, arrival) => {
     const runs = row.status === 'scheduled' || row.status === 'sending';
-    if (runs) arrival.stop('broadcast', row.public_id ?? null);
-    const paused = runs ? { ...row, status: 'paused', pause_reason: 'manual', job_id: null } : row;
-    return asDraft('broadcasts', paused, arrival);
+    return asDraft('broadcasts', runs ? { ...row, ...MOVED } : row, arrival);
   },
 };
 

@@ -30,7 +30,7 @@ function registerExport<S extends Services>(cli: Cli<S>, project: Noun<S>): void
     .option('--copy', 'leave it as it is; otherwise it is set inactive, and nothing of it goes on here')
     .option('--with-store', 'bring the bytes along that are in the object store')
     .remark(`The file holds everything but what is the operator's: domains, mailboxes, people, accounts at
-providers. Secrets are sealed; addresses, mails and files in it are not: keep it as you keep backups.
+providers (which domains it sends from is kept). Secrets are sealed; addresses, mails and files in it are not: keep it as you keep backups.
 Without --with-store, the other Satchel must reach the same bucket.`)
     .example(
       'satchel project export shop shop.satchel --passphrase @passphrase.txt',

@@ -6,7 +6,7 @@ import { AppError, conflict } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
-import type { ByteStore } from '../../platform/files/byte-store.ts';
+import type { ByteStore, StoreName } from '../../platform/files/byte-store.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -16,6 +16,7 @@ import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import type { S3Settings } from '../../s3-settings.ts';
 import { rowOfLine } from './arriving.ts';
+import { ColumnRules } from './column-rules.ts';
 import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
 import { columnsOf, GOING, type Going } from './inventory-tables.ts';
 import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
@@ -33,7 +34,7 @@ export interface ImportDeps {
   clock: Clock;
   key_ring: KeyRing;
   blobs: BlobStore;
-  bytes: { readonly current: ByteStore };
+  bytes: { readonly current: ByteStore; requirePlace(name: StoreName): Promise<void> };
   config: { data_dir: string; object_store: S3Settings | null };
 }
 
@@ -54,12 +55,14 @@ export interface Examined {
 }
 
 /**
- * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, a change, or rows of another build;
+ * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, a change, values that their columns do not take, or
+ * rows of another build;
  * `conflict` where bytes that are not in it can't be reached.
  */
 export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
   const reader = new ProjectReader(job.path, job.key);
   const reach = new Reach(deps, job.about);
+  const rules = new ColumnRules(deps.database.read);
   let found: Manifest | null = null;
   let gone: string[] = [];
   try {
@@ -70,6 +73,7 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
         gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
       else if (isRowsName(entry.name)) {
         const piece = readPiece(await readText(reader, entry.size_bytes), job.path);
+        for (const row of piece.rows) rules.check(piece.going.table, row);
         if (piece.going.table === 'objects') await reach.ask(piece.rows);
       } else {
         if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
@@ -83,6 +87,8 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       fitsTable(read, 'projects', found.project) &&
       found.tokens.every((token) => fitsTable(read, 'access_tokens', token));
     if (!is_fit) throw ofAnotherBuild(job.path, 'a project or tokens with other columns');
+    rules.check('projects', found.project);
+    for (const token of found.tokens) rules.check('access_tokens', token);
     const { public_id } = job.about.project;
     const scope = projectScope(public_id);
     if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
@@ -173,6 +179,12 @@ class Reach {
         'bucket here, or export the project with --with-store.',
     );
   }
+}
+
+/** Whether the bytes are where ours are, and stay there. */
+export function keepsPlace({ config }: ImportDeps, { store: place, with_store }: ProjectFile): boolean {
+  const { object_store: ours } = config;
+  return !with_store && place?.bucket === ours?.bucket && place?.prefix === ours?.prefix;
 }
 
 /** The place in our bucket where the bytes are by what the file says; null where no store is set, or there are none. */

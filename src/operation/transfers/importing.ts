@@ -3,10 +3,10 @@
  * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
  * again, whatever cuts it off.
  */
-import { AppError, conflict } from '../../errors.ts';
+import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Tx } from '../../platform/database/database.ts';
+import { sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
 import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
@@ -22,6 +22,7 @@ import {
   type Examined,
   type ImportDeps,
   type ImportJob,
+  keepsPlace,
   type Piece,
   readPiece,
   readText,
@@ -108,9 +109,9 @@ export class Import {
     this.#id = begun.id;
     this.#tokens = begun.tokens;
     const { about } = of.job;
-    const { config, bytes, database, clock } = of.deps;
+    const { bytes, database, clock } = of.deps;
     const there = about.with_store ? null : storeOf(of.deps, about);
-    const keeps_place = there !== null && config.object_store?.prefix === about.store?.prefix;
+    const keeps_place = there !== null && keepsPlace(of.deps, about);
     this.#copied_from = keeps_place ? null : there;
     const { mailboxes, people } = of.examined.manifest;
     this.#arrival = new Arrival({
@@ -200,7 +201,8 @@ export class Import {
       const piece = rows.slice(from, from + IMPORT_PIECE_ROWS);
       await this.#write((tx) => {
         for (const row of piece) this.#takeRow(tx, going, row, insert);
-        for (const one of this.#arrival.takeStopped()) store.noteWithheld(tx, this.#id, one);
+        for (const id of this.#arrival.takeStopped())
+          store.noteWithheld(tx, this.#id, { kind: 'schedule', id });
       });
       if (going.table === 'objects') await this.#copyStored(piece);
     }
@@ -222,6 +224,8 @@ export class Import {
     } catch (error) {
       // A sweep took what it belongs to, whose time was over.
       if (isOfMissingRow(error)) return;
+      if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_CONSTRAINT'))
+        throw new AppError('invalid', `A row of ${going.table} in the file is refused: ${messageOf(error)}.`);
       throw error;
     }
     this.#rows += 1;

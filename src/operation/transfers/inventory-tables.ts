@@ -138,7 +138,7 @@ export const GOING: readonly Going[] = [
     table: 'contact_lists',
     ...byId('contact_lists'),
     columns: `public_id name description default_consent_basis double_opt_in token_hosts confirmation_template
-      sign_up_page archived_at created_at updated_at`,
+      sign_up_page language from_address archived_at created_at updated_at`,
     numbers: { id: 'contact_lists', ...PROJECT },
   },
   {
@@ -273,8 +273,8 @@ export const GOING: readonly Going[] = [
     // Before the enrollments that wait for them: one whose mail is gone would end.
     table: 'sequence_mails',
     ...below('emails', 'sequence_mails', 'email_id'),
-    columns: `email_id step sent_at clicked_at opened_at bounced_at unsubscribed_at complained_at is_waiting ended_at
-      refused_at is_test`,
+    columns: `email_id step sent_at clicked_at opened_at opened_by_machine_at bounced_at unsubscribed_at complained_at is_waiting
+      ended_at refused_at is_test`,
     numbers: { sequence_id: 'sequences', enrollment_id: 'enrollments' },
   },
   {
@@ -295,7 +295,7 @@ export const GOING: readonly Going[] = [
   {
     table: 'broadcasts',
     ...byId('broadcasts'),
-    columns: `public_id name template variables filter track_opens status pause_reason is_test send_at started_at finished_at
+    columns: `public_id name template variables filter track_opens preheader status pause_reason is_test send_at started_at finished_at
       recipients from_name reply_to job_id bounces_since created_at updated_at`,
     numbers: {
       id: 'broadcasts',
@@ -309,8 +309,8 @@ export const GOING: readonly Going[] = [
   {
     table: 'broadcast_recipients',
     ...below('broadcasts', 'broadcast_recipients', 'broadcast_id'),
-    columns: `email_id reason is_waiting sent_at ended_at clicked_at opened_at bounced_at complained_at unsubscribed_at
-      refused_at`,
+    columns: `email_id reason is_waiting sent_at ended_at clicked_at opened_at opened_by_machine_at bounced_at complained_at
+      unsubscribed_at refused_at`,
     numbers: { broadcast_id: 'broadcasts', contact_id: 'contacts' },
   },
   {

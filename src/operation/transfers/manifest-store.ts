@@ -69,6 +69,7 @@ export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest,
     mailboxes: all<{ id: number; address: string; is_used: number }>(
       `SELECT id, address, EXISTS (SELECT 1 FROM marketing_settings s, json_each(s.accounts) a
          WHERE s.project_id = ?1 AND a.value = address)
+         OR address IN (SELECT from_address FROM contact_lists WHERE project_id = ?1)
          OR id IN (SELECT mailbox_id FROM emails WHERE project_id = ?1) AS is_used
        FROM mailboxes ORDER BY address`,
     )
@@ -84,7 +85,9 @@ export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest,
     domains: all<{ name: string }>(
       `SELECT domain AS name FROM email_schedules WHERE project_id = ?1 AND domain IS NOT NULL
        UNION SELECT requested_domain FROM emails WHERE project_id = ?1 AND requested_domain IS NOT NULL
-       UNION SELECT domain FROM emails WHERE project_id = ?1`,
+       UNION SELECT domain FROM emails WHERE project_id = ?1
+       UNION SELECT sending_domain FROM projects WHERE id = ?1 AND sending_domain IS NOT NULL
+       UNION SELECT value FROM projects, json_each(sending_domains) WHERE projects.id = ?1`,
     ).map(({ name }) => name),
     tokens: all<Manifest['tokens'][number]>(
       `SELECT t.* FROM access_token_projects s JOIN access_tokens t ON t.id = s.token_id

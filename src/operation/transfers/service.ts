@@ -1,10 +1,12 @@
 /**
  * A project moves: it is exported to a file here, and imported from it elsewhere. What would go on by itself stops on both sides
- * until somebody lets it go: schedules, sequences and broadcasts are paused, mail that waits is withheld.
+ * until somebody lets it go: here as the project is inactive, there as schedules are paused and mail that waits is withheld;
+ * sequences and broadcasts are paused on both.
  */
+import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
-import { MIN_TRANSFER_PASSPHRASE_CHARS, SMTP_DATA_TIMEOUT_MS, SWEEP_BATCH } from '../../limits.ts';
+import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -16,7 +18,7 @@ import { countCodePoints, parse } from '../../platform/http/schema.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
-import { examine, type ImportDeps } from './examining.ts';
+import { examine, type ImportDeps, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
 import { IMPORT_SPARE_BYTES, Import, type Imported } from './importing.ts';
@@ -26,11 +28,11 @@ import * as store from './store.ts';
 export type { Exported } from './exporting.ts';
 export type { Imported } from './importing.ts';
 
-/** Rows that one transaction of an undone import takes out, or of a stop withholds. */
+/** Rows that one transaction of an undone import takes out. */
 const PIECE_ROWS = 200;
 const LOOK_AGAIN_MS = 200;
-/** What is being worked on is waited for: an attempt has as long for its last step, and half of that for those before. */
-const EXPORT_WAIT_MS = 2 * SMTP_DATA_TIMEOUT_MS;
+/** What is being worked on is waited for, but not for the slowest of relays: then the export is made again. */
+const EXPORT_WAIT_MS = 4 * 60_000;
 
 interface Owner {
   readonly id: number;
@@ -46,9 +48,17 @@ export interface TransfersDeps extends ImportDeps {
   schedules: {
     update(project_id: number, id: string, changes: { is_active: boolean }, note: Note): Promise<unknown>;
   };
-  sequence_life: { resume(actor: Actor, owner: Owner, public_id: string): Promise<void> };
-  broadcast_life: { letGo(actor: Actor, owner: Owner, public_id: string): Promise<void> };
+  sequence_life: {
+    resume(actor: Actor, owner: Owner, public_id: string): Promise<void>;
+    listMoved(project_id: number): string[];
+  };
+  broadcast_life: {
+    letGo(actor: Actor, owner: Owner, public_id: string): Promise<void>;
+    listMoved(project_id: number): string[];
+  };
+  projects: Pick<Projects, 'moveAway' | 'start' | 'listen'>;
   engine: { wake(): void };
+  contacts: { sweep(): Promise<void> };
 }
 
 /** What did not go on, and why. */
@@ -71,6 +81,10 @@ export class Transfers {
 
   constructor(deps: TransfersDeps) {
     this.#deps = deps;
+    // Whoever makes it active again has answered whether it is to be.
+    deps.projects.listen((tx, { kind, project_id }) => {
+      if (kind === 'started') store.forgetThatItWasActive(tx, project_id);
+    });
   }
 
   /* --- Out -------------------------------------------------------------------------------------------------------- */
@@ -90,7 +104,7 @@ export class Transfers {
       onProgress: OnProgress;
     },
   ): Promise<Exported> {
-    const { config, clock, key_ring, database, object_store } = this.#deps;
+    const { config, clock, key_ring, database, object_store, projects } = this.#deps;
     const file = checkPlace(how.file);
     if (countCodePoints(how.passphrase) < MIN_TRANSFER_PASSPHRASE_CHARS)
       throw invalid({
@@ -104,9 +118,10 @@ export class Transfers {
       const metadata = { name: project.name, copy: how.is_copy };
       const entry = { event: 'project.exported', target: `project:${project.id}`, project, metadata };
       recordAudit(tx, how.actor, entry, clock.now());
-      if (!how.is_copy) store.stopProject(tx, project.id, clock.now());
+      if (!how.is_copy && projects.moveAway(tx, project.id))
+        store.noteWithheld(tx, project.id, { kind: 'project', id: project.public_id });
     });
-    if (!how.is_copy) await this.#quieten(project);
+    if (!how.is_copy) await this.#waitForEnds(project);
     const { public_id, name, slug } = project;
     const job: ExportJob = {
       data_dir: config.data_dir,
@@ -134,16 +149,11 @@ export class Transfers {
     }
   }
 
-  /** Withholds what waits, and waits for what is being worked on: what follows from that is withheld too. */
-  async #quieten(project: Owner): Promise<void> {
-    const { database, clock, config } = this.#deps;
+  /** Waits for what is being worked on. Nothing begins in an inactive project, so that nothing follows from it. */
+  async #waitForEnds(project: Owner): Promise<void> {
+    const { database, config } = this.#deps;
     const gives_up_ms = monotonicMs() + EXPORT_WAIT_MS;
     for (;;) {
-      const stopped = await database.write((tx) => {
-        store.stopProject(tx, project.id, clock.now());
-        return store.withholdSome(tx, project.id, clock.now(), PIECE_ROWS);
-      });
-      if (stopped > 0) continue;
       const { jobs, mails } = store.countUnderWay(database.read, project.id);
       // Without a server nobody works on them: they were cut off.
       if (jobs + mails === 0 || !isServed(config.data_dir)) return;
@@ -169,7 +179,7 @@ export class Transfers {
     onProgress: OnProgress;
   }): Promise<Imported> {
     const { file, actor, onProgress } = of;
-    const { config } = this.#deps;
+    const { config, bytes } = this.#deps;
     const { about, size_bytes, path } = openAbout(file);
     const said = parse(projectFile, about);
     const key = await keyOf(said, of.passphrase, path);
@@ -177,10 +187,13 @@ export class Transfers {
     if (!lock) throw conflict('Another project is being imported: wait for its end.');
     try {
       await this.#removeAll();
+      // Those of a deletion that was cut off: they may be the very ones that come back.
+      await this.#deps.contacts.sweep();
       const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
       this.#refuseKnown(said);
       const examined = await examine(this.#deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
+      if (!keepsPlace(this.#deps, said)) await bytes.requirePlace(bytes.current.name);
       try {
         return await (await Import.begin(this.#deps, job, examined)).run();
       } catch (error) {
@@ -244,35 +257,35 @@ export class Transfers {
    * stays paused, and is told.
    */
   async letGo(project: Owner, actor: Actor): Promise<LetGo> {
-    const { database, clock, engine } = this.#deps;
+    const { database, clock, engine, projects, sequence_life, broadcast_life } = this.#deps;
     const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };
     const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
     await database.write((tx) => {
-      for (const mark of store.listWithheld(tx, project.id).filter(({ kind }) => kind === 'project')) {
-        store.activateProject(tx, project.id, clock.now());
-        store.forgetWithheld(tx, project.id, mark);
-      }
+      if (store.listWithheld(tx, project.id, 'project').length > 0) projects.start(tx, project.id);
+      store.forgetRunningSchedules(tx, project.id);
       note(tx, {
         event: 'project.let_go',
         target: `project:${project.id}`,
         metadata: { name: project.name },
       });
     });
-    for (const { kind, id } of store.listWithheld(database.read, project.id)) {
-      if (kind === 'project') continue;
+    const { read } = database;
+    const stopped = [
+      ...store.listWithheld(read, project.id, 'schedule').map((id) => ({ kind: 'schedule' as const, id })),
+      ...sequence_life.listMoved(project.id).map((id) => ({ kind: 'sequence' as const, id })),
+      ...broadcast_life.listMoved(project.id).map((id) => ({ kind: 'broadcast' as const, id })),
+    ];
+    for (const one of stopped) {
       try {
-        if (store.isStopped(database.read, project.id, { kind, id })) {
-          await this.#goOn(project, { kind, id }, { actor, note });
-          result[COUNTED[kind]] += 1;
-        }
-        await database.write((tx) => store.forgetWithheld(tx, project.id, { kind, id }));
+        await this.#goOn(project, one, { actor, note });
+        result[COUNTED[one.kind]] += 1;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        result.stayed.push({ kind, id, reason: messageOf(error) });
+        result.stayed.push({ ...one, reason: messageOf(error) });
       }
     }
     for (;;) {
-      const released = await database.write((tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
+      const released = await database.writePiece((tx) => store.releaseSome(tx, project.id, SWEEP_BATCH));
       if (released === 0) break;
       result.jobs += released;
     }
@@ -280,15 +293,16 @@ export class Transfers {
     return result;
   }
 
-  #goOn(
+  async #goOn(
     project: Owner,
     { kind, id }: { kind: keyof typeof COUNTED; id: string },
     { actor, note }: { actor: Actor; note: Note },
-  ): Promise<unknown> {
-    const { schedules, sequence_life, broadcast_life } = this.#deps;
-    if (kind === 'schedule') return schedules.update(project.id, id, { is_active: true }, note);
+  ): Promise<void> {
+    const { schedules, sequence_life, broadcast_life, database } = this.#deps;
     if (kind === 'sequence') return sequence_life.resume(actor, project, id);
-    return broadcast_life.letGo(actor, project, id);
+    if (kind === 'broadcast') return broadcast_life.letGo(actor, project, id);
+    await schedules.update(project.id, id, { is_active: true }, note);
+    await database.write((tx) => store.forgetWithheld(tx, project.id, { kind, id }));
   }
 }
 

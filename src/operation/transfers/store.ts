@@ -1,12 +1,11 @@
 /**
- * SQL of projects that move: reading all of one, withholding what would go on, letting it go, and taking rows in or out in
+ * SQL of projects that move: reading all of one, noting what stopped, letting waiting mail go, and taking rows in or out in
  * pieces. It looks at tables of every noun.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
-import { WITHHELD } from '../../platform/jobs/store.ts';
 import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
 import type { WithheldKind } from './tables.ts';
 
@@ -77,11 +76,24 @@ export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean
   );
 }
 
-const columnNames = rawSql<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)');
+export interface Column {
+  name: string;
+  /** As a STRICT table has it. */
+  type: string;
+  is_required: number;
+}
+const columnsOfTable = rawSql<Column, [string]>(
+  'SELECT name, type, "notnull" AS is_required FROM pragma_table_info(?)',
+);
+
+/** The columns that a table has in this build. */
+export function listColumns(read: Tx, table: string): Column[] {
+  return columnsOfTable.all(read, table);
+}
 
 /** Whether a row has the columns that a table has in this build. */
 export function fitsTable(read: Tx, table: string, row: Readonly<Record<string, unknown>>): boolean {
-  const names = columnNames.all(read, table).map(({ name }) => name);
+  const names = listColumns(read, table).map(({ name }) => name);
   return names.sort().join() === Object.keys(row).sort().join();
 }
 
@@ -94,80 +106,7 @@ export function hasStored(read: Tx, project_id: number): boolean {
   return stored.get(read, project_id) !== null;
 }
 
-/* --- Withholding ------------------------------------------------------------------------------------------------ */
-
-const markProject = rawSql<never, [number]>(
-  `INSERT INTO withheld SELECT id, 'project', public_id FROM projects WHERE id = ? AND status = 'active'
-   ON CONFLICT DO NOTHING`,
-);
-const deactivate = rawSql<never, [number, number]>(
-  "UPDATE projects SET status = 'inactive', updated_at = ?2 WHERE id = ?1 AND status = 'active'",
-);
-const activate = rawSql<never, [number, number]>(
-  "UPDATE projects SET status = 'active', updated_at = ?2 WHERE id = ?1 AND status = 'inactive'",
-);
-const markSchedules = rawSql<never, [number]>(
-  `INSERT INTO withheld SELECT project_id, 'schedule', id FROM email_schedules WHERE project_id = ? AND is_active = 1
-   ON CONFLICT DO NOTHING`,
-);
-const pauseSchedules = rawSql<never, [number]>(
-  'UPDATE email_schedules SET is_active = 0, next_run_at = NULL WHERE project_id = ? AND is_active = 1',
-);
-const markSequences = rawSql<never, [number]>(
-  `INSERT INTO withheld SELECT project_id, 'sequence', public_id FROM sequences WHERE project_id = ? AND status = 'active'
-   ON CONFLICT DO NOTHING`,
-);
-const pauseSequences = rawSql<never, [number, number]>(
-  `UPDATE sequences SET status = 'paused', pause_reason = 'manual', updated_at = ?2
-   WHERE project_id = ?1 AND status = 'active'`,
-);
-const markBroadcasts = rawSql<never, [number]>(
-  `INSERT INTO withheld SELECT project_id, 'broadcast', public_id FROM broadcasts
-   WHERE project_id = ? AND status IN ('scheduled', 'sending') ON CONFLICT DO NOTHING`,
-);
-const pauseBroadcasts = rawSql<never, [number, number]>(
-  `UPDATE broadcasts SET status = 'paused', pause_reason = 'manual', updated_at = ?2
-   WHERE project_id = ?1 AND status IN ('scheduled', 'sending')`,
-);
-
-/** Sets a project inactive, and pauses what goes on by itself; notes what that was. */
-export function stopProject(tx: Tx, project_id: number, now_ms: number): void {
-  markProject.run(tx, project_id);
-  deactivate.run(tx, project_id, now_ms);
-  markSchedules.run(tx, project_id);
-  pauseSchedules.run(tx, project_id);
-  markSequences.run(tx, project_id);
-  pauseSequences.run(tx, project_id, now_ms);
-  markBroadcasts.run(tx, project_id);
-  pauseBroadcasts.run(tx, project_id, now_ms);
-}
-
-export function activateProject(tx: Tx, project_id: number, now_ms: number): void {
-  activate.run(tx, project_id, now_ms);
-}
-
-const endJobs = rawSql<never, [number, number, number]>(
-  `UPDATE jobs SET status = 'completed', finished_at = ?2 WHERE id IN (
-     SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND type IN ('sequence.step', 'broadcast.send')
-     LIMIT ?3)`,
-);
-const withholdJobs = rawSql<never, [number, number, number]>(
-  `UPDATE jobs SET run_at = ?2 WHERE id IN (
-     SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at < ?2 LIMIT ?3)`,
-);
-const holdBulk = rawSql<never, [number, number, number]>(
-  `UPDATE emails SET due_at = ?2 WHERE id IN (
-     SELECT id FROM emails WHERE project_id = ?1 AND status = 'queued' AND due_at < ?2 LIMIT ?3)`,
-);
-
-/** Withholds up to `limit` jobs, and as many mails without one; returns how many that were. Jobs of what is paused end. */
-export function withholdSome(tx: Tx, project_id: number, now_ms: number, limit: number): number {
-  return (
-    endJobs.run(tx, project_id, now_ms, limit) +
-    withholdJobs.run(tx, project_id, WITHHELD, limit) +
-    holdBulk.run(tx, project_id, WITHHELD, limit)
-  );
-}
+/* --- What stopped ----------------------------------------------------------------------------------------------- */
 
 const underWay = rawSql<{ jobs: number; mails: number }, [number]>(
   `SELECT (SELECT count(*) FROM jobs WHERE project_id = ?1 AND status = 'processing') AS jobs,
@@ -179,47 +118,45 @@ export function countUnderWay(read: Tx, project_id: number): { jobs: number; mai
   return underWay.get(read, project_id) ?? { jobs: 0, mails: 0 };
 }
 
-const withheldOf = rawSql<{ kind: WithheldKind; id: string }, [number]>(
-  'SELECT kind, id FROM withheld WHERE project_id = ?',
+const withheldOf = rawSql<{ id: string }, [number, WithheldKind]>(
+  'SELECT id FROM withheld WHERE project_id = ? AND kind = ?',
 );
-const addWithheld = rawSql<never, [number, string, string]>(
+const addWithheld = rawSql<never, [number, WithheldKind, string]>(
   'INSERT INTO withheld VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
 );
-const dropWithheld = rawSql<never, [number, string, string]>(
+const dropWithheld = rawSql<never, [number, WithheldKind, string]>(
   'DELETE FROM withheld WHERE project_id = ? AND kind = ? AND id = ?',
 );
+const dropProject = rawSql<never, [number]>("DELETE FROM withheld WHERE project_id = ? AND kind = 'project'");
+const dropRunning = rawSql<never, [number]>(
+  `DELETE FROM withheld WHERE project_id = ? AND kind = 'schedule'
+     AND NOT EXISTS (SELECT 1 FROM email_schedules s WHERE s.id = withheld.id AND s.is_active = 0)`,
+);
 
-export function listWithheld(read: Tx, project_id: number): { kind: WithheldKind; id: string }[] {
-  return withheldOf.all(read, project_id);
+export function listWithheld(read: Tx, project_id: number, kind: WithheldKind): string[] {
+  return withheldOf.all(read, project_id, kind).map(({ id }) => id);
 }
 
-export function noteWithheld(tx: Tx, project_id: number, { kind, id }: { kind: string; id: string }): void {
+interface Withheld {
+  kind: WithheldKind;
+  id: string;
+}
+
+export function noteWithheld(tx: Tx, project_id: number, { kind, id }: Withheld): void {
   addWithheld.run(tx, project_id, kind, id);
 }
 
-export function forgetWithheld(tx: Tx, project_id: number, { kind, id }: { kind: string; id: string }): void {
+export function forgetWithheld(tx: Tx, project_id: number, { kind, id }: Withheld): void {
   dropWithheld.run(tx, project_id, kind, id);
 }
 
-const stopped = {
-  schedule: rawSql<{ id: string }, [number, string]>(
-    'SELECT id FROM email_schedules WHERE project_id = ? AND id = ? AND is_active = 0',
-  ),
-  sequence: rawSql<{ id: string }, [number, string]>(
-    "SELECT public_id AS id FROM sequences WHERE project_id = ? AND public_id = ? AND status = 'paused'",
-  ),
-  broadcast: rawSql<{ id: string }, [number, string]>(
-    "SELECT public_id AS id FROM broadcasts WHERE project_id = ? AND public_id = ? AND status = 'paused'",
-  ),
-};
+export function forgetThatItWasActive(tx: Tx, project_id: number): void {
+  dropProject.run(tx, project_id);
+}
 
-/** Whether it is as the stop left it: somebody may have resumed, ended or deleted it since. */
-export function isStopped(
-  read: Tx,
-  project_id: number,
-  { kind, id }: { kind: keyof typeof stopped; id: string },
-): boolean {
-  return stopped[kind].get(read, project_id, id) !== null;
+/** Forgets schedules that somebody has resumed or deleted since. */
+export function forgetRunningSchedules(tx: Tx, project_id: number): void {
+  dropRunning.run(tx, project_id);
 }
 
 const releaseJobs = rawSql<never, [number, number, number]>(

@@ -1,7 +1,7 @@
-/** Drizzle definition: what stopped as a project was exported or imported. */
+/** Drizzle definition: what stopped as a project was exported (itself) or imported (its schedules), and is let go together. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const WITHHELD_KINDS = ['project', 'schedule', 'sequence', 'broadcast'] as const;
+export const WITHHELD_KINDS = ['project', 'schedule'] as const;
 export type WithheldKind = (typeof WITHHELD_KINDS)[number];
 
 export const withheld = sqliteTable(

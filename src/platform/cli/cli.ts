@@ -2,12 +2,14 @@
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
+import { settingsForVerb } from '../../noted-settings.ts';
 import { type Note, recordAudit } from '../database/audit-trail.ts';
 import { sqliteErrorOf } from '../database/database.ts';
 import type { Clock } from '../host/clock.ts';
 import { hasDatabase } from '../host/data-directory.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
+import { readServerNote } from '../host/server-note.ts';
 import type { Actor } from '../http/callers.ts';
 import { uncoloured } from './colour.ts';
 import { type Options, textOption } from './options.ts';
@@ -79,6 +81,12 @@ export interface CliProcess {
   yieldToOthers(): void;
 }
 
+/**
+ * Which data directory a verb works on where none is named. `any`: ./data where that holds a database, else the installed service's.
+ * `own`: that of the folder that its program is installed in, else ./data, which it may make. `none`: ./data, be it there or not.
+ */
+type Finds = 'any' | 'own' | 'none';
+
 export interface CliHost<S> {
   readonly process: CliProcess;
   readonly clock: Clock;
@@ -142,12 +150,12 @@ export class Cli<S> {
   }
 
   /**
-   * As `action`, for a verb that opens the data directory in its own way, or not at all. One that may make a data directory
-   * does not look for the installed service's.
+   * As `action`, for a verb that opens the data directory in its own way, or not at all. `finds` says whose it works on where none
+   * is named.
    */
   plainAction(
     run: Run<CliContext, CliResult>,
-    { finds_service = true } = {},
+    { finds = 'any' }: { finds?: Finds } = {},
   ): (...raw: unknown[]) => Promise<void> {
     return async (...raw) => {
       const command = raw.at(-1);
@@ -156,7 +164,7 @@ export class Cli<S> {
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
       this.#is_json = options.json === true;
       const flags = { data_dir: textOption(options, 'dataDir') };
-      const config = this.loadVerbConfig(flags, finds_service);
+      const config = this.loadVerbConfig(flags, finds);
       const { process } = this.host;
       const progress = createProgress(process);
       const context: CliContext = {
@@ -195,21 +203,31 @@ export class Cli<S> {
   }
 
   /**
-   * The settings of the installed service count for its own data directory, as far as this user may read them, and where
-   * nothing names a data directory and there is none in its usual place.
+   * The settings for a verb. Those of the installed service count for its own data directory, as far as this user may read
+   * them, and where nothing names a data directory and there is none in its usual place; those of a server that runs wherever
+   * its data directory is worked on.
    */
-  loadVerbConfig(flags: ConfigFlags, finds_service = true): Config {
-    const config = this.loadConfig(flags);
-    const { environment, err_columns, installedService } = this.host.process;
-    const is_named = flags.data_dir !== undefined || Boolean(environment.SATCHEL_DATA_DIR?.trim());
+  loadVerbConfig(flags: ConfigFlags, finds: Finds = 'any'): Config {
+    const { environment, err_columns } = this.host.process;
+    const own = this.loadConfig(flags);
+    const installed = this.#installedSettings(own.data_dir, flags, finds);
+    const SATCHEL_DATA_DIR = installed?.SATCHEL_DATA_DIR ?? own.data_dir;
+    const server = readServerNote(SATCHEL_DATA_DIR);
+    if (!installed && !server) return own;
+    const settings = settingsForVerb(environment, server?.settings ?? {}, installed ?? {});
+    const config = loadConfig({ ...settings, SATCHEL_DATA_DIR }, flags, err_columns !== null);
+    return { ...config, served_at: server?.address ?? null };
+  }
+
+  #installedSettings(data_dir: string, flags: ConfigFlags, finds: Finds): Environment | null {
+    const { environment, installedService } = this.host.process;
     const service = installedService();
-    if (service === null) return config;
-    const is_its_own = isSameFolder(config.data_dir, service.data_dir);
-    if (!is_its_own && (!finds_service || is_named || hasDatabase(config.data_dir))) return config;
-    const settings = is_its_own && is_named ? readableSettings(service) : service.readSettings();
-    if (settings === null) return config;
-    const { SATCHEL_DATA_DIR } = settings;
-    return loadConfig({ ...settings, ...environment, SATCHEL_DATA_DIR }, flags, err_columns !== null);
+    if (service === null) return null;
+    const is_named = flags.data_dir !== undefined || Boolean(environment.SATCHEL_DATA_DIR?.trim());
+    const is_its_own = isSameFolder(data_dir, service.data_dir);
+    const is_meant = finds === 'own' ? service.has_own_folder : finds === 'any' && !hasDatabase(data_dir);
+    if (!is_its_own && (is_named || !is_meant)) return null;
+    return is_its_own && is_named ? readableSettings(service) : service.readSettings();
   }
 
   /** Prints a document on stdout. */

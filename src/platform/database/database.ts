@@ -18,7 +18,11 @@ const WRITE_SLICE_MS = 0.5;
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
 
 /** Makes `write()` refuse an asynchronous change at compile time: an await inside would commit half of it. */
-type AsynchronousChange = 'a change must be synchronous';
+type Refusal<T> = [T] extends [never]
+  ? []
+  : T extends PromiseLike<unknown>
+    ? ['a change must be synchronous']
+    : [];
 
 export interface Database {
   /**
@@ -34,10 +38,12 @@ export interface Database {
    * throws is undone alone and rejects alone. Throws AppError `unavailable` when the disk is full or fails; then
    * nothing of it is kept.
    */
-  write<T>(
-    change: (tx: Tx) => T,
-    ...refusal: [T] extends [never] ? [] : T extends PromiseLike<unknown> ? [AsynchronousChange] : []
-  ): Promise<T>;
+  write<T>(change: (tx: Tx) => T, ...refusal: Refusal<T>): Promise<T>;
+  /**
+   * As `write()`, for a piece of long work that no request waits for. Changes go before pieces, and as they are on disk, one
+   * piece follows before those that came meanwhile: a change waits for one piece at most, and pieces go on however many come.
+   */
+  writePiece<T>(change: (tx: Tx) => T, ...refusal: Refusal<T>): Promise<T>;
   /**
    * Runs `work`, and `check` in the transaction of its first change, just before that. Where `check` throws, the change is not
    * made. So what was checked when a request came in still holds when it changes something.
@@ -160,7 +166,10 @@ class GroupCommitDatabase implements Database {
   #is_changing = false;
   #has_snapshot = false;
   #is_end_planned = false;
-  #queue: QueuedChange[] = [];
+  /** What waits for a transaction. */
+  readonly #queues: Record<'changes' | 'pieces', QueuedChange[]> = { changes: [], pieces: [] };
+  /** How many changes go before the next piece: those that waited as the last one was on disk. Null: not counted yet. */
+  #ahead: number | null = null;
   #is_scheduled = false;
   #is_closed = false;
   #has_written = false;
@@ -218,12 +227,20 @@ class GroupCommitDatabase implements Database {
   }
 
   write<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
+    return this.#enqueue('changes', change);
+  }
+
+  writePiece<T>(change: (tx: Tx) => T, ..._refusal: unknown[]): Promise<T> {
+    return this.#enqueue('pieces', change);
+  }
+
+  #enqueue<T>(kind: 'changes' | 'pieces', change: (tx: Tx) => T): Promise<T> {
     if (this.#is_closed)
       return Promise.reject(new AppError('unavailable', 'The server is stopping.', { retry_after_s: 5 }));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let value: { is: T } | undefined;
     const guard = this.#guards.getStore();
-    this.#queue.push({
+    this.#queues[kind].push({
       run: (tx) => {
         this.#is_changing = true;
         try {
@@ -264,7 +281,7 @@ class GroupCommitDatabase implements Database {
 
   async close(): Promise<void> {
     this.#is_closed = true;
-    while (this.#syncing || this.#queue.length > 0) {
+    while (this.#syncing || this.#is_waiting) {
       this.#flush();
       await this.#syncing;
     }
@@ -272,6 +289,18 @@ class GroupCommitDatabase implements Database {
     this.#endSnapshot();
     this.#reader.close();
     this.#writer.close();
+  }
+
+  get #is_waiting(): boolean {
+    return this.#queues.changes.length + this.#queues.pieces.length > 0;
+  }
+
+  /** Whose turn it is. */
+  #nextKind(): 'changes' | 'pieces' {
+    const { changes, pieces } = this.#queues;
+    if (pieces.length === 0) this.#ahead = null;
+    this.#ahead = Math.min(this.#ahead ?? changes.length, changes.length);
+    return pieces.length > 0 && this.#ahead <= 0 ? 'pieces' : 'changes';
   }
 
   /** While a commit is on its way to disk, what comes gathers for the next one. */
@@ -282,14 +311,15 @@ class GroupCommitDatabase implements Database {
   }
 
   /**
-   * One transaction for what is queued, up to a slice of time: the rest goes into the next, once requests that came
-   * meanwhile had their turn. Nobody is told of success before the commit is on disk.
+   * One transaction for the changes or the pieces that wait, up to a slice of time: the rest goes into the next, once requests
+   * that came meanwhile had their turn. Nobody is told of success before the commit is on disk.
    */
   #flush(): void {
     this.#is_scheduled = false;
-    const waiting = this.#queue;
-    if (waiting.length === 0 || this.#syncing) return;
-    this.#queue = [];
+    if (!this.#is_waiting || this.#syncing) return;
+    const kind = this.#nextKind();
+    const waiting = this.#queues[kind];
+    this.#queues[kind] = [];
     const group: QueuedChange[] = [];
     const done: QueuedChange[] = [];
     const refused: { change: QueuedChange; error: unknown }[] = [];
@@ -318,16 +348,18 @@ class GroupCommitDatabase implements Database {
       if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
       const reason = explainFailure(error);
       for (const change of waiting) change.reject(reason);
+      if (this.#is_waiting) this.#scheduleFlush();
       return;
     }
+    this.#ahead = kind === 'pieces' ? null : (this.#ahead ?? 0) - group.length;
     const settle = (): void => {
       for (const { change, error } of refused) change.reject(explainFailure(error));
       for (const change of done) change.resolve(undefined);
     };
-    this.#queue = [...waiting.slice(group.length), ...this.#queue];
+    this.#queues[kind] = [...waiting.slice(group.length), ...this.#queues[kind]];
     if (this.#flusher) this.#syncing = this.#settleOnDisk(this.#flusher, settle);
     else settle();
-    if (this.#queue.length > 0) this.#scheduleFlush();
+    if (this.#is_waiting) this.#scheduleFlush();
   }
 
   /** Tells the callers of a commit once it is on disk; where that fails, never. */
@@ -335,7 +367,7 @@ class GroupCommitDatabase implements Database {
     await flusher.flush();
     this.#syncing = null;
     settle();
-    if (this.#queue.length > 0) this.#scheduleFlush();
+    if (this.#is_waiting) this.#scheduleFlush();
   }
 
   /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */

@@ -1,10 +1,8 @@
 /** Where bytes of stored objects may be: what the local disk and a store reached over the network both do. */
+import { AppError } from '../../errors.ts';
 import type { BlobUpload } from './upload.ts';
 
 export type StoreName = 'local' | 's3';
-
-/** The name of the value of the database that says until when nothing is removed from the store for having no row. */
-export const STORE_HELD_UNTIL = 'store_held_until';
 
 /** Bytes from `start` up to and without `end`, of `size_bytes` in all. */
 export interface Span {
@@ -22,4 +20,9 @@ export interface ByteStore {
   read(id: string, span: Span): Promise<Blob | ReadableStream<Uint8Array> | null>;
   /** Removes what there is under an id. Missing bytes are no error. */
   remove(id: string): Promise<void>;
+}
+
+/** Bytes that should be there, and are not: `internal` where that is our fault alone. */
+export function bytesMissing(kind: 'internal' | 'not_found'): AppError {
+  return new AppError(kind, 'The bytes of the file are missing.', { code: 'bytes_missing' });
 }

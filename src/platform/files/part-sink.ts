@@ -1,7 +1,7 @@
 /** An upload on its way to an S3 store: one PUT where it fits into a part, else part by part. The store checks each by its hash. */
 import { AppError } from '../../errors.ts';
 import { STORE_MAX_PARTS, STORE_PART_BYTES } from '../../limits.ts';
-import { completionOf, refusalOf, textOf } from './s3-answers.ts';
+import { completionOf, refusalOf } from './s3-answers.ts';
 import { type S3Requests, StoreFault } from './s3-requests.ts';
 import type { UploadSink } from './upload.ts';
 
@@ -72,8 +72,8 @@ export class PartSink implements UploadSink {
       body: new Uint8Array(),
     } as const;
     const answer = await this.#requests.send(request);
-    const upload_id = textOf(await answer.text(), 'UploadId');
-    if (upload_id === null) throw new StoreFault('the store begins no upload in parts');
+    const upload_id = (await answer.xml()).texts.get('UploadId');
+    if (upload_id === undefined) throw new StoreFault('the store begins no upload in parts');
     return upload_id;
   }
 
@@ -89,7 +89,7 @@ export class PartSink implements UploadSink {
       first_byte_ms: COMPLETE_TIMEOUT_MS,
     });
     // A failure may come behind a 200, as the store begins to answer before it is done.
-    const { code, message } = refusalOf(await answer.text());
+    const { code, message } = refusalOf(await answer.xml());
     if (code !== null) throw new StoreFault(`${code}: ${message ?? ''}`, code);
     const stored = await this.#requests.send({ method: 'HEAD', key: this.#key });
     await stored.text();

@@ -1,21 +1,5 @@
-/** Reading what an S3 store answers: its XML, of which a handful of elements matter, and the reasons of its refusals. */
-import { decodeXML } from 'entities';
-
-/** The texts of every element of this name, in their order. */
-export function textsOf(xml: string, name: string): string[] {
-  const element = new RegExp(`<${name}>([^<]*)</${name}>`, 'g');
-  return [...xml.matchAll(element)].map(([, text = '']) => decodeXML(text));
-}
-
-export function textOf(xml: string, name: string): string | null {
-  return textsOf(xml, name)[0] ?? null;
-}
-
-/** The content of every element of this name that has elements of its own. */
-export function elementsOf(xml: string, name: string): string[] {
-  const element = new RegExp(`<${name}>(.*?)</${name}>`, 'gs');
-  return [...xml.matchAll(element)].map(([, content = '']) => content);
-}
+/** What an S3 store answers in XML, of which a handful of elements matter: the pages of its lists, and the reasons of its refusals. */
+import type { StoreXml } from './s3-xml.ts';
 
 /** What a refusal is called and says; a HEAD is answered without. */
 export interface Refusal {
@@ -23,9 +7,9 @@ export interface Refusal {
   message: string | null;
 }
 
-export function refusalOf(xml: string): Refusal {
-  if (!/<Error[\s>]/.test(xml)) return { code: null, message: null };
-  return { code: textOf(xml, 'Code'), message: textOf(xml, 'Message') };
+export function refusalOf({ root, texts }: StoreXml): Refusal {
+  if (root !== 'Error') return { code: null, message: null };
+  return { code: texts.get('Code') ?? null, message: texts.get('Message') ?? null };
 }
 
 export interface ListedKey {
@@ -34,11 +18,11 @@ export interface ListedKey {
   modified_ms: number;
 }
 
-export function readKeys(xml: string): ListedKey[] {
-  return elementsOf(xml, 'Contents').map((each) => ({
-    key: textOf(each, 'Key') ?? '',
-    size_bytes: Number(textOf(each, 'Size') ?? Number.NaN),
-    modified_ms: Date.parse(textOf(each, 'LastModified') ?? ''),
+export function readKeys(xml: StoreXml): ListedKey[] {
+  return recordsOf(xml, 'Contents').map((texts) => ({
+    key: texts.get('Key') ?? '',
+    size_bytes: Number(texts.get('Size') ?? Number.NaN),
+    modified_ms: Date.parse(texts.get('LastModified') ?? ''),
   }));
 }
 
@@ -48,12 +32,16 @@ export interface UnfinishedUpload {
   begun_ms: number;
 }
 
-export function readUploads(xml: string): UnfinishedUpload[] {
-  return elementsOf(xml, 'Upload').map((each) => ({
-    key: textOf(each, 'Key') ?? '',
-    upload_id: textOf(each, 'UploadId') ?? '',
-    begun_ms: Date.parse(textOf(each, 'Initiated') ?? ''),
+export function readUploads(xml: StoreXml): UnfinishedUpload[] {
+  return recordsOf(xml, 'Upload').map((texts) => ({
+    key: texts.get('Key') ?? '',
+    upload_id: texts.get('UploadId') ?? '',
+    begun_ms: Date.parse(texts.get('Initiated') ?? ''),
   }));
+}
+
+function recordsOf({ records }: StoreXml, name: string): StoreXml['texts'][] {
+  return records.filter((record) => record.name === name).map(({ texts }) => texts);
 }
 
 /** The body that completes an upload of these parts. */

@@ -16,15 +16,23 @@ import {
 } from '../../limits.ts';
 import { addressOf, type S3Settings } from '../../s3-settings.ts';
 import { monotonicMs } from '../host/clock.ts';
+import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { type Refusal, refusalOf } from './s3-answers.ts';
 import { Slots } from './s3-slots.ts';
+import { readXml, type StoreXml } from './s3-xml.ts';
 
+/** Of an answer that is no object's bytes so much is read: a page of 1,000 keys of 1,024 bytes, escaped, is below 8 MiB. */
+export const STORE_MAX_XML_BYTES = 8 * 1024 * 1024;
+export const STORE_MAX_ERROR_BYTES = 64 * 1024;
 /** A body goes out in pieces, so that a store that takes none any more is noticed. */
 const SENT_PIECE_BYTES = 64 * 1024;
 /** Without an answer for so long a new connection may be due, which then is tried by itself first. */
 const CONNECTED_FOR_MS = 10_000;
 /** The longest pause before a second try, and before a third. */
 const PAUSES_MS = [400, 1_600];
+/** An answer that is no object comes at once. */
+const ANSWER_TIMEOUT_MS = 60_000;
+const NO_XML = Promise.resolve({ root: '', texts: new Map<string, string>(), records: [] });
 /** What a store is told by 403 when our clock, or its own, is off. */
 const SKEWED = 'RequestTimeTooSkewed';
 
@@ -37,14 +45,18 @@ export interface StoreRequest {
   body?: Uint8Array;
   /** How long the answer may take to begin, where that is not the usual. */
   first_byte_ms?: number;
+  /** How long after its beginning it may be tried again, where that is not the usual. */
+  patience_ms?: number;
 }
 
 /** An answer that is no failure: 2xx, or 404 for what is not there. */
 export interface StoreAnswer {
   status: number;
   headers: Headers;
-  /** The whole body; a few hundred kilobytes at most, for what is no object. */
+  /** The whole body of what is no object. Throws StoreFault where it is longer than STORE_MAX_ERROR_BYTES. */
   text(): Promise<string>;
+  /** The body as XML. Throws StoreFault where it is none, or longer than STORE_MAX_XML_BYTES. */
+  xml(): Promise<StoreXml>;
   /** The body as it comes. Who gives it up must cancel it. */
   stream(): ReadableStream<Uint8Array>;
 }
@@ -66,7 +78,7 @@ export class StoreFault extends AppError {
 }
 
 /** A fault that a further try may mend. */
-class PassingFault extends StoreFault {}
+export class PassingFault extends StoreFault {}
 
 export class S3Requests {
   readonly settings: S3Settings;
@@ -91,7 +103,7 @@ export class S3Requests {
   async send(request: StoreRequest): Promise<StoreAnswer> {
     const leave = await this.#slots.take(STORE_PATIENCE_MS);
     if (!leave) throw new StoreFault(`${STORE_MAX_REQUESTS} requests to the store are under way`);
-    const ends_ms = monotonicMs() + STORE_PATIENCE_MS;
+    const ends_ms = monotonicMs() + (request.patience_ms ?? STORE_PATIENCE_MS);
     try {
       for (let tries = 1; ; tries += 1) {
         try {
@@ -131,12 +143,22 @@ export class S3Requests {
       const { status, headers } = response;
       if (response.ok) {
         const body = readWatched(response, watch, leave);
-        return { status, headers, stream: () => body, text: () => new Response(body).text() };
+        return { status, headers, stream: () => body, text: () => textOf(body), xml: () => xmlOf(body) };
       }
-      const refusal = refusalOf(await new Response(readWatched(response, watch, () => {})).text());
+      const refused = firstOf(
+        readWatched(response, watch, () => {}),
+        STORE_MAX_ERROR_BYTES,
+      );
+      const refusal = refusalOf((await readXml(refused)).xml);
       if (status !== 404 || !isMissing(refusal, request.method)) throw faultOf(status, refusal);
       leave();
-      return { status, headers, stream: () => new Blob([]).stream(), text: async () => '' };
+      return {
+        status,
+        headers,
+        stream: () => new Blob([]).stream(),
+        text: async () => '',
+        xml: () => NO_XML,
+      };
     } catch (error) {
       watch.end();
       if (error instanceof StoreFault) throw error;
@@ -154,10 +176,17 @@ export class S3Requests {
       'X-Amz-Content-Sha256': await sha256Of(body ?? new Uint8Array()),
     };
     const signed = await this.#signer({ url: url.href, method, headers }).sign();
-    // Without it the runtime asks for compressed answers, and undoes that. Unsigned, as proxies on the way change it.
+    // Without it the runtime asks for compressed answers. Unsigned, as proxies on the way change it.
     signed.headers.set('Accept-Encoding', 'identity');
     const first_byte_ms = request.first_byte_ms ?? STORE_FIRST_BYTE_TIMEOUT_MS;
-    const init = { method, headers: signed.headers, signal: watch.signal, redirect: 'manual' as const };
+    const init = {
+      method,
+      headers: signed.headers,
+      signal: watch.signal,
+      redirect: 'manual' as const,
+      // What is compressed even so is as long as it says.
+      decompress: false,
+    };
     if (!body || body.byteLength === 0) {
       if (body) signed.headers.set('Content-Length', '0');
       watch.within(first_byte_ms, 'no answer');
@@ -261,6 +290,41 @@ function readWatched(response: Response, watch: Watch, leave: () => void): Reada
   );
 }
 
+/** The body up to so many bytes; the rest of it is given up. */
+async function* firstOf(body: ReadableStream<Uint8Array>, max_bytes: number): AsyncGenerator<Uint8Array> {
+  let left = max_bytes;
+  for await (const chunk of body) {
+    if (left > 0) yield chunk.subarray(0, left);
+    left -= chunk.byteLength;
+    if (left < 0) return;
+  }
+}
+
+/** The body, which must be no longer than this, and come in this time. */
+async function* wholeOf(body: ReadableStream<Uint8Array>, max_bytes: number): AsyncGenerator<Uint8Array> {
+  const ends_ms = monotonicMs() + ANSWER_TIMEOUT_MS;
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > max_bytes) throw new StoreFault(`the store answers more than ${max_bytes / 1024} KiB`);
+    if (monotonicMs() > ends_ms)
+      throw new PassingFault(`the store takes more than ${ANSWER_TIMEOUT_MS / 1000} s for one answer`);
+    yield chunk;
+  }
+}
+
+async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of wholeOf(body, STORE_MAX_ERROR_BYTES)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function xmlOf(body: ReadableStream<Uint8Array>): Promise<StoreXml> {
+  const { xml, flaw } = await readXml(wholeOf(body, STORE_MAX_XML_BYTES));
+  if (flaw !== null) throw new StoreFault(`the store's answer can't be read: ${flaw}`);
+  return xml;
+}
+
 /** Bytes in pieces; `onPiece` is called as each is asked for. */
 function piecesOf(bytes: Uint8Array, onPiece: (is_last: boolean) => void): ReadableStream<Uint8Array> {
   let at = 0;
@@ -289,7 +353,10 @@ async function sha256Of(bytes: Uint8Array): Promise<string> {
 /** The runtime's own words for it are long, and ask whether the computer is online. */
 function breakOf(error: unknown): string {
   const code = errorCodeOf(error);
-  return code === null ? messageOf(error) : `the connection failed (${code})`;
+  if (code === null) return messageOf(error);
+  return isUntrusted(code)
+    ? `no authority that this machine trusts signed its certificate (${code}): ${TRUST_REMEDY}`
+    : `the connection failed (${code})`;
 }
 
 /** Whether a connection comes about in time. One that fails at once is for `fetch` to tell of. */

@@ -5,11 +5,15 @@ import { type Clock, systemClock, toIso } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
 import type { ByteStore, Span } from './byte-store.ts';
 import { PartSink } from './part-sink.ts';
-import { readKeys, readUploads, textOf, type UnfinishedUpload } from './s3-answers.ts';
+import { type ListedKey, readKeys, readUploads, type UnfinishedUpload } from './s3-answers.ts';
 import { ConditionalKeys } from './s3-conditions.ts';
 import { S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
 import { BlobUpload } from './upload.ts';
 
+/** With the time to connect, health knows within 10 s of the start. */
+const PROBE_PATIENCE_MS = 4_000;
+/** Keys that are looked at together, as S3 lists them. */
+const PAGE_KEYS = 1_000;
 /** A key that is never there: asking for it shows that the store answers. */
 const NO_ID = '0'.repeat(26);
 
@@ -85,8 +89,10 @@ export class S3Store implements ByteStore {
     const answer = await this.#noting(false, () =>
       this.#requests.send({ method: 'GET', key: this.keyOf(id), headers }),
     );
-    const length = Number(answer.headers.get('content-length'));
-    if (answer.status === (is_whole ? 200 : 206) && length === end - start) return answer.stream();
+    // One that does not say how much comes is counted.
+    const length = answer.headers.get('content-length') ?? end - start;
+    if (answer.status === (is_whole ? 200 : 206) && Number(length) === end - start)
+      return exactly(answer.stream(), end - start);
     await answer.stream().cancel();
     if (answer.status === 404 || is_whole) return null;
     throw new StoreFault(
@@ -116,9 +122,8 @@ export class S3Store implements ByteStore {
     const request: StoreRequest = is_of_writing
       ? { method: 'PUT', key, body: new TextEncoder().encode('satchel\n') }
       : { method: 'GET', key: this.keyOf(NO_ID) };
-    await this.#noting(is_of_writing, () =>
-      this.#requests.send(request).then((answer) => answer.text()),
-    ).catch(() => {});
+    const hurry = { first_byte_ms: PROBE_PATIENCE_MS, patience_ms: PROBE_PATIENCE_MS };
+    await this.#noting(is_of_writing, () => this.#ask({ ...request, ...hurry })).catch(() => {});
   }
 
   /** Tries all that is ever asked of the store, with a key of its own; answers what it refuses, and why. */
@@ -143,30 +148,47 @@ export class S3Store implements ByteStore {
     return refused;
   }
 
-  /** Every key of an object, page by page, with the store's own time. */
+  /** Whether there is anything among the keys of objects. Throws StoreFault. */
+  async hasKeys(): Promise<boolean> {
+    const { keys } = await this.#list({ 'max-keys': '1' });
+    return keys.length > 0;
+  }
+
+  /** Every key of an object, page by page, with the store's own time. A page that was told before ends it. */
   async *listKeys(): AsyncGenerator<{ keys: StoredKey[]; now_ms: number }> {
-    let token: string | null = null;
-    do {
-      const query: Record<string, string> = { 'list-type': '2' };
-      if (token !== null) query['continuation-token'] = token;
-      const answer: StoreAnswer = await this.#requests.send(this.#listing(query));
-      const xml = await answer.text();
-      const keys = readKeys(xml).flatMap(({ key, size_bytes, modified_ms }) => {
+    const seen = new Set<unknown>();
+    for (let token = ''; ; ) {
+      const page = await this.#list(token === '' ? {} : { 'continuation-token': token });
+      const keys = page.keys.flatMap(({ key, size_bytes, modified_ms }) => {
         const id = key.slice(this.folder.length);
         return isUlid(id) && !Number.isNaN(modified_ms) ? [{ id, size_bytes, modified_ms }] : [];
       });
-      yield { keys, now_ms: this.#timeOf(answer) };
-      token = textOf(xml, 'NextContinuationToken');
-    } while (token !== null);
+      const { now_ms } = page;
+      for (let from = 0; from < keys.length; from += PAGE_KEYS)
+        yield { keys: keys.slice(from, from + PAGE_KEYS), now_ms };
+      token = page.next;
+      if (token === '' || seen.has(Bun.hash(token))) return;
+      seen.add(Bun.hash(token));
+    }
+  }
+
+  async #list(query: Record<string, string>): Promise<{ keys: ListedKey[]; next: string; now_ms: number }> {
+    const answer = await this.#requests.send(this.#listing({ 'list-type': '2', ...query }));
+    const xml = await answer.xml();
+    // What is no list must not pass for an empty one.
+    if (xml.root !== 'ListBucketResult') throw new StoreFault('the store answers no list of its keys');
+    const next = xml.texts.get('NextContinuationToken') ?? '';
+    return { keys: readKeys(xml), next, now_ms: this.#timeOf(answer) };
   }
 
   /** Aborts uploads under our keys that nobody finished for a day; answers how many. */
   async abortUnfinished(): Promise<number> {
     let aborted = 0;
+    const seen = new Set<unknown>();
     let marker: Record<string, string> = {};
     for (;;) {
       const answer = await this.#requests.send(this.#listing({ uploads: '', ...marker }));
-      const xml = await answer.text();
+      const xml = await answer.xml();
       const now_ms = this.#timeOf(answer);
       const is_old = ({ key, begun_ms }: UnfinishedUpload): boolean =>
         key.startsWith(this.folder) && begun_ms < now_ms - STORE_UNFINISHED_MS;
@@ -174,10 +196,13 @@ export class S3Store implements ByteStore {
         await this.#ask({ method: 'DELETE', key, query: { uploadId: upload_id } });
         aborted += 1;
       }
-      const key_marker = textOf(xml, 'NextKeyMarker');
-      const id_marker = textOf(xml, 'NextUploadIdMarker');
-      if (textOf(xml, 'IsTruncated') !== 'true' || !key_marker || !id_marker) return aborted;
+      const key_marker = xml.texts.get('NextKeyMarker');
+      const id_marker = xml.texts.get('NextUploadIdMarker');
+      if (xml.texts.get('IsTruncated') !== 'true' || !key_marker || !id_marker) return aborted;
       marker = { 'key-marker': key_marker, 'upload-id-marker': id_marker };
+      const place = Bun.hash(`${key_marker} ${id_marker}`);
+      if (seen.has(place)) return aborted;
+      seen.add(place);
     }
   }
 
@@ -210,4 +235,35 @@ export class S3Store implements ByteStore {
       throw error;
     }
   }
+}
+
+/**
+ * The bytes, which must be so many: otherwise they break off before the last one, so that nobody takes them for whole. A piece is
+ * kept back until it is seen that there is another, or an end in the right place.
+ */
+function exactly(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let read_bytes = 0;
+  let kept: Uint8Array | null = null;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const { done, value } = await reader.read();
+          read_bytes += value?.byteLength ?? 0;
+          if (done ? read_bytes < bytes : read_bytes > bytes) {
+            void reader.cancel().catch(() => {});
+            throw new StoreFault(`the store sends ${done ? read_bytes : 'more'} bytes in place of ${bytes}`);
+          }
+          const ready = kept;
+          kept = value ?? null;
+          if (ready) controller.enqueue(ready);
+          if (done) controller.close();
+          if (ready || done) return;
+        }
+      },
+      cancel: () => reader.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -17,9 +17,12 @@ const LOCK_FILE = 'server.lock';
 const PID_FILE = 'server.pid';
 const IMPORT_LOCK_FILE = 'import.lock';
 
+/** How long whoever looks whether there is a server may hold up one that starts. */
+const LOOK_MS = 500;
+
 /** Takes the lock, or throws AppError `conflict` naming the process that holds it. */
 export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
-  const lock = tryLock(join(data_dir, LOCK_FILE));
+  const lock = tryLock(join(data_dir, LOCK_FILE), LOOK_MS);
   if (!lock) {
     const holder = serverProcessOf(data_dir);
     throw conflict(
@@ -39,13 +42,21 @@ export function lockImports(data_dir: string): DirectoryLock | null {
   return lock && { release: () => lock.close() };
 }
 
-/** Whether a server serves the directory now. */
+/** Whether a server serves the directory now. Changes nothing. */
 export function isServed(data_dir: string): boolean {
   const path = join(data_dir, LOCK_FILE);
   if (!existsSync(path)) return false;
-  const lock = tryLock(path);
-  lock?.close();
-  return lock === null;
+  const sqlite = new Sqlite(path, { readonly: true });
+  try {
+    sqlite.run('PRAGMA busy_timeout = 0');
+    sqlite.query('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    sqlite.close();
+  }
 }
 
 /** The process id the last server left, or null. */
@@ -58,12 +69,12 @@ export function serverProcessOf(data_dir: string): number | null {
   }
 }
 
-function tryLock(path: string): Sqlite | null {
+function tryLock(path: string, wait_ms = 0): Sqlite | null {
   const sqlite = new Sqlite(path, { readwrite: true, create: true });
   try {
     chmodSync(path, 0o600);
     giveToFolderOwner(path);
-    sqlite.run('PRAGMA busy_timeout = 0');
+    sqlite.run(`PRAGMA busy_timeout = ${wait_ms}`);
     // A file in rollback mode takes its lock on the file itself; nothing is ever written to it.
     sqlite.run('PRAGMA journal_mode = MEMORY');
     sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
@@ -71,7 +82,11 @@ function tryLock(path: string): Sqlite | null {
     return sqlite;
   } catch (error) {
     sqlite.close();
-    if (sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY')) return null;
+    if (isBusy(error)) return null;
     throw error;
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return sqliteErrorOf(error)?.code?.startsWith('SQLITE_BUSY') ?? false;
 }

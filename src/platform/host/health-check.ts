@@ -53,9 +53,7 @@ export function joinSealed(findings: readonly Finding[]): Finding[] {
 }
 
 /** A check of a noun's sealed values: it names those that do not decrypt. */
-export function sealedCheck(
-  listLost: () => { message: string; remedy: string }[],
-): HealthCheck {
+export function sealedCheck(listLost: () => { message: string; remedy: string }[]): HealthCheck {
   return {
     check: SEALED,
     run() {

@@ -12,12 +12,15 @@ interface ServicePaths {
   data_dir: string;
   /** A file of settings, as systemd reads it. */
   settings: string;
+  /** Whether it is a folder of `install.sh --prefix`. */
+  has_own_folder: boolean;
 }
 
 /** As install.sh and scripts/satchel.service have them. */
 export const SERVICE_PATHS: ServicePaths = {
   data_dir: '/var/lib/satchel',
   settings: '/etc/satchel/satchel.env',
+  has_own_folder: false,
 };
 
 /** Who runs this process. */
@@ -41,6 +44,7 @@ export function isInstalled(paths: ServicePaths): boolean {
 /** An installation, for a user who may use it. */
 export interface InstalledService {
   data_dir: string;
+  has_own_folder: boolean;
   /**
    * What its server has in its environment, data directory included. Throws AppError `invalid` where this user may not
    * read its settings.
@@ -52,17 +56,21 @@ export interface InstalledService {
 export function servicePathsOf(executable: string): ServicePaths {
   const prefix = dirname(dirname(executable));
   const settings = join(prefix, 'etc/satchel.env');
-  return statOf(settings)?.isFile() ? { data_dir: join(prefix, 'data'), settings } : SERVICE_PATHS;
+  return statOf(settings)?.isFile()
+    ? { data_dir: join(prefix, 'data'), settings, has_own_folder: true }
+    : SERVICE_PATHS;
 }
 
 /** The installed service, for root, its user and its group; null for others and where none is installed. */
 export function findInstalledService(paths: ServicePaths, user: ProcessUser): InstalledService | null {
-  const { data_dir } = paths;
-  const owner = statOf(data_dir);
+  const { data_dir, has_own_folder } = paths;
+  // The data of a folder of its own may be lost, and about to be restored.
+  const owner = statOf(data_dir) ?? (has_own_folder ? statOf(dirname(data_dir)) : null);
   if (!owner?.isDirectory()) return null;
   if (user.uid !== 0 && user.uid !== owner.uid && !user.gids.includes(owner.gid)) return null;
   return {
     data_dir,
+    has_own_folder,
     readSettings: () => ({ ...readSettings(paths.settings), SATCHEL_DATA_DIR: data_dir }),
   };
 }

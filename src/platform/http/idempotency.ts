@@ -1,4 +1,7 @@
-/** Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request. */
+/**
+ * Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request, and so is a failure
+ * after which nobody knows whether it was carried out.
+ */
 import { and, eq, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
 import {
@@ -11,12 +14,17 @@ import type { Database, Tx } from '../database/database.ts';
 import { rawSql } from '../database/raw-sql.ts';
 import { idempotentAnswers } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
-import { countCodePoints } from './schema.ts';
+import { countCodePoints, isPlainObject } from './schema.ts';
 
-/** A success that may be answered once more. */
+/** An answer that may be given once more. */
 export interface KeptAnswer {
   status: number;
   value: unknown;
+}
+
+/** A failure after which the request may not be carried out again, as it is kept: of the kind `unavailable`. */
+export function keptFailure({ status, message, code, details }: AppError): KeptAnswer {
+  return { status, value: { message, code, details } };
 }
 
 /** The header of an answer that is given once more. */
@@ -87,7 +95,8 @@ export class Idempotency {
 
   /**
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
-   * calls once its body is known: a kept answer comes back, a different body under the same key throws AppError `conflict`.
+   * calls once its body is known: a kept answer comes back, a kept failure is thrown, and a different body under the same key throws
+   * AppError `conflict`.
    * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn, unless
    * its caller lost access while it waited.
    * Throws AppError `unavailable` while the key is held.
@@ -147,6 +156,8 @@ export class Idempotency {
     if (is_valid && row.request_hash !== request.request_hash) {
       throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');
     }
+    const kept = is_valid ? { status: row.status, value: JSON.parse(row.body) as unknown } : null;
+    if (kept && kept.status >= 400) throw failureOf(kept);
     const keep: KeepAnswer = (tx, answer) => {
       tx.insert(idempotentAnswers)
         .values({
@@ -169,7 +180,6 @@ export class Idempotency {
         })
         .run();
     };
-    const kept = is_valid ? { status: row.status, value: JSON.parse(row.body) as unknown } : null;
     return { kept, keep };
   }
 
@@ -178,8 +188,17 @@ export class Idempotency {
     const now = this.#clock.now();
     const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
     const sweepSome = (tx: Tx): number => deleteOutside.run(tx, from, to, SWEEP_BATCH);
-    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
+    while ((await this.#database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
+}
+
+function failureOf({ value }: KeptAnswer): AppError {
+  const { message, code, details } = isPlainObject(value) ? value : {};
+  return new AppError('unavailable', String(message), {
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(isPlainObject(details) ? { details } : {}),
+    headers: REPLAYED_HEADERS,
+  });
 }
 
 // Two looks at the index: a DELETE with both conditions would go through the whole table.

@@ -131,6 +131,7 @@ function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, l
     family === 'page'
       ? pageResponse(status, TITLES[error.kind], html`<p>${failureMessage(error)}</p>`)
       : Response.json(failureBody(family, error), { status });
+  for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
   if (retry_after_s !== undefined) response.headers.set('Retry-After', String(retry_after_s));
   return response;
 }

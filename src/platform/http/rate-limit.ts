@@ -176,6 +176,6 @@ export class DurableRates {
         .returning({ caller: rateWindows.caller })
         .all().length;
     };
-    while ((await this.#database.write(sweepSome)) === SWEEP_BATCH) {}
+    while ((await this.#database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
 }

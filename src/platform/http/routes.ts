@@ -281,16 +281,23 @@ const FAMILY_OF = {
 /** What a route is besides what runs it. */
 function declared(
   plane: Plane,
-  spec: RouteDocs & { method: Method; path: string; status?: number; family?: Family; form?: TSchema },
+  spec: RouteDocs & DocumentedSpec & { method: Method; path: string; status?: number; family?: Family },
 ): Omit<Route, 'needs' | 'run'> {
   const { method, path, status = 200 } = spec;
   const family = spec.family ?? FAMILY_OF[plane];
   return { plane, family, method, path, status, docs: docsOf(spec) };
 }
 
+interface DocumentedSpec {
+  form?: TSchema;
+  max_body_bytes?: number;
+}
+
 /** What a declaration says for the documentation; that a form is the body follows from the kind of route. */
-function docsOf(spec: RouteDocs & { form?: TSchema }): RouteDocs {
-  return spec.form ? { consumes: 'multipart/form-data', ...spec, body: spec.form } : spec;
+function docsOf({ max_body_bytes, ...spec }: RouteDocs & DocumentedSpec): RouteDocs {
+  if (spec.form) return { consumes: 'multipart/form-data', ...spec, body: spec.form };
+  if (max_body_bytes === undefined) return spec;
+  return { ...spec, also: { ...spec.also, 413: `The body is larger than ${max_body_bytes} bytes` } };
 }
 
 /** A route of the data plane: needs an API key with these permissions. */

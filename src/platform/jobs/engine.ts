@@ -119,6 +119,8 @@ interface JobEngineOptions {
   clock: Clock;
   logger: Logger;
   tasks: readonly Task[];
+  /** Whether jobs of a project may begin now; those of one that may not wait until a wake finds that they may. All may unless given. */
+  mayBegin?: (tx: Tx, project_id: number) => boolean;
 }
 
 export function createJobEngine(options: JobEngineOptions): JobEngine {
@@ -130,6 +132,7 @@ class Engine implements JobEngine {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #tasks: ReadonlyMap<string, Task>;
+  readonly #mayBegin: (tx: Tx, project_id: number) => boolean;
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
@@ -152,6 +155,7 @@ class Engine implements JobEngine {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#tasks = new Map(options.tasks.map((task) => [task.type, task]));
+    this.#mayBegin = options.mayBegin ?? (() => true);
   }
 
   enqueue(tx: Tx, job: NewJob): string {
@@ -250,7 +254,9 @@ class Engine implements JobEngine {
 
   #claimDue(tx: Tx): { claimed: Claimed[]; next_run_at: number | null; has_more: boolean } {
     const now = this.#clock.now();
-    const groups = listPendingGroups(tx, (lane) => this.#roomOf(lane, this.#running_by_lane) <= 0);
+    const groups = listPendingGroups(tx, (lane) => this.#roomOf(lane, this.#running_by_lane) <= 0).filter(
+      ({ project_id }) => project_id === null || this.#mayBegin(tx, project_id),
+    );
     const waiting = groups.filter((group) => group.first_run_at > now).map((group) => group.first_run_at);
     const due = groups.filter((group) => group.first_run_at <= now);
     // A copy: if this transaction fails, nothing was claimed and no lane is busier than before.

@@ -2,7 +2,7 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
-import { interruptedOutcome, unmadeOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome } from './outcomes.ts';
 import type {
   DeliverOptions,
   DeliveryOutcome,
@@ -36,7 +36,7 @@ export interface Mailer {
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
-  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built. */
+  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
   compose(content: MailContent | FramedContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
@@ -55,11 +55,13 @@ export interface MailerOptions {
   startWorker?: () => Worker;
 }
 
-const DEADLINES: SmtpDeadlines = {
+export const SMTP_DEADLINES: SmtpDeadlines = {
   connect_ms: limits.SMTP_CONNECT_TIMEOUT_MS,
-  greeting_ms: limits.SMTP_GREETING_TIMEOUT_MS,
+  greeting_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
   command_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
   data_ms: limits.SMTP_DATA_TIMEOUT_MS,
+  block_ms: limits.SMTP_BLOCK_TIMEOUT_MS,
+  answer_ms: limits.SMTP_ANSWER_TIMEOUT_MS,
   idle_ms: SMTP_IDLE_CLOSE_MS,
 };
 
@@ -115,7 +117,7 @@ class WorkerMailer implements Mailer {
     } catch (error) {
       if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
       // No thread could be started: that is neither the mail's fault nor the relay's, and may pass.
-      if (error instanceof AppError) return unmadeOutcome(error.message, { is_permanent: false });
+      if (error instanceof AppError) return postponedOutcome(error.message);
       throw error;
     }
   }
@@ -192,7 +194,7 @@ class WorkerMailer implements Mailer {
     worker.onerror = (event) => this.#onWorkerGone(worker, event.message);
     worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
     this.#worker = worker;
-    const deadlines = { ...DEADLINES, ...this.#options.deadlines };
+    const deadlines = { ...SMTP_DEADLINES, ...this.#options.deadlines };
     this.#outbox = [{ op: 'configure', deadlines }];
     queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
     return worker;

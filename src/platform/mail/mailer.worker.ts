@@ -1,8 +1,9 @@
 /** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
 import { AppError, messageOf } from '../../errors.ts';
+import { isShortage } from '../host/shortages.ts';
 import { FramedMessages } from './framed-message.ts';
 import { bytesOf, type ComposedMessage, composeMessage } from './message.ts';
-import { interruptedOutcome, unmadeOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { slowdownOf } from './throttling.ts';
 import type {
@@ -72,11 +73,10 @@ function reply(answer: MailerReply): void {
 }
 
 function unfit(id: number, error: unknown): MailerReply {
-  const kind =
-    error instanceof AppError && (error.kind === 'invalid' || error.kind === 'not_found')
-      ? error.kind
-      : 'internal';
-  return { op: 'unfit', id, kind, message: messageOf(error) };
+  const message = messageOf(error);
+  if (isShortage(error)) return { op: 'unfit', id, kind: 'unavailable', message };
+  const is_of_mail = error instanceof AppError && (error.kind === 'invalid' || error.kind === 'not_found');
+  return { op: 'unfit', id, kind: is_of_mail ? error.kind : 'internal', message };
 }
 
 async function deliver(request: Deliver): Promise<void> {
@@ -93,7 +93,8 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
   try {
     message = await compose(content);
   } catch (error) {
-    // A mail that is unfit stays so; any other failure, such as too many open files, may pass.
+    if (isShortage(error)) return postponedOutcome(messageOf(error));
+    // A mail that is unfit stays so; any other failure may pass.
     return unmadeOutcome(messageOf(error), { is_permanent: error instanceof AppError });
   }
   if (is_stopping)

@@ -7,6 +7,7 @@ import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import { AppError, invalid } from '../../errors.ts';
+import { isShortage } from '../host/shortages.ts';
 import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
 import { hasControls } from './header-text.ts';
@@ -220,6 +221,7 @@ function lazyFile(path: string): Readable {
 async function checkAttachments(attachments: MailAttachment[]): Promise<void> {
   for (const attachment of attachments) {
     const found = await stat(attachment.path).catch((cause: unknown) => {
+      if (isShortage(cause)) throw cause;
       throw new AppError('not_found', 'The bytes of an attachment are gone.', { cause });
     });
     if (found.size !== attachment.size_bytes) {

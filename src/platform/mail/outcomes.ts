@@ -41,6 +41,11 @@ export function unmadeOutcome(response: string, options: { is_permanent: boolean
     : unsentOutcome({ outcome: 'deferred', stage: 'compose', response });
 }
 
+/** A mail that waits for something of the server's own, such as room on its disk: it was no attempt. */
+export function postponedOutcome(response: string): UnsentOutcome {
+  return { ...unmadeOutcome(response, { is_permanent: false }), is_free: true };
+}
+
 /** The domain of the one recipient takes no mail, so that no relay was asked. */
 export function noMxOutcome(address: string): UnsentOutcome {
   const response = 'The domain of the address takes no mail: it has no MX.';

@@ -160,6 +160,7 @@ export class SmtpPool {
       this.#waiting.unshift({ ...mail, is_second_try: true });
     } else {
       mail.resolve(outcome);
+      if (outcome.outcome !== 'sent') await session.reset();
     }
     this.#release(session, true);
   }

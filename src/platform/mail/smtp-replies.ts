@@ -1,7 +1,9 @@
 /** Reads what became of a delivery out of replies and errors of the SMTP connection. */
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import { MAX_SMTP_RESPONSE_CHARS } from '../../limits.ts';
-import { unmadeOutcome, unsentOutcome } from './outcomes.ts';
+import { isShortageCode } from '../host/shortages.ts';
+import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
+import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
@@ -71,7 +73,10 @@ export function outcomeOfSending(
   if (error.code === 'EMESSAGE' && is_sender_refused) {
     return unsentOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
   }
-  if (error.code === 'ESTREAM') return unmadeOutcome(response, { is_permanent: false });
+  if (error.code === 'ESTREAM')
+    return codesOf(error).some(isShortageCode)
+      ? postponedOutcome(response)
+      : unmadeOutcome(response, { is_permanent: false });
   const may_be_sent = smtp_code === null && seen.is_all_written;
   const stage = stageOfCommand(error.command) ?? seen.stage;
   const is_of_one = seen.original.size === 1;
@@ -137,8 +142,8 @@ function isTlsFailure(error: NodemailerError): boolean {
 /** What the operator can do about it; null where only the relay's owner can do something. */
 function remedyOfTlsFailure(error: NodemailerError, stage: DeliveryStage): string | null {
   const codes = codesOf(error).join(' ');
-  if (/SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/.test(codes))
-    return "No authority that this machine trusts signed the relay's certificate. Add its authority to those of the system, or start Satchel with its PEM file in NODE_EXTRA_CA_CERTS.";
+  if (isUntrusted(codes))
+    return `No authority that this machine trusts signed the relay's certificate: ${TRUST_REMEDY}.`;
   if (codes.includes('ALTNAME_INVALID'))
     return "The relay's certificate is for another host: add the mailbox with a name that stands in it.";
   if (error.responseCode !== undefined)

@@ -7,9 +7,10 @@ import type { NodemailerError } from 'nodemailer/lib/errors.js';
 import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp-connection';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
+import { lacksDescriptors } from '../host/shortages.ts';
 import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
-import { interruptedOutcome, unsentOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
 import { whyUnanswered } from './relay-name.ts';
 import { outcomeOfOpening, outcomeOfSending, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
@@ -19,6 +20,11 @@ export interface Envelope {
   recipients: readonly string[];
   id: string | null;
 }
+
+/** What of the content goes to the socket at a time: a relay has the deadline for each. */
+const BLOCK_BYTES = 64 * 1024;
+
+const NO_DESCRIPTORS = 'The server has no file descriptor left for a connection (LimitNOFILE, ulimit -n).';
 
 /** The system's own name servers: those of the settings are for what is looked up about recipients and senders. */
 const resolver = createResolver({ servers: [] });
@@ -31,7 +37,7 @@ export async function openSession(
   const unanswered = await whyUnanswered(route.host, { resolver });
   if (unanswered !== null) return unsentOutcome({ stage: 'connect', response: unanswered });
   const socket = await connectSocket(route, deadlines.connect_ms);
-  if ('outcome' in socket) return socket;
+  if ('outcome' in socket) return lacksDescriptors() ? postponedOutcome(NO_DESCRIPTORS) : socket;
   const connection = new SMTPConnection({
     host: route.host,
     port: route.port,
@@ -45,7 +51,7 @@ export async function openSession(
     greetingTimeout: deadlines.greeting_ms,
     // Longer than the deadlines of this module, which are the ones that count.
     connectionTimeout: deadlines.greeting_ms + 2 * deadlines.command_ms,
-    socketTimeout: 2 * Math.max(deadlines.command_ms, deadlines.data_ms, deadlines.idle_ms),
+    socketTimeout: 2 * Math.max(...Object.values(deadlines)),
     socketCloseTimeout: 0,
   });
   // Errors reach the step that waits for an answer; without any such step 'end' says all that matters.
@@ -176,7 +182,7 @@ function silence(limit_ms: number): NodemailerError {
 interface Sending {
   stage: DeliveryStage;
   is_all_written: boolean;
-  /** Gives the relay time for its next answer. */
+  /** Gives the relay time for its next step. */
   renew(): void;
   finish(outcome: DeliveryOutcome): void;
 }
@@ -216,7 +222,7 @@ export class SmtpSession {
     else this.#connection.once('end', listener);
   }
 
-  /** Sends one mail. Never throws. After a refusal the session may be closed; else it has been reset and can be used again. */
+  /** Sends one mail. Never throws. After a refusal the session may be closed; else it is to be reset before the next mail. */
   async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
     const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
     const to = [...original.keys()];
@@ -244,7 +250,6 @@ export class SmtpSession {
     // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
     const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
     if (!is_reply || this.#hasContentLeft) this.close();
-    else if (!this.#is_closed) await this.#reset();
     return outcome;
   }
 
@@ -255,11 +260,17 @@ export class SmtpSession {
     sending?.finish(interruptedOutcome(response, { may_be_sent: sending.is_all_written }));
   }
 
-  /** Takes leave of the relay politely; for idle sessions. */
+  /** Has the relay forget a mail that it refused; where it does not, the session is closed. */
+  async reset(): Promise<void> {
+    if (this.#is_closed) return;
+    await step(this.#connection, this.#deadlines.command_ms, (done) => this.#connection.reset(done));
+  }
+
+  /** Takes leave of the relay politely, which has as long for its answer as for a connection; for idle sessions. */
   quit(): void {
     if (this.#is_closed) return;
     this.#connection.quit();
-    const give_up = setTimeout(() => this.close(), this.#deadlines.command_ms);
+    const give_up = setTimeout(() => this.close(), this.#deadlines.connect_ms);
     this.onClosed(() => clearTimeout(give_up));
   }
 
@@ -273,7 +284,7 @@ export class SmtpSession {
     message: ComposedMessage,
   ): Promise<DeliveryOutcome> {
     return new Promise((resolve) => {
-      const { command_ms, data_ms } = this.#deadlines;
+      const { command_ms, data_ms, block_ms, answer_ms } = this.#deadlines;
       const onError = (error: NodemailerError): void => {
         const { stage, is_all_written } = sending;
         const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
@@ -282,19 +293,30 @@ export class SmtpSession {
       // A relay that answers byte by byte gets no more than the time of all its commands.
       const envelope_ends_at = monotonicMs() + command_ms * (2 + original.size);
       let deadline: Timer | undefined;
+      const limitNow = (): number => {
+        if (sending.stage === 'data') return sending.is_all_written ? answer_ms : block_ms;
+        const answered = (envelope.accepted?.length ?? 0) + (envelope.rejected?.length ?? 0);
+        // With all recipients answered, DATA is what the relay is to answer next.
+        return answered === original.size ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
+      };
+      // Looked at again and again: nodemailer reads some of the replies of one packet later, and then another step has begun.
+      const watch = (began_ms: number): void => {
+        const limit_ms = limitNow();
+        const left_ms = began_ms + limit_ms - monotonicMs();
+        if (left_ms > 0) {
+          deadline = setTimeout(watch, Math.min(left_ms, command_ms, data_ms, block_ms), began_ms);
+          return;
+        }
+        this.close();
+        onError(silence(limit_ms));
+      };
       const sending: Sending = {
         stage: 'mail',
         is_all_written: false,
         renew: () => {
           clearTimeout(deadline);
           // What is left of the content may still be read once the relay has refused it.
-          if (this.#sending !== sending) return;
-          const limit_ms =
-            sending.stage === 'data' ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
-          deadline = setTimeout(() => {
-            this.close();
-            onError(silence(limit_ms));
-          }, limit_ms);
+          if (this.#sending === sending) watch(monotonicMs());
         },
         finish: (outcome) => {
           clearTimeout(deadline);
@@ -327,21 +349,20 @@ export class SmtpSession {
     const connection = this.#connection;
     return '_currentDataStream' in connection && connection._currentDataStream !== false;
   }
-
-  async #reset(): Promise<void> {
-    await step(this.#connection, this.#deadlines.command_ms, (done) => this.#connection.reset(done));
-  }
 }
 
-/** The content, noting when the relay began to take it and when all was handed over. Each chunk renews the deadline. */
+/** The content, noting when the relay began to take it and when all was handed over. Each block renews the deadline, and the end. */
 async function* watchContent(message: ComposedMessage, sending: Sending): AsyncIterable<Buffer> {
   sending.stage = 'data';
   sending.renew();
   for await (const chunk of message.read()) {
-    yield chunk;
-    sending.renew();
+    for (let from = 0; from < chunk.length; from += BLOCK_BYTES) {
+      yield chunk.subarray(from, from + BLOCK_BYTES);
+      sending.renew();
+    }
   }
   sending.is_all_written = true;
+  sending.renew();
 }
 
 /** Domains in other scripts travel as punycode; the local part stays as it is (SMTPUTF8). */

@@ -173,7 +173,7 @@ export interface UnsentOutcome extends Aside {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
-  /** No relay was asked, for want of what the mail is made of: this is no attempt. */
+  /** No relay was asked, for want of what the mail is made of, or of room to make it: this is no attempt. */
   is_free?: boolean;
 }
 
@@ -187,8 +187,14 @@ export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 export interface SmtpDeadlines {
   connect_ms: number;
   greeting_ms: number;
+  /** Any command but DATA. */
   command_ms: number;
+  /** The command DATA. */
   data_ms: number;
+  /** Each block of the content, until the relay has taken it off our hands. */
+  block_ms: number;
+  /** The answer to the dot behind the content. */
+  answer_ms: number;
   /** An unused connection is closed after this long. */
   idle_ms: number;
 }
@@ -213,5 +219,5 @@ export type MailerRequest =
 export type MailerReply =
   | { op: 'delivered'; id: number; outcome: DeliveryOutcome }
   | { op: 'composed'; id: number; message: Uint8Array }
-  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'internal'; message: string }
+  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'unavailable' | 'internal'; message: string }
   | { op: 'stopped' };

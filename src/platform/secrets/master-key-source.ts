@@ -22,6 +22,7 @@ import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { shellWord } from '../cli/shell-words.ts';
 import { syncFolder } from '../host/folders.ts';
+import { loadArgon2 } from './argon2.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 
 /** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
@@ -90,8 +91,8 @@ export function createSalt(): string {
 
 /** The master key of a passphrase and its salt, by argon2id: a quarter of a second of work and 64 MiB, on purpose. */
 export async function deriveMasterKey(passphrase: string, salt: string): Promise<MasterKey> {
-  // Loaded here, because a compiled binary unpacks the native code into TMPDIR, which few deployments need.
-  const { hashRaw } = await import('@node-rs/argon2');
+  // Loaded here, because few deployments need it.
+  const { hashRaw } = await loadArgon2();
   // Keyboards differ in how they compose accented letters; the passphrase is the same.
   const bytes = await hashRaw(passphrase.normalize('NFC'), {
     algorithm: 2,

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { NewKeyInput } from '../../../src/access/keys/schemas.ts';
 import type { ProjectRow } from '../../../src/access/projects/service.ts';
-import { AppError, notFound } from '../../../src/errors.ts';
+import { AppError, messageOf, notFound } from '../../../src/errors.ts';
 import type { KeyCaller, KeyCredentials } from '../../../src/platform/http/callers.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
@@ -175,6 +175,31 @@ describe('a restricted key', () => {
     const row = keys.require(String(id));
     await origins.remove(actor, row, origins.require(row, String(origin_id)));
     expect(statusOf(key, { origin: ORIGIN })).toBe(403);
+  });
+
+  test('is told where its refused request came from, cut and written harmlessly, and of no rule', async () => {
+    const { id, key } = await makeKey({ restricted: true });
+    await allow(id, 'domain', 'app.example.com');
+    const told = (more: Partial<KeyCredentials>) => {
+      try {
+        return knock(key, more);
+      } catch (error) {
+        return messageOf(error);
+      }
+    };
+    const HOW = 'Who manages the key sees why with: satchel key why';
+    expect(told({ origin: 'https://other.example.com:8443' })).toBe(
+      `This origin is not allowed for this key. It came from "https://other.example.com:8443". ${HOW}`,
+    );
+    expect(told({ app_id: 'com.example.app' })).toBe(
+      `This app is not allowed for this key. It came from "com.example.app". ${HOW}`,
+    );
+    expect(told({})).toBe(`This key is restricted: send an allowed Origin or X-App-Id. ${HOW}`);
+    expect(told({ origin: `https://<b>"'\n\`$(id)é` })).toContain(
+      ' "https://%3cb%3e%22%27%0a%60%24%28id%29%c3%a9". ',
+    );
+    expect(told({ origin: 'o'.repeat(201) })).toContain(`"${'o'.repeat(200)}..."`);
+    expect(told({ origin: 'o'.repeat(200) })).toContain(`"${'o'.repeat(200)}"`);
   });
 
   test('does not take the origins of another key', async () => {

@@ -88,6 +88,8 @@ describe('a new password', () => {
     ['is not the first name', 'wilhelmina12', HELEN],
     ['is not a part of a name with a dash', 'ottersen2030', HELEN],
     ['is not the part of the address before the @', 'h.wilde12345', HELEN],
+    ['is not a label of its host', 'Gartenzwerge-12', { ...NOBODY, email: 'info@mail.gartenzwerge.example' }],
+    ['is not one in another script', 'bücherwurm12', { ...NOBODY, email: 'a@xn--bcherwurm-q9a.example' }],
     ['is not this program', 'satchel12345', HELEN],
   ])('%s', async (_, password, person) => {
     await expect(passwords.requireStrong(password, person)).rejects.toMatchObject({

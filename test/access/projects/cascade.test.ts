@@ -18,7 +18,7 @@ const caller: ManagementCaller = {
 function makeProjects(parts: { cascades?: ProjectCascade[]; databaseLinks?: DatabaseLinks }) {
   const { database } = makeDatabase();
   const databaseLinks: DatabaseLinks = { visibleIdFor: () => null, link: () => {}, linkedId: () => null };
-  const without = { databaseLinks, keysOf: () => [] };
+  const without = { databaseLinks, unknownDomains: () => [], keysOf: () => [] };
   return { database, projects: new Projects({ database, clock: new TestClock(), ...without, ...parts }) };
 }
 

@@ -84,3 +84,37 @@ test('change touches what is given and nothing else, and clears what is given em
   expect((await run(dir, 'project', 'change', 'store')).exit).toBe(2);
   expect((await run(dir, 'project', 'change', 'store', '--name', '')).exit).toBe(1);
 });
+
+test('beside several domains it is said what a project sends from, and that is changed', async () => {
+  const dir = makeDataDir();
+  const create = (...more: string[]) => run(dir, 'project', 'create', '--name', 'Shop', ...more);
+  expect((await create()).stderr).toBe('');
+  for (const name of ['a', 'b']) await run(dir, 'domain', 'add', `${name}.example.com`, '--trust');
+  expect((await create()).stderr).toBe(
+    'satchel: shop-2 sends from a.example.com. For another domain: satchel project change shop-2 --sending-domain NAME\n',
+  );
+  const own = await create('--slug', 'own', '--sending-domains', 'b.example.com');
+  expect(own.stderr).toContain('own sends from b.example.com');
+  const gone = await create('--sending-domain', 'gone.example.com');
+  expect([gone.exit, gone.stderr]).toEqual([
+    1,
+    expect.stringContaining('--sending-domain must be a sending'),
+  ]);
+  const change = (...given: string[]) => runRecord(dir, 'project', 'change', 'own', ...given);
+  expect(
+    await change('--sending-domain', 'a.example.com', '--sending-domains', 'b.example.com,a.example.com'),
+  ).toMatchObject({
+    sending_domain: 'a.example.com',
+    sending_domains: ['b.example.com', 'a.example.com'],
+  });
+  const refused = await run(dir, 'domain', 'remove', 'b.example.com', '--yes');
+  expect([refused.exit, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('own sends from b.example.com. First change that: satchel project change own'),
+  ]);
+  expect(await change('--sending-domain', '', '--sending-domains', 'all')).toMatchObject({
+    sending_domain: null,
+    sending_domains: null,
+  });
+  expect((await run(dir, 'project', 'show', 'own')).stdout).toMatch(/sending_domains\s+all/);
+});

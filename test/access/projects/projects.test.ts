@@ -54,6 +54,8 @@ describe('creating', () => {
       repo_is_public: false,
       platforms: ['ios', 'web'],
       tech_stack: ['bun'],
+      sending_domain: null,
+      sending_domains: null,
       database_project_id: null,
       created_at: '2030-01-15T12:00:00.000Z',
       api_keys: [],

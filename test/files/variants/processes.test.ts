@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { AppError } from '../../../src/errors.ts';
 import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
 import { VARIANT_MEMORY_BYTES } from '../../../src/limits.ts';
@@ -23,6 +24,12 @@ async function upload(bytes = png(64, 48, quarters)): Promise<string> {
   form.set('file', new Blob([bytes]), 'a.png');
   return String((await app.call('POST', '/api/v1/objects', { key, body: form })).body.public_id);
 }
+/** Somebody at an address of their own. */
+const asker = (project_id: number) => {
+  asked += 1;
+  return { project_id, ip: `192.0.2.${asked}` };
+};
+let asked = 0;
 const of = (id: string, query = 'w=32') => app.call('GET', `/api/v1/objects/${id}?${query}`, { key });
 /** Ids of the processes that make variants for this one. */
 const makers = (): number[] =>
@@ -77,7 +84,7 @@ test('twenty wait for the two that are made, and one more is 503; what is there 
   let running = 0;
   let most = 0;
   const turns = Array.from({ length: 22 }, () =>
-    processes.inTurn(1, async () => {
+    processes.inTurn(asker(1), async () => {
       running += 1;
       most = Math.max(most, running);
       await gate.promise;
@@ -98,27 +105,61 @@ test('one project keeps no other from its turn, however much it asks for', async
   const { processes } = app.services.variants;
   const gate = Promise.withResolvers<void>();
   const made: number[] = [];
-  const turn = (project_id: number) =>
-    processes
-      .inTurn(project_id, async () => {
+  const turn = async (project_id: number): Promise<string> => {
+    try {
+      await processes.inTurn(asker(project_id), async () => {
         await gate.promise;
         made.push(project_id);
-      })
-      .catch(({ kind }) => kind);
+      });
+      return 'made';
+    } catch (error) {
+      return error instanceof AppError ? error.kind : 'thrown';
+    }
+  };
   const many = Array.from({ length: 22 }, () => turn(1));
   const others = [turn(2), turn(2), turn(3)];
   gate.resolve();
-  expect(await Promise.all(others)).toEqual([undefined, undefined, undefined]);
+  expect(await Promise.all(others)).toEqual(['made', 'made', 'made']);
   expect((await Promise.all(many)).filter((kind) => kind === 'unavailable')).toHaveLength(3);
   expect(made.slice(0, 8)).toEqual([1, 1, 1, 2, 3, 1, 2, 1]);
+});
+
+test('of one address two are made at once, one where others wait, and four wait; one more is 429', async () => {
+  await start();
+  const { processes } = app.services.variants;
+  const there = await upload();
+  expect((await of(there)).status).toBe(200);
+  const gates = Array.from({ length: 7 }, () => Promise.withResolvers<void>());
+  const begun: string[] = [];
+  const turn = (ip: string | null, n: number) =>
+    processes.inTurn({ project_id: 1, ip }, async () => {
+      begun.push(`${ip} ${n}`);
+      await gates[n]?.promise;
+    });
+  // Addresses of one /64, and one of nobody, as the requests of this test have.
+  const theirs = [0, 1, 2, 3, 4, 5].map((n) => turn(`2001:db8::${n}`, n));
+  expect(() => turn('2001:db8::f', 6)).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
+  const other = turn(null, 6);
+  await until(() => begun.length === 2);
+  gates[0]?.resolve();
+  await until(() => begun.length === 3);
+  gates[1]?.resolve();
+  await until(() => begun.length === 4);
+  expect(begun).toEqual(['2001:db8::0 0', '2001:db8::1 1', 'null 6', '2001:db8::2 2']);
+  const more = [1, 2, 3, 4].map(() => turn(null, 6));
+  const refused = await of(await upload());
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+  expect((await of(there)).status).toBe(200);
+  for (const gate of gates) gate.resolve();
+  await Promise.all([...theirs, other, ...more]);
 });
 
 test('a stop ends what is made and tells those who wait', async () => {
   await start();
   const { processes } = app.services.variants;
   const gate = Promise.withResolvers<void>();
-  const busy = [1, 2].map(() => processes.inTurn(1, () => gate.promise));
-  const waiting = processes.inTurn(1, async () => {});
+  const busy = [1, 2].map(() => processes.inTurn(asker(1), () => gate.promise));
+  const waiting = processes.inTurn(asker(1), async () => {});
   processes.stop();
   await expect(waiting).rejects.toThrow('The server is stopping');
   gate.resolve();
@@ -145,7 +186,7 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     // Nobody has been told yet that it is gone.
     const asked = { width: 32, height: 32, fit: 'inside', format: null, quality: 80 } as const;
     const { processes } = app.services.variants;
-    const reply = await processes.inTurn(1, (make) => make({ ...asked, source, target }));
+    const reply = await processes.inTurn(asker(1), (make) => make({ ...asked, source, target }));
     expect(reply).toEqual({ is: 'made', format: 'png' });
     expect(makers()).not.toContain(pid);
     await app.stop();
@@ -214,15 +255,32 @@ describe('what is kept', () => {
     expect((await of(second)).status).toBe(200);
   });
 
-  test('that somebody was just given stays, whatever the setting', async () => {
+  test('is no more than the setting and a tenth at every moment, though all of it is read meanwhile', async () => {
+    const most = 4 * 4096 * 1.1;
+    await start({ SATCHEL_VARIANTS_MAX_BYTES: String(4 * 4096) });
+    const ids: string[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      const id = await upload();
+      ids.push(id);
+      const statuses = await Promise.all([of(id), ...ids.slice(-3).map((one) => of(one))]);
+      for (const { status } of statuses) expect(status).toBe(200);
+      expect([...sizes().values()].length * 4096).toBeLessThanOrEqual(most);
+    }
+  });
+
+  test('is nothing that is larger than all may be, which is not made again and again', async () => {
     await start({ SATCHEL_VARIANTS_MAX_BYTES: '0' });
     const id = await upload();
-    expect((await of(id)).status).toBe(200);
-    await app.services.variants.sweep();
-    expect(pathOf(id)).not.toBe('');
-    age(id, 1);
-    await app.services.variants.sweep();
-    expect(pathOf(id)).toBe('');
+    const spawn = spyOn(Bun, 'spawn');
+    for (const _ of [1, 2]) {
+      const { status, headers, body } = await of(id);
+      expect([status, headers.get('retry-after')]).toEqual([503, '60']);
+      expect(body.message).toContain('Ask for a smaller one');
+    }
+    expect(spawn).toHaveBeenCalledTimes(1);
+    spawn.mockRestore();
+    expect(app.logs()).toContain('SATCHEL_VARIANTS_MAX_BYTES');
+    expect(sizes().size).toBe(0);
   });
 
   test('is told by doctor', async () => {

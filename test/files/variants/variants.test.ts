@@ -234,7 +234,7 @@ describe('a variant is refused', () => {
     const row = app.services.objects.requireAny(id);
     const wishes = { width: 32, height: 32, fit: 'inside', format: null, quality: 80 } as const;
     const large = { ...row, size_bytes: 32 * 1024 * 1024 + 1 };
-    await expect(app.services.variants.get(large, wishes)).rejects.toThrow('at most 32 MiB');
+    await expect(app.services.variants.get(large, wishes, null)).rejects.toThrow('at most 32 MiB');
   });
 });
 
@@ -328,9 +328,9 @@ describe('a variant is kept', () => {
     const { processes } = app.services.variants;
     const inTurn = processes.inTurn.bind(processes);
     let made = 0;
-    processes.inTurn = (project_id, work) => {
+    processes.inTurn = (asker, work) => {
       made += 1;
-      return inTurn(project_id, work);
+      return inTurn(asker, work);
     };
     const answers = await Promise.all(Array.from({ length: 50 }, () => of(id, 'w=32')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

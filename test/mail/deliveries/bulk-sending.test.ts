@@ -152,7 +152,7 @@ test('while nothing can be written, what the relay has answered waits, and is no
   const id = await sendIntoSilence();
   const { database } = on.app.services;
   const full = new AppError('unavailable', 'Nothing was stored: the disk is full.');
-  const writing = spyOn(database, 'write').mockImplementation(() => Promise.reject(full));
+  const writing = spyOn(database, 'writePiece').mockImplementation(() => Promise.reject(full));
   delete sink.behavior.hang;
   for (const reply of sink.unanswered.splice(0)) reply();
   await until(() => recipients().length === LEAST_IN_HAND && writing.mock.calls.length > 0);

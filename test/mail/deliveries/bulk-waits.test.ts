@@ -133,11 +133,11 @@ test('a stop that can not write what the relay has answered leaves it to the nex
   await until(() => sink.unanswered.length === COUNT);
   // The disk is full when the answers come, and no longer when the queue has ended.
   const { database } = on.app.services;
-  const { write } = database;
+  const { writePiece } = database;
   let refused = 0;
-  database.write = () => {
+  database.writePiece = () => {
     refused += 1;
-    if (refused > 1) database.write = write;
+    if (refused > 1) database.writePiece = writePiece;
     return Promise.reject(new AppError('unavailable', 'Nothing was stored: the disk is full.'));
   };
   delete sink.behavior.hang;

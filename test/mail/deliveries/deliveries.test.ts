@@ -143,7 +143,7 @@ describe('retries', () => {
     const { id } = await sendAndSettle();
     expect(await sender.log(id)).toMatchObject({ status: 'queued', attempts: 1 });
     sink.behavior.drop_after_data = false;
-    await sender.pass(15_000);
+    await sender.pass(30 * 60_000);
     expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
     // Should somebody get it twice, its story says why.
     const story = sender.app.services.deliveries.explain(String(id)).story.join('\n');
@@ -559,8 +559,8 @@ describe('a mailbox that does not connect', () => {
     const { status, body } = await sender.send({ queue: false });
     expect(status).toBe(503);
     // Whoever sends it again should know that it may arrive twice.
-    expect(body.message).toContain('may have taken');
-    expect(await sender.log(body.email_id)).toMatchObject({ status: 'failed', attempts: 1 });
+    expect(body).toMatchObject({ code: 'outcome_unknown', message: expect.stringContaining('twice') });
+    expect(await sender.log(body.email_id)).toMatchObject({ status: 'unknown', attempts: 1 });
     expect(rows(sender.app, 'SELECT mailbox FROM email_attempts')).toEqual([
       { mailbox: 'hello@lossy.example.com' },
     ]);

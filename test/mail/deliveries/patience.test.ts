@@ -19,6 +19,7 @@ function next(tries: Partial<Tries>, { after_ms = 0, random = 0.5, rules = RULES
       first_at: FIRST,
       slowdown: null,
       is_free: false,
+      unanswered: null,
     },
     ...tries,
   };

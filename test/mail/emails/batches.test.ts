@@ -257,7 +257,9 @@ describe('the day’s limits', () => {
     await addMailbox(on.app, 'second@mail.example.com', null, { daily_limit: 4 });
     const answer = await batch(many(7), { on });
     expect(answer.status).toBe(429);
-    expect(answer.body.message).toContain('emails.6: No mailbox of this server has capacity left');
+    expect(answer.body.message).toContain(
+      'emails.6: No mailbox that this project may send from has capacity left',
+    );
     expect(answer.headers.get('retry-after')).toBe(String(HALF_DAY_S));
     expect(counts(on)).toEqual({
       emails: 0,

@@ -1,5 +1,5 @@
 /** POST /emails/send and the log: shapes, statuses, permissions, limits, templates, scheduling. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { makeProject } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { TestClock } from '../../support/temp.ts';
@@ -336,6 +336,10 @@ describe('the log', () => {
     expect(await ids('status=sent')).toEqual([second.body.id, first.body.id]);
     expect(await ids('to=bob@example.org')).toEqual([second.body.id]);
     expect(await ids('to=Bob@Example.ORG')).toEqual([second.body.id]);
+    expect(await ids('to=BO')).toEqual([second.body.id]);
+    expect(await ids('to=ob@example.org')).toEqual([]);
+    expect(await ids('to=bob&status=sent&date_from=2020-01-01')).toEqual([second.body.id]);
+    expect(await ids('to=bob&status=failed')).toEqual([]);
     expect(await ids('template=none')).toEqual([]);
     expect(await ids(`date_from=${middle}`)).toEqual([third.body.id, second.body.id]);
     expect(await ids(`date_to=${middle}`)).toEqual([first.body.id]);
@@ -346,6 +350,23 @@ describe('the log', () => {
     expect(await ids('date_from=9999-12-31T23:59:59Z')).toEqual([]);
     const bad = await sender.app.call('GET', '/api/v1/emails?status=lost', { key });
     expect(bad.status).toBe(422);
+  });
+
+  test('the beginning of an address is found by its index, whatever else is asked for', async () => {
+    const client = sender.app.services.database.read.$client;
+    const asked = spyOn(client, 'prepare');
+    await sender.send({ to: 'zoe@example.org' });
+    const to = 'to=Zo';
+    for (const query of [to, `${to}&status=sent&template=hello&date_from=2020-01-01T00:00:00Z`])
+      expect((await sender.get(`/emails?${query}`)).status).toBe(200);
+    const statements = asked.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes('"to_email" >='));
+    asked.mockRestore();
+    // To count and to list; where none fits, there is nothing to list.
+    expect(statements).toHaveLength(3);
+    for (const sql of statements)
+      expect(JSON.stringify(client.query(`EXPLAIN QUERY PLAN ${sql}`).all())).toContain(
+        'INDEX emails_by_recipient (project_id=? AND to_email>? AND to_email<?',
+      );
   });
 });
 

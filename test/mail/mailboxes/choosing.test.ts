@@ -5,6 +5,7 @@ import { type ChoiceRequest, chooseMailbox } from '../../../src/mail/mailboxes/c
 
 const NOW = Date.parse('2030-01-15T18:00:00Z');
 const REQUEST: ChoiceRequest = {
+  project_id: 1,
   domain: null,
   purpose: 'transactional',
   day: '2030-01-15',

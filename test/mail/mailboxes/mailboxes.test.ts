@@ -193,6 +193,7 @@ describe('a mailbox', () => {
     const ask = (purpose: 'transactional' | 'marketing') =>
       app.services.database.write((tx) =>
         takeMailbox(tx, {
+          project_id: 1,
           domain: 'news.example.com',
           purpose,
           day: '2030-01-15',

@@ -227,16 +227,34 @@ describe('a tick', () => {
     expect((await read(id)).next_run_at).toBe('2030-01-28T09:00:00.000Z');
   });
 
-  test('of an inactive project is skipped', async () => {
-    const id = await create();
-    await app.services.database.write((tx) =>
-      tx.run(sql`UPDATE projects SET status = 'inactive' WHERE slug = 'one'`),
-    );
-    await goTo('2030-01-21T09:00:00Z');
-    await app.services.database.write((tx) => tx.run(sql`UPDATE projects SET status = 'active'`));
-    expect(runsOf(app)).toEqual([]);
-    expect(await read(id)).toMatchObject({ last_status: 'skipped', next_run_at: '2030-01-28T09:00:00.000Z' });
-  });
+  test.each([
+    ['skip', { last_status: 'skipped', last_run_at: null }, 0],
+    ['run_once', { last_status: 'completed', last_run_at: '2030-01-23T10:00:00.000Z' }, 1],
+  ] as const)(
+    'of an inactive project waits until it is active, and is late then: %s',
+    async (missed_runs, ended, runs) => {
+      const id = await create({ missed_runs });
+      const { projects } = app.services;
+      await projects.update(actor, projects.require('one'), { status: 'inactive' });
+      await goTo('2030-01-21T09:00:00Z');
+      const { schedules, tokens } = app.services;
+      expect(schedules.get(app.project_id, id)).toMatchObject({
+        last_status: null,
+        next_run_at: '2030-01-21T09:00:00.000Z',
+      });
+      const run = `/api/public/v1/projects/one/email-schedules/${id}/run`;
+      const all = { name: 'all', all_projects: true, projects: [], capabilities: [] };
+      const { token } = await tokens.create(actor, all);
+      const refused = await app.call('POST', run, { token });
+      expect([refused.status, refused.body.error]).toMatchObject([409, { code: 'project_inactive' }]);
+      await goTo('2030-01-23T10:00:00Z');
+      expect(runsOf(app)).toEqual([]);
+      await projects.update(actor, projects.require('one'), { status: 'active' });
+      await goTo('2030-01-23T10:00:00Z');
+      expect(runsOf(app)).toHaveLength(runs);
+      expect(await read(id)).toMatchObject({ ...ended, next_run_at: '2030-01-28T09:00:00.000Z' });
+    },
+  );
 
   test('is found among hundreds that are due at once', async () => {
     const recipients = [{ email: 'one@example.com' }];
@@ -451,22 +469,19 @@ describe('capacity', () => {
     ]);
   });
 
-  test('is not waited for while the project is inactive', async () => {
+  test('is waited for until the project is active again', async () => {
     await limitTo(3);
     await create({ recipients });
     await goTo('2030-01-21T09:00:00Z');
-    await app.services.database.write((tx) =>
-      tx.run(sql`UPDATE projects SET status = 'inactive' WHERE slug = 'one'`),
-    );
+    const { projects } = app.services;
+    await projects.update(actor, projects.require('one'), { status: 'inactive' });
     await goTo('2030-01-22T00:00:00Z');
     expect(addressesOf(app)).toEqual(all.slice(0, 3));
-    expect(runsOf(app)).toMatchObject([
-      {
-        status: 'failed',
-        error: expect.stringContaining('inactive'),
-        result: { accepted: 3, refused: [{ email: all[3] }, { email: all[4] }] },
-      },
-    ]);
+    expect(runsOf(app)).toMatchObject([{ status: 'pending' }]);
+    await projects.update(actor, projects.require('one'), { status: 'active' });
+    await app.app.engine.whenIdle();
+    expect(addressesOf(app)).toEqual(all);
+    expect(runsOf(app)).toMatchObject([{ status: 'completed' }]);
   });
 
   test('that an older run waited for leaves the last run as it ended', async () => {

@@ -7,6 +7,9 @@ import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
 
+/** One that names no domains. */
+const ANY_PROJECT = 1;
+
 let dns: DnsServer;
 let app: TestApp;
 
@@ -84,7 +87,7 @@ describe('verifying', () => {
     const check = await domains().verify(actor, name);
     expect(statusesOf(check)).toEqual({ ownership: 'found', spf: 'found', dkim: 'found', dmarc: 'found' });
     expect(check.is_verified).toBe(true);
-    expect(() => app.services.emails.checkDomain(name)).not.toThrow();
+    expect(() => app.services.emails.checkDomain(ANY_PROJECT, name)).not.toThrow();
   });
 
   test('asks for ownership, SPF and DKIM, but not for DMARC', async () => {
@@ -141,14 +144,14 @@ describe('verifying', () => {
     expect(check.is_verified).toBe(true);
     dns.set(publish.dkim?.name ?? '', null);
     expect((await domains().verify(actor, name)).is_verified).toBe(false);
-    expect(() => app.services.emails.checkDomain(name)).toThrow();
+    expect(() => app.services.emails.checkDomain(ANY_PROJECT, name)).toThrow();
   });
 
   test('is not needed for a trusted domain', async () => {
     await domains().add(actor, { name: 'trusted.example.com', is_trusted: true });
-    expect(() => app.services.emails.checkDomain('trusted.example.com')).not.toThrow();
+    expect(() => app.services.emails.checkDomain(ANY_PROJECT, 'trusted.example.com')).not.toThrow();
     expect((await domains().verify(actor, 'trusted.example.com')).is_verified).toBe(false);
-    expect(() => app.services.emails.checkDomain('trusted.example.com')).not.toThrow();
+    expect(() => app.services.emails.checkDomain(ANY_PROJECT, 'trusted.example.com')).not.toThrow();
   });
 });
 
@@ -333,12 +336,12 @@ describe('a new DKIM key', () => {
 
 test('a domain is trusted after it was added, too', async () => {
   const { name } = await add();
-  expect(() => app.services.emails.checkDomain(name)).toThrow();
+  expect(() => app.services.emails.checkDomain(ANY_PROJECT, name)).toThrow();
   expect(await domains().change(actor, name, { is_trusted: true })).toMatchObject({
     is_trusted: true,
     is_verified: false,
   });
-  expect(() => app.services.emails.checkDomain(name)).not.toThrow();
+  expect(() => app.services.emails.checkDomain(ANY_PROJECT, name)).not.toThrow();
 });
 
 test('a TXT value is printed in quoted strings of at most 255 characters', () => {

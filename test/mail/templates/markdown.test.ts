@@ -27,10 +27,35 @@ describe('HTML', () => {
     ['3. a\n4. b', '<ol start="3">\n<li>a</li>\n<li>b</li>\n</ol>'],
     ['> q\n\n---', '<blockquote>\n<p>q</p>\n</blockquote>\n<hr>'],
     ['```js\na < b\n```', '<pre><code>a &lt; b\n</code></pre>'],
-    ['~~no~~ [ ] https://example.com', '<p>~~no~~ [ ] https://example.com</p>'],
+    ['~~no~~ [ ] example.com', '<p>~~no~~ [ ] example.com</p>'],
     ['&copy; &lt;b&gt; \\*', '<p>© &lt;b&gt; *</p>'],
   ])('%j is CommonMark', (markdown, html) => {
     expect(htmlOf(markdown)).toBe(html);
+  });
+
+  test.each([
+    [
+      'See https://e.com/a?b=1&c={{ id }}.',
+      'See <a href="https://e.com/a?b=1&amp;c={{id}}">https://e.com/a?b=1&amp;c={{id}}</a>.',
+    ],
+    [
+      '**(http://localhost:3000/x_(y))**',
+      '<strong>(<a href="http://localhost:3000/x_(y)">http://localhost:3000/x_(y)</a>)</strong>',
+    ],
+    [
+      'https://ü.com/é "https://"',
+      '<a href="https://%C3%BC.com/%C3%A9">https://ü.com/é</a> &quot;https://&quot;',
+    ],
+    ['[https://a.com](https://b.com)', '<a href="https://b.com">https://a.com</a>'],
+    ['`https://a.com` {{url}}', '<code>https://a.com</code> {{url}}'],
+  ])('an address that stands bare is a link: %s', (markdown, html) => {
+    expect(htmlOf(markdown)).toBe(`<p>${html}</p>`);
+  });
+
+  test('an address that stands bare is told once in the text', () => {
+    expect(textOf('See https://e.com/a?b=1&c={{ id }}, or *https://f.com*.')).toBe(
+      'See https://e.com/a?b=1&c={{id}}, or https://f.com.',
+    );
   });
 
   test('tables are tables, with their columns aligned', () => {

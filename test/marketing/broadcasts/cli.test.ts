@@ -22,7 +22,17 @@ async function create(name: string, ...args: string[]): Promise<string> {
 }
 
 test('a draft is made, checked, changed, and sent once somebody says yes to the number', async () => {
-  const id = await create('June', '--filter', 'tags_any=vip', '--set', 'month=June', '--track-opens');
+  const id = await create(
+    'June',
+    '--filter',
+    'tags_any=vip',
+    '--set',
+    'month=June',
+    '--track-opens',
+    '--preheader',
+    'Hot',
+  );
+  expect((await satchel('show', id)).stdout).toMatch(/preheader +Hot/);
   const unready = await satchel('check', id);
   expect([unready.exit, unready.stdout]).toEqual([
     1,
@@ -36,9 +46,23 @@ test('a draft is made, checked, changed, and sent once somebody says yes to the 
   const asked = await satchel('send', id);
   expect([asked.exit, asked.stderr]).toEqual([1, expect.stringContaining('This sends June to 1 person.')]);
   expect((await on.show(id)).status).toBe('draft');
-  const everybody = await satchel('change', 'June', '--project', 'shop', '--everybody', '--no-track-opens');
+  const everybody = await satchel(
+    'change',
+    'June',
+    '--project',
+    'shop',
+    '--everybody',
+    '--no-track-opens',
+    '--preheader',
+    '',
+  );
   expect([everybody.exit, everybody.stdout]).toEqual([0, expect.stringContaining('it is a draft')]);
-  expect(await on.show(id)).toMatchObject({ filter: null, track_opens: false, variables: { month: 'June' } });
+  expect(await on.show(id)).toMatchObject({
+    filter: null,
+    preheader: null,
+    track_opens: false,
+    variables: { month: 'June' },
+  });
   const tested = await satchel('test', id, '--to', 'me@example.com', '--json');
   expect(JSON.parse(tested.stdout)).toMatchObject({ email_id: expect.any(String) });
   const sent = await satchel('send', id, '--yes');

@@ -33,7 +33,11 @@ async function startHalf(): Promise<{ id: string; name: string; list: string }> 
   await on.call('PATCH', '/email-marketing/settings', { daily_cap: used + 3 });
   const id = await on.broadcast(list);
   await on.send(id);
-  expect(await on.show(id)).toMatchObject({ status: 'sending', recipients: 5, stats: { sent: 3 } });
+  expect(await on.show(id)).toMatchObject({
+    status: 'sending',
+    recipients: 5,
+    stats: { sent: 3, to_come: 2 },
+  });
   return { id, name, list };
 }
 
@@ -90,13 +94,17 @@ test('a pause in the middle stops it, and a resume goes on with those who had no
   expect(dataOf(await on.post(id, 'resume'))).toMatchObject({ status: 'sending', pause_reason: null });
   await on.pass();
   expect(sentTo(name)).toBe(5);
-  expect(await on.show(id)).toMatchObject({ status: 'sent', recipients: 5, stats: { sent: 5 } });
+  expect(await on.show(id)).toMatchObject({ status: 'sent', recipients: 5, stats: { sent: 5, to_come: 0 } });
 });
 
 test('a cancel in the middle is the end: nobody gets it any more', async () => {
   const { id, name } = await startHalf();
   const over = dataOf(await on.post(id, 'cancel'));
-  expect(over).toMatchObject({ status: 'cancelled', stats: { sent: 3 }, finished_at: expect.any(String) });
+  expect(over).toMatchObject({
+    status: 'cancelled',
+    stats: { sent: 3, to_come: 0 },
+    finished_at: expect.any(String),
+  });
   await on.pass(48);
   expect(sentTo(name)).toBe(3);
 });
@@ -114,6 +122,7 @@ test('who left or was changed before their turn came is looked at then, and who 
   await on.call('PATCH', '/email-marketing/settings', { daily_cap: used + 3 });
   const id = await on.broadcast(list, { filter: { tags_none: ['off'] } });
   await on.send(id);
+  expect(await on.show(id)).toMatchObject({ stats: { to_come: 2 } });
   await on.call('POST', `/email-contacts/${ids[0]}/unsubscribe`);
   await on.call('PATCH', `/email-contacts/${ids[1]}`, { tags: ['off'] });
   await on.contact(list, `${name}new@example.com`);
@@ -296,4 +305,18 @@ test('sent twice at once it goes once, and what changes between its check and it
   expect([sent.status, patched.status].toSorted((a, b) => a - b)).not.toEqual([200, 202]);
   await on.pass();
   expect(sentTo(name)).toBe(sent.status === 202 ? 4 : 2);
+});
+
+test('whoever is deleted before their turn is to come no more', async () => {
+  const { id, name } = await startHalf();
+  const shell = { kind: 'shell', id: '0', name: 't', ip: null } as const;
+  for (const [who, to_come] of [
+    ['0', 2],
+    ['4', 1],
+  ] as const) {
+    await on.app.services.privacy.forget(shell, on.project, `${name}${who}@example.com`);
+    expect(await on.show(id)).toMatchObject({ stats: { to_come } });
+  }
+  await on.pass(24);
+  expect(await on.show(id)).toMatchObject({ status: 'sent', stats: { sent: 4, to_come: 0 } });
 });

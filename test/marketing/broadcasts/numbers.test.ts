@@ -41,8 +41,8 @@ function addressesIn(email: string, kind: 'c' | 'o'): string[] {
   const text = raw.replace(/=\r\n/g, '').replace(/=3D/g, '=');
   return [...new Set(text.match(new RegExp(`http://satchel\\.test/${kind}/[0-9a-z.-]+`, 'g')))];
 }
-const follow = (url: string) =>
-  on.app.call('GET', url.replace('http://satchel.test', ''), { headers: { 'User-Agent': BROWSER } });
+const follow = (url: string, user_agent = BROWSER) =>
+  on.app.call('GET', url.replace('http://satchel.test', ''), { headers: { 'User-Agent': user_agent } });
 
 test('clicks and opens are counted by people, by link and by the hour', async () => {
   const name = nameOf();
@@ -59,11 +59,16 @@ test('clicks and opens are counted by people, by link and by the hour', async ()
   await settle();
   await follow(second);
   await settle();
+  await follow(addressesIn(`${name}a@example.com`, 'o')[0] ?? '', 'Mozilla/5.0');
+  await settle();
   on.app.clock.advance(50 * 3_600_000);
   await follow(addressesIn(`${name}b@example.com`, 'o')[0] ?? '');
   await settle();
   const record = await on.show(id);
-  expect(record).toMatchObject({ status: 'sent', stats: { sent: 2, clicked: 2, opened: 1 } });
+  expect(record).toMatchObject({
+    status: 'sent',
+    stats: { sent: 2, clicked: 2, opened: 1, opened_by_machine: 1 },
+  });
   expect(record.links).toEqual([
     { url: 'https://shop.example.com/a', people: 2, clicks: 3 },
     { url: 'https://shop.example.com/b?x={{first_name}}', people: 1, clicks: 1 },
@@ -71,9 +76,9 @@ test('clicks and opens are counted by people, by link and by the hour', async ()
   expect((await on.turns(id)).get(`${name}a@example.com`)).toMatchObject({ clicked_at: expect.any(String) });
   const { timeline } = dataOf(await on.call('GET', `/email-broadcasts/${id}/timeline`));
   const points = timeline as { at: string; unit: string; sent: number; clicked: number; opened: number }[];
-  expect(points[0]).toMatchObject({ unit: 'hour', sent: 2, clicked: 2, opened: 0 });
+  expect(points[0]).toMatchObject({ unit: 'hour', sent: 2, clicked: 2, opened: 0, opened_by_machine: 1 });
   expect(points.slice(0, 48).every(({ unit }) => unit === 'hour')).toBe(true);
-  expect(points.at(-1)).toMatchObject({ unit: 'day', sent: 0, opened: 1 });
+  expect(points.at(-1)).toMatchObject({ unit: 'day', sent: 0, opened: 1, opened_by_machine: 0 });
   expect(points.reduce((sum, { clicked }) => sum + clicked, 0)).toBe(2);
   // Whoever clicked is known to filters, those of broadcasts too.
   const again = await on.broadcast(list, { filter: { clicked_within_days: 30 } });

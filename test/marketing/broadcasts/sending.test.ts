@@ -12,6 +12,7 @@ const NOBODY_LEFT_OUT = {
   ...{ unsubscribed: 0, suppressed: 0, bounced: 0, complained: 0, pending: 0, filter: 0, no_value: 0 },
 };
 const NO_STATS = {
+  ...{ to_come: 0, opened_by_machine: 0 },
   ...{ waiting: 0, sent: 0, lost: 0, clicked: 0, opened: 0, bounced: 0, complained: 0, unsubscribed: 0 },
 };
 
@@ -20,11 +21,14 @@ describe('a draft', () => {
     const list = await on.list();
     const filter = { tags_any: ['vip'], custom: { plan: 'pro' } };
     const made = dataOf(
-      await on.call('POST', '/email-broadcasts', { name: 'June', list, variables: { n: 5 }, filter }),
+      await on.call('POST', '/email-broadcasts', {
+        ...{ name: 'June', list, variables: { n: 5 }, filter, preheader: 'For {{first_name}}' },
+      }),
       201,
     );
     expect(made).toEqual({
       ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
+      ...{ preheader: 'For {{first_name}}' },
       ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
       ...{ finished_at: null, track_opens: false, recipients: null, links: [], stats: NO_STATS },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
@@ -32,17 +36,28 @@ describe('a draft', () => {
     });
     expect((await on.call('GET', '/email-broadcasts?status=draft')).body.data).toContainEqual(made);
     const copy = dataOf(await on.post(String(made.id), 'copy'), 201);
-    expect(copy).toMatchObject({ name: 'June (copy)', filter, variables: { n: '5' }, status: 'draft' });
+    expect(copy).toMatchObject({
+      name: 'June (copy)',
+      preheader: made.preheader,
+      filter,
+      variables: { n: '5' },
+      status: 'draft',
+    });
     expect((await on.call('DELETE', `/email-broadcasts/${copy.id}`)).body.data).toEqual({ deleted: true });
     expect((await on.call('GET', `/email-broadcasts/${copy.id}`)).status).toBe(404);
   });
 
   test('is refused by field, all at once', async () => {
     const list = await on.list();
-    const bad = { name: '', list, filter: { tags: ['a'] }, variables: { a: {} } };
+    const bad = { name: '', list, filter: { tags: ['a'] }, variables: { a: {} }, preheader: 'x'.repeat(201) };
     const { status, body } = await on.call('POST', '/email-broadcasts', bad);
     expect(status).toBe(422);
-    expect(Object.keys(Object(body.errors)).sort()).toEqual(['filter.tags', 'name', 'variables.a']);
+    expect(Object.keys(Object(body.errors)).sort()).toEqual([
+      'filter.tags',
+      'name',
+      'preheader',
+      'variables.a',
+    ]);
     const unknown = await on.call('POST', '/email-broadcasts', { name: 'a', list: 'x'.repeat(26) });
     expect(unknown.body.errors).toHaveProperty('list');
   });
@@ -52,19 +67,27 @@ describe('a draft', () => {
       ...{ subject: '{{issue}} for {{first_name}}', body_text: 'Read https://example.com/a & {{gone}}' },
       body_html: '<p>{{first_name}} {{issue}} <a href="https://example.com/{{issue}}">Read</a> {{gone}}</p>',
     });
-    const list = await on.list();
+    const list = await on.list({ language: 'de' });
     const id = await on.broadcast(list, {
       template: 'shown',
+      preheader: 'Dear {{first_name}}: {{issue}}',
       variables: { issue: '<June>' },
       track_opens: true,
     });
     const sources = on.count('SELECT count(*) AS n FROM merge_sources');
     const shown = dataOf(await on.call('GET', `/email-broadcasts/${id}/preview`));
-    expect(shown).toMatchObject({ subject: '<June> for there', missing: ['gone'] });
+    expect(shown).toMatchObject({
+      subject: '<June> for there',
+      preheader: 'Dear there: <June>',
+      missing: ['gone'],
+    });
     expect(shown.body_text).toContain('Read https://example.com/a & {{gone}}');
     expect(shown.body_html).toContain(
-      '<p>there &lt;June&gt; <a href="https://example.com/&lt;June&gt;">Read</a> {{gone}}</p>',
+      '<p dir="auto">there &lt;June&gt; <a href="https://example.com/&lt;June&gt;">Read</a> {{gone}}</p>',
     );
+    expect(shown.body_html).toContain('>Dear there: &lt;June&gt;&#847;');
+    expect(shown.body_html).toContain('<html lang="de">');
+    expect(shown.body_text).toContain('\nAbmelden: http');
     // In the layout, and without what only machines see.
     expect(shown.body_html).toContain('/unsubscribe/');
     expect(shown.body_html).not.toContain('/o/');

@@ -180,6 +180,8 @@ describe('who counts as a person', () => {
     'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
     'Barracuda Sentinel (EE)',
     'Mimecast',
+    'Mozilla/5.0',
+    'Mozilla/5.0 (compatible; Symantec Email Security)',
     'Mozilla/5.0 (compatible; proofpoint; urldefense)',
     'Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5 skype-url-preview@microsoft.com',
     'WhatsApp/2.23.20.0',
@@ -354,7 +356,8 @@ describe('opens', () => {
     expect(pictureOf(silent.html)).toBeUndefined();
     const { id, mail: got } = await mail.send('ann@example.com', mail.step({ track_opens: true }));
     const picture = pictureOf(got.html) ?? '';
-    const answer = await mail.follow(picture, { user_agent: 'Mozilla/5.0 (via ggpht.com GoogleImageProxy)' });
+    // A mail program that says no more than its name, as robots do.
+    const answer = await mail.follow(picture, { user_agent: 'Airmail/5.7' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/gif']);
     const at = mail.app.clock.now();
     await pass();
@@ -374,4 +377,27 @@ describe('opens', () => {
       ],
     ]);
   });
+
+  test.each([
+    'Mozilla/5.0',
+    'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/42.0.2311.135 Safari/537.36 Edge/12.246 Mozilla/5.0',
+    'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html',
+    'Barracuda Sentinel (EE)',
+  ])(
+    'of a machine are its own, once, even in a burst, and a person may open it later: %s',
+    async (user_agent) => {
+      const { id, mail: got } = await mail.send('ann@example.com', mail.step({ track_opens: true }));
+      const picture = pictureOf(got.html) ?? '';
+      const [link = ''] = linksOf(got.html);
+      for (const url of [link, picture]) await mail.follow(url, { user_agent });
+      await pass();
+      await mail.follow(picture, { user_agent });
+      await pass();
+      expect(told.map(({ kind, email_id }) => [kind, email_id])).toEqual([['opened_by_machine', id]]);
+      await mail.follow(picture);
+      await pass();
+      expect(told.map(({ kind }) => kind)).toEqual(['opened_by_machine', 'opened']);
+    },
+  );
 });

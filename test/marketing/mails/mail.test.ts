@@ -27,7 +27,9 @@ test('values are merged in, escaped in HTML and plain in text and subject', asyn
   const { mail: got } = await mail.send('ann@example.com', mail.step({}, offer));
   expect(got.subject).toBe('Hello Ann');
   expect(got.from).toMatchObject({ name: 'The Shop', address: 'news@news.example.com' });
-  expect(got.html).toContain('<h1>Hi Ann </h1><p>Gold &amp; more, &lt;b&gt;20%&lt;/b&gt;</p>');
+  expect(got.html).toContain(
+    '<h1 dir="auto">Hi Ann </h1><p dir="auto">Gold &amp; more, &lt;b&gt;20%&lt;/b&gt;</p>',
+  );
   expect(got.text).toContain('Hi Ann : Gold & more, <b>20%</b>');
   expect(`${got.html}${got.text}`).not.toMatch(/\{\{|[\uE000-\uF8FF]/);
 });
@@ -50,7 +52,7 @@ test('a template is previewed in its layout, as it is written', async () => {
       [...[true, true, true, true]],
     );
   }
-  expect(shown.body_html).toContain('<p>Ann & I</p>');
+  expect(shown.body_html).toContain('<p dir="auto">Ann & I</p>');
   expect(shown.body_html).toContain('>Unsubscribe</a>');
   expect((await preview({ layout: null })).body_html).toBe('<p>Ann & I</p>');
 });
@@ -166,7 +168,7 @@ test('a test goes to whomever, with samples, and its links lead nowhere that cou
   });
   const { id, mail: got } = await other.sendTest('me@example.net');
   expect(got.subject).toBe('[Test] Hi there');
-  expect(got.html).toContain('<p>Sample Sample plan</p>');
+  expect(got.html).toContain('<p dir="auto">Sample Sample plan</p>');
   const [link = '', unsubscribe = ''] = linksOf(got.html);
   expect((await other.follow(link)).headers.get('location')).toBe('https://shop.example.com/x');
   for (const method of ['GET', 'POST']) {

@@ -85,6 +85,7 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
         source: 'sequence',
         template: 'news',
         variables,
+        preheader: null,
         settings: services.marketing.settings(Number(project.id)),
         ...{ track_opens: false, is_test: false, email_tag: 'welcome-1' },
         ...fields,

@@ -10,7 +10,7 @@ import { fillFrame } from '../../../src/platform/mail/frames.ts';
 const LOOK = {
   ...{ brand_name: 'The Shop', brand_color: '#1a73e8', brand_logo_url: 'https://cdn.example/logo.png' },
   ...{ brand_website_url: 'https://shop.example', postal_address: 'Shop\n1 High Street' },
-  unsubscribe_url: 'https://mail.example/unsubscribe/t',
+  ...{ language: 'en' as const, unsubscribe_url: 'https://mail.example/unsubscribe/t' },
 };
 const HOSTILE = `"><script>alert(1)</script><a href="x" onclick='y'>{{first_name}}`;
 
@@ -31,7 +31,21 @@ describe('the layout', () => {
     expect(html).toContain('<style>p{color:red}</style>');
     expect(html.match(/<body\b/g)).toHaveLength(1);
     expect(html.match(/<html\b/g)).toHaveLength(1);
-    expect(html).toContain('<p>Hello</p>');
+    expect(html).toContain('<p dir="auto">Hello</p>');
+  });
+
+  test('says its language, in the words of which it is', () => {
+    const html = layOutHtml('', { ...LOOK, language: 'de' });
+    expect(html).toContain('<html lang="de">');
+    expect(html).toContain('>Abmelden</a>');
+    expect(layOutText('', { ...LOOK, language: 'fr' })).toContain('Se désabonner: https://');
+  });
+
+  test('gives blocks the direction of their script, lists as a whole, and leaves what has one', () => {
+    const html = layOutHtml('<p>a<h2 dir=ltr>b</h2><ul><li><p>c</p><ol></ol></li></ul><blockquote>', LOOK);
+    expect(html).toContain(
+      '<p dir="auto">a<h2 dir=ltr>b</h2><ul dir="auto"><li><p>c</p><ol></ol></li></ul><blockquote dir="auto">',
+    );
   });
 
   test('lets no value out of its place', () => {
@@ -39,7 +53,7 @@ describe('the layout', () => {
     const html = layOutHtml('', {
       ...{ brand_name: HOSTILE, brand_color: 'red;}</style><script>', brand_logo_url: 'javascript:alert(1)' },
       ...{ brand_website_url: `https://x.example/${HOSTILE}`, postal_address: HOSTILE },
-      unsubscribe_url: LOOK.unsubscribe_url,
+      ...{ language: LOOK.language, unsubscribe_url: LOOK.unsubscribe_url },
     });
     const tags = (text: string) => text.match(/<\/?[a-z]+/gi)?.filter((tag) => !/^<(img|br)$/i.test(tag));
     expect(tags(html)).toEqual(tags(clean));
@@ -86,6 +100,7 @@ const INPUT: SourceInput = {
   template: { subject: 's', body_html: null, body_text: null, variables: [], layout: null },
   values: {},
   brand: LOOK,
+  ...{ language: 'en', preheader: null },
   token_hosts: [],
   public_url: 'https://mail.example',
   track_opens: false,
@@ -116,6 +131,28 @@ describe('a source', () => {
       ['https://b.example/x'],
     ]);
     expect([source.names, source.optional]).toEqual([['first_name', 'note'], ['note']]);
+  });
+
+  test('hides its preheader in the HTML, with its own values in it, and has it nowhere else', () => {
+    for (const layout of ['marketing', null] as const) {
+      const { source, preheader } = compose(
+        { body_html: '<html><body class="b"><p>Hi</p></body></html>', body_text: 'Hi', layout },
+        { preheader: '<b> {{offer}} & {{first_name}}', values: { offer: '50 < 60' } },
+      );
+      const [hidden, ...rest] = source.html ?? [];
+      expect(hidden).toMatch(/<body [^>]*><div [^>]*display:none[^>]*>&lt;b&gt; 50 &lt; 60 &amp; $/);
+      expect(rest[0]).toEqual(['first_name']);
+      expect(rest[1]).toStartWith('&#847;&zwnj;');
+      expect(source.names).toContain('first_name');
+      expect(JSON.stringify(source.text)).not.toContain('50');
+      expect(preheader).toEqual(['<b> 50 < 60 & ', ['first_name']]);
+    }
+    const bare = compose({ body_html: '<p>Hi</p>' }, { preheader: 'There' }).source;
+    expect(bare.html?.[0]).toMatch(/^<div [^>]*>There&#847;.*<\/div><p>Hi<\/p>/);
+    expect(compose({ body_text: 'Hi' }, { preheader: 'There {{x}}' }).source).toMatchObject({
+      html: null,
+      names: [],
+    });
   });
 
   test('takes no value for a merge field, and no property of an object for a value', () => {

@@ -190,6 +190,17 @@ for (const [status, verb] of STOPS)
       await patch({ ...kept, name: 'New', track_opens: true, max_recipients: 7, steps: [STEP] }),
     );
     expect(taken).toMatchObject({ status, name: 'New', track_opens: true, max_recipients: 7 });
+    const other = dataOf(await patch({ steps: [{ ...STEP, preheader: 'Look, {{first_name}}' }] }));
+    expect(other.steps).toMatchObject([{ preheader: 'Look, {{first_name}}' }]);
+    const path = `/email-sequences/${id}`;
+    expect(dataOf(await on.call('POST', `${path}/preview`, {})).timeline).toMatchObject([
+      { preheader: 'Look, there' },
+    ]);
+    expect(dataOf(await on.call('POST', `${path}/copy`), 201).steps).toEqual([
+      expect.objectContaining({ preheader: 'Look, {{first_name}}' }),
+    ]);
+    expect((await patch({ steps: [{ ...STEP, preheader: 'x'.repeat(201) }] })).status).toBe(422);
+    expect(dataOf(await patch({ steps: [STEP] })).steps).toMatchObject([{ preheader: null }]);
   });
 
 for (const plane of ['call', 'mirror'] as const)

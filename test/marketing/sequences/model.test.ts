@@ -16,7 +16,7 @@ import { isOpen, nextOpening } from '../../../src/marketing/settings/window.ts';
 function step(key: string, fields: Partial<Step> = {}): Step {
   return {
     ...{ key, track: 'main', position: 0, template: 't', delay_hours: 0, variables: {} },
-    ...{ condition: { type: 'always' }, otherwise: 'skip', is_final: false },
+    ...{ preheader: null, condition: { type: 'always' }, otherwise: 'skip', is_final: false },
     ...fields,
   };
 }

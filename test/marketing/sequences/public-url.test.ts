@@ -26,11 +26,14 @@ async function start(public_url: string): Promise<SequenceApp & { sequence: stri
 async function addRelay(
   on: SequenceApp,
   relay: string,
-  use: 'for_marketing' | 'for_transactional' = 'for_marketing',
+  use: { for_marketing: boolean; for_transactional: boolean } = {
+    for_marketing: true,
+    for_transactional: true,
+  },
 ): Promise<void> {
   await on.app.services.mailboxes.add(actor, {
     ...{ address: REMOTE, relay: parseRelay(relay), daily_limit: null, return_path: null },
-    ...{ for_transactional: false, for_marketing: false, [use]: true },
+    ...use,
   });
 }
 
@@ -151,11 +154,42 @@ describe('where the public URL is', () => {
 
   test('unset, a relay elsewhere for transactional mail keeps lists from asking, as that is how they ask', async () => {
     const on = await start('');
-    await on.list(double);
-    await addRelay(on, 'smtp://relay.example.net', 'for_transactional');
+    const asking = await on.list(double);
+    await addRelay(on, 'smtp://relay.example.net', { for_marketing: false, for_transactional: true });
     const { listed, ...rest } = await refusals(on);
     expect(listed).toEqual([409, 'public_url']);
     expect(rest).toEqual({ check: [], activated: [200, undefined], doctor: ['public URL'] });
+    // Only those that ask from it.
+    const change = (fields: object) => on.call('PATCH', `/email-lists/${asking}`, fields);
+    expect((await change({ from: 'hello@news.example.com' })).status).toBe(200);
+    expect(await findings(on)).toEqual([]);
+    const subscribed = await on.mirror('POST', `/email-lists/${asking}/subscribe`, {
+      email: 'a@example.com',
+    });
+    expect(subscribed.status).toBe(202);
+    const back = await change({ from: REMOTE });
+    expect([back.status, back.body.code]).toEqual([409, 'public_url']);
+  });
+
+  test('unset, one for marketing alone keeps no list from asking, as no confirmation goes out from it', async () => {
+    const on = await start('');
+    await addRelay(on, 'smtp://relay.example.net', { for_marketing: true, for_transactional: false });
+    expect(await refusals(on)).toMatchObject({ check: ['public_url'], listed: [201, undefined] });
+  });
+
+  test('unset, a relay elsewhere of a domain that the project does not send from is nothing to it', async () => {
+    const on = await start('');
+    const { sending_domains, mailboxes, projects } = on.app.services;
+    await sending_domains.add(actor, { name: 'other.example.com', is_trusted: true });
+    await mailboxes.add(actor, {
+      ...{ address: 'out@other.example.com', relay: parseRelay('smtp://relay.example.net') },
+      for_marketing: true,
+    });
+    expect((await refusals(on)).listed).toEqual([409, 'public_url']);
+    await projects.update(actor, projects.require(on.project.slug), {
+      sending_domains: ['news.example.com'],
+    });
+    expect(await refusals(on)).toEqual({ ...NOTHING, activated: [200, undefined] });
   });
 
   test('unset, it is the mailboxes of the project that count, and the settings show it', async () => {

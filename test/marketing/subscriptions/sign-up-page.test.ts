@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { requireVaultService } from '../../../src/secrets/vault/registry.ts';
 import { run, runJson } from '../../support/command.ts';
+import { sql } from '../../support/deployment.ts';
 import { type Answer, actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { dataOf, type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
 
@@ -66,7 +67,10 @@ describe('a list', () => {
     });
     expect(refusal(await on.call('POST', '/email-lists', { name: 'Single', sign_up_page: true }))).toEqual([
       422,
-      { sign_up_page: ['needs double_opt_in: anybody may enter any address there'] },
+      {
+        sign_up_page: ['needs double_opt_in: anybody may enter any address there'],
+        confirmation_template: [expect.stringContaining('is needed as long as sign_up_page is true')],
+      },
     ]);
     expect(refusal(await on.mirror('PATCH', `/email-lists/${list}`, { double_opt_in: false }))[0]).toBe(422);
     expect(refusal(await change({ double_opt_in: false, name: '\u0000' }))).toEqual([
@@ -83,6 +87,31 @@ describe('a list', () => {
     const both = await change({ double_opt_in: false, sign_up_page: false });
     expect(dataOf(both)).toMatchObject({ double_opt_in: false, sign_up_page: false, sign_up_url: null });
   });
+});
+
+test('a list has no page that takes nobody: its mail can be made as it is switched on, and stays named', async () => {
+  const needed = {
+    confirmation_template: [expect.stringContaining('is needed as long as sign_up_page is true')],
+  };
+  const bare = { name: 'Bare', double_opt_in: true };
+  expect(refusal(await on.call('POST', '/email-lists', { ...bare, sign_up_page: true }))).toEqual([
+    422,
+    needed,
+  ]);
+  const gone = { ...bare, sign_up_page: true, confirmation_template: 'gone' };
+  expect(refusal(await on.call('POST', '/email-lists', gone))).toMatchObject([
+    422,
+    { confirmation_template: [expect.any(String)] },
+  ]);
+  const other = String(dataOf(await on.call('POST', '/email-lists', bare), 201).id);
+  expect(refusal(await on.mirror('PATCH', `/email-lists/${other}`, { sign_up_page: true }))[0]).toBe(422);
+  expect(refusal(await on.call('PATCH', `/email-lists/${other}`, { sign_up_page: true }))).toEqual([
+    422,
+    needed,
+  ]);
+  expect(refusal(await change({ confirmation_template: null }))).toEqual([422, needed]);
+  const without = { confirmation_template: null, sign_up_page: false };
+  expect(dataOf(await change(without))).toMatchObject(without);
 });
 
 describe('the page', () => {
@@ -137,13 +166,14 @@ describe('the page', () => {
     }
   });
 
-  test('shows the form again where something is wrong, without what was entered', async () => {
-    const wrong = await join({ email: 'nonsense', first_name: 'see www.example.com' });
+  test('shows the form again where something is wrong, with what was entered', async () => {
+    const wrong = await join({ email: 'nonsense', first_name: 'see www.example.com"><b>' });
     expect(wrong.status).toBe(422);
     expect(wrong.text).toContain('The email address must be an email address');
     expect(wrong.text).toContain('The first name must be a name');
     expect(wrong.text).toContain('<form method="post">');
-    expect(wrong.text).not.toContain('nonsense');
+    expect(wrong.text).toContain('value="nonsense"');
+    expect(wrong.text).toContain('value="see www.example.com&quot;&gt;&lt;b&gt;"');
     expect((await join({ first_name: 'Ann' })).status).toBe(422);
     expect((await join({ email: 'a@example.com', last_name: 'x'.repeat(65) })).status).toBe(422);
     const json = await open('POST', `/join/${list}`, { body: '{"email":"a@example.com"}' });
@@ -182,7 +212,7 @@ describe('the page', () => {
   });
 
   test('is 409 where no confirmation could be sent', async () => {
-    await change({ confirmation_template: null });
+    sql(on.app.data_dir, 'UPDATE contact_lists SET confirmation_template = NULL');
     for (const answer of [await open('GET', `/join/${list}`), await join({ email: 'a@example.com' })]) {
       expect(answer.status).toBe(409);
       expect(answer.text).toContain('takes no sign-ups at the moment');
@@ -196,7 +226,17 @@ test('the shell makes and takes away a page, and prints the form of another page
       exit,
       said: stdout + stderr,
     }));
-  const make = ['create', '--project', 'shop', '--name', 'Shell', '--double-opt-in', '--sign-up-page'];
+  const make = [
+    'create',
+    '--project',
+    'shop',
+    '--name',
+    'Shell',
+    '--double-opt-in',
+    '--sign-up-page',
+    '--confirmation-template',
+    'confirm',
+  ];
   const made = await satchel(...make);
   expect(made.said).toMatch(/^People sign up at \S+\/join\/[0-9A-Z]{26}$/m);
   const [id = ''] = made.said.split('\n');

@@ -122,6 +122,59 @@ describe('a double opt-in', () => {
     expect(await contactOf(list, 'new@example.com')).toEqual(confirmed);
   });
 
+  test("asks from its list's own mailbox, else from those of the marketing settings, else as other mail of the project", async () => {
+    const { sending_domains, mailboxes, projects } = on.app.services;
+    for (const name of ['one', 'two', 'three']) {
+      await sending_domains.add(actor, { name: `${name}.example.org`, is_trusted: true });
+      for (const use of ['mail', 'news'])
+        await mailboxes.add(actor, {
+          ...{ address: `${use}@${name}.example.org`, relay: null },
+          ...{ for_marketing: true, for_transactional: use === 'mail' },
+        });
+    }
+    const settings = (accounts: string[]) => on.mirror('PATCH', '/email-marketing/settings', { accounts });
+    const send = (sending: { sending_domain: string | null; sending_domains: string[] | null }) =>
+      projects.update(actor, projects.require(on.project.slug), sending);
+    const list = await on.list({ double_opt_in: true, confirmation_template: 'confirm' });
+    const change = (fields: object) => on.call('PATCH', `/email-lists/${list}`, fields);
+    let n = 0;
+    const askedFrom = async (): Promise<unknown> => {
+      const email = `whose${++n}@example.com`;
+      expect((await subscribe(list, { email })).status).toBe(202);
+      await settled();
+      const log = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
+      return (log.body.data as { from_email: string }[])[0]?.from_email;
+    };
+    await send({ sending_domain: 'two.example.org', sending_domains: null });
+    expect(await askedFrom()).toBe('mail@two.example.org');
+    // Of these only one may send such mail.
+    await settings(['news@one.example.org', 'mail@three.example.org']);
+    expect(await askedFrom()).toBe('mail@three.example.org');
+    expect((await change({ from: 'MAIL@one.example.org' })).body.data).toMatchObject({
+      from: 'mail@one.example.org',
+    });
+    expect(await askedFrom()).toBe('mail@one.example.org');
+    await change({ from: null });
+    // What the project may not send from is not there, in settings neither.
+    await send({ sending_domain: null, sending_domains: ['one.example.org', 'two.example.org'] });
+    expect(await askedFrom()).toBe('mail@one.example.org');
+    for (const from of ['mail@three.example.org', 'news@one.example.org', 'nobody@one.example.org']) {
+      const refused = await change({ from });
+      expect([from, refused.status, Object.keys(refused.body.errors as object)]).toEqual([
+        from,
+        422,
+        ['from'],
+      ]);
+    }
+    const accounts = await settings(['mail@three.example.org']);
+    const nowhere = await settings(['mail@nowhere.example.org']);
+    expect([accounts.status, accounts.text]).toEqual([422, nowhere.text]);
+    await settings([]);
+    await send({ sending_domain: null, sending_domains: null });
+    // With mailboxes for marketing that capture, the other tests would look nothing up.
+    for (const name of ['one', 'two', 'three']) await sending_domains.remove(actor, `${name}.example.org`);
+  });
+
   test('answers the very same whoever is on the list, and mails nobody who left', async () => {
     const list = await on.list({ double_opt_in: true, confirmation_template: 'confirm' });
     await on.contact(list, 'member@example.com');

@@ -134,6 +134,21 @@ test('progress counts the bytes of the file as they leave, and begins anew with 
   expect(told.length).toBeGreaterThan(4);
 });
 
+test('what comes in one piece, as a Blob does in Node 20, leaves in several', async () => {
+  const { url, seen } = serveUploads(0);
+  const told: Progress[] = [];
+  const whole = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new Uint8Array(3 * MIB));
+      controller.close();
+    },
+  });
+  await upload(url, whole, { onProgress: (progress) => told.push(progress) });
+  expect(seen).toMatchObject([{ size: 3 * MIB }]);
+  expect(told.length).toBeGreaterThan(4);
+  expect(told.at(-1)).toEqual({ loaded: 3 * MIB, total: null });
+});
+
 test('a stream is sent as it comes, and never again', async () => {
   const { url, seen } = serveUploads(1);
   const told: Progress[] = [];

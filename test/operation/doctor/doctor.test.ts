@@ -62,7 +62,9 @@ test('a healthy deployment has nothing but ok, with its server running or not, a
   const idle = await doctor(data_dir);
   expect([idle.exit, idle.status, idle.bad]).toEqual([0, 'ok', []]);
   expect(idle.ok).toContain('server: It does not run.');
-  expect(idle.ok.filter((line) => line.startsWith('sealed values'))).toEqual(['sealed values: Each decrypts.']);
+  expect(idle.ok.filter((line) => line.startsWith('sealed values'))).toEqual([
+    'sealed values: Each decrypts.',
+  ]);
   expect(idle.ok).toContain('objects: Stored: 1, each with its bytes.');
   expect([dumpRows(data_dir), namesIn(data_dir)]).toEqual(before);
   const lock = lockDirectory(data_dir, process.pid);

@@ -197,15 +197,19 @@ describe('what is told', () => {
     expect((await readMetrics(on.app)).values.get('satchel_mailboxes{state="slowed"}')).toBe(0);
   });
 
-  test('the age of the newest backup that is whole', async () => {
-    expect((await readMetrics(on.app)).names).not.toContain('satchel_backup_age_seconds');
+  test('how many backups are whole, and the age of the newest', async () => {
+    const before = await readMetrics(on.app);
+    expect(before.names).not.toContain('satchel_backup_age_seconds');
+    expect(before.values.get('satchel_backups')).toBe(0);
     const { token } = await on.app.services.tokens.create(actor, {
       ...{ name: 'admin', all_projects: true, projects: [], capabilities: ['can_administer'] },
     });
     expect((await on.app.call('POST', '/api/public/v1/backups', { token })).status).toBe(202);
     await on.settle();
     on.app.clock.advance(5 * MINUTE_MS);
-    const age = (await readMetrics(on.app)).values.get('satchel_backup_age_seconds');
+    const { values } = await readMetrics(on.app);
+    expect(values.get('satchel_backups')).toBe(1);
+    const age = values.get('satchel_backup_age_seconds');
     // Its time is that of the file, which the real clock gave it, or of the run.
     expect(age).toBeGreaterThanOrEqual(0);
   });

@@ -140,6 +140,38 @@ describe('a forged file', () => {
     );
   });
 
+  test.each([
+    ['objects', 'mime_type', 'text/html\r\nSet-Cookie: a=b', 'no line breaks'],
+    ['objects', 'mime_type', 'x'.repeat(10_000), 'at most'],
+    ['objects', 'size_bytes', -1, 'not negative'],
+    ['objects', 'size_bytes', 1.5, 'a whole number'],
+    ['objects', 'size_bytes', '6', 'a whole number'],
+    ['objects', 'public_id', '../../../etc/passwd', 'must be an id'],
+    ['objects', 'original_filename', null, 'must not be null'],
+    ['objects', 'store', 'nowhere', 'CHECK constraint'],
+    ['emails', 'to_email', 'a@example.com\nBcc: b@example.com', 'no line breaks'],
+    ['emails', 'headers', '{', 'must be JSON'],
+    ['contacts', 'email', { base64: 'AA==' }, 'must be a text'],
+    ['captured_messages', 'raw', 'text', 'must be bytes'],
+  ])('with %s whose %s is %p is refused by name, and leaves nothing', async (table, field, value, why) => {
+    const path = await forged(rowsOf(table, () => ({ [field]: value })));
+    const refusal = await messageOf(imported(app, path));
+    for (const word of [`A row of ${table}`, field, why]) expect(refusal).toContain(word);
+    expect(app.services.projects.listAll({}).map(({ slug }) => slug)).toEqual(['victim']);
+    expect(app.services.database.read.$client.query('SELECT count(*) FROM contacts').values()).toEqual([[0]]);
+  });
+
+  test('has its project and its tokens held to the same', async () => {
+    const slug = await forged(manifestWith(({ project }) => ({ project: { ...project, slug: 'a\nb' } })));
+    expect(await messageOf(imported(app, slug))).toContain(
+      'A row of projects in the file is refused: its slug',
+    );
+    const hash = await forged(
+      manifestWith(({ tokens }) => ({ tokens: tokens.map((one) => ({ ...one, token_hash: 5 })) })),
+    );
+    expect(await messageOf(imported(app, hash))).toContain('its token_hash must be a text');
+  });
+
   test('uses up no numbers of a table', async () => {
     const path = await forged(
       manifestWith(({ ranges }) => ({

@@ -2,6 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { getTableColumns, getTableName, is } from 'drizzle-orm';
+import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { FREE_TEXTS, IDS, JSON_TEXTS } from '../../../src/operation/transfers/column-rules.ts';
 import {
   APART,
   columnsOf,
@@ -70,4 +73,25 @@ test('no rows are sorted to be read, however many they are', () => {
       plan: [],
     });
   }
+});
+
+test('a column that holds JSON is told so, in column-rules.ts, and a name means one kind of text', async () => {
+  const gone = new Set([...GOING.map(({ table }) => table), 'projects', 'access_tokens']);
+  const found: string[] = [];
+  for await (const path of new Bun.Glob('src/**/tables.ts').scan({
+    cwd: join(import.meta.dir, '../../..'),
+  })) {
+    const exported: Record<string, unknown> = await import(join('../../..', path));
+    for (const table of Object.values(exported)) {
+      if (!is(table, SQLiteTable) || !gone.has(getTableName(table))) continue;
+      for (const column of Object.values(getTableColumns(table)))
+        if (column.dataType === 'json') found.push(column.name);
+    }
+  }
+  expect(found).toContain('custom');
+  expect([...new Set(found)].filter((name) => !JSON_TEXTS.has(name))).toEqual([]);
+  const kinds = [...IDS, ...JSON_TEXTS, ...FREE_TEXTS];
+  expect(kinds.length).toBe(new Set(kinds).size);
+  const texts = new Set([...gone].flatMap((table) => columns(table).map(({ name }) => name)));
+  expect(kinds.filter((name) => !texts.has(name))).toEqual([]);
 });

@@ -36,6 +36,11 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     if (answer.status >= 300) throw new Error(answer.text);
     return answer.body;
   };
+  await services.sending_domains.add(actor, { name: 'spare.example.com', is_trusted: true });
+  await services.projects.update(actor, owner, {
+    sending_domain: 'news.example.com',
+    sending_domains: ['spare.example.com', 'news.example.com'],
+  });
   // Somebody else's rows come between, so that numbers differ from those where it arrives.
   const other = await makeProject(app, 'other');
   await upload(app, await other.key(), 'of another');
@@ -116,10 +121,10 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   insert("INSERT INTO email_hours VALUES (?, 1, 'failed', 3) ON CONFLICT DO NOTHING", owner.id);
   insert(
     `INSERT INTO webhooks (public_id, project_id, url, sealed_secret, is_active, after_event, created_at, updated_at)
-     VALUES ('HOOK', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
+     VALUES ('01J00000000000000000000000', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
     owner.id,
   );
-  insert("INSERT INTO withheld VALUES (?, 'schedule', 'of a former move')", owner.id);
+  insert("INSERT INTO withheld VALUES (?, 'schedule', '01J00000000000000000000001')", owner.id);
 
   const { read } = services.database;
   const email = findEmail(read, bulk);

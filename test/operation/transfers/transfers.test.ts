@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
+import { WITHHELD } from '../../../src/platform/jobs/store.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { runWith } from '../../support/command.ts';
 import { dumpBlobs, sql } from '../../support/deployment.ts';
@@ -47,7 +48,9 @@ test('what arrives is what left, row by row and byte by byte, but for what stand
   const unlike = Object.keys({ ...left, ...arrived }).filter(
     (name) => JSON.stringify(left[name]) !== JSON.stringify(arrived[name]),
   );
-  expect(unlike.sort()).toEqual(['audit_events', 'emails', 'merge_source_names', 'withheld']);
+  expect(unlike.sort()).toEqual([
+    ...['audit_events', 'email_schedules', 'emails', 'jobs', 'merge_source_names', 'withheld'],
+  ]);
   const fresh = (table: string): string[] =>
     (arrived[table] ?? []).filter((row) => !left[table]?.includes(row));
   const lost = (table: string): string[] =>
@@ -68,6 +71,39 @@ test('what arrives is what left, row by row and byte by byte, but for what stand
   ]);
   expect(lost('withheld').map((row) => /"kind","(\w+)"/.exec(row)?.[1])).toEqual(['project']);
   expect(lost('merge_source_names')).toEqual([]);
+  // Where it was, its being inactive keeps them; here it is active.
+  expect(fresh('email_schedules')).toEqual(
+    lost('email_schedules').map((row) =>
+      row.replace('["is_active",1]', '["is_active",0]').replace(/"next_run_at",\d+/, '"next_run_at",null'),
+    ),
+  );
+  const standingOf = (row: string): unknown[] =>
+    ['type', 'status', 'run_at'].map((name) => new Map<string, unknown>(JSON.parse(row)).get(name));
+  expect(fresh('jobs').map(standingOf).sort()).toEqual([
+    ['broadcast.send', 'completed', expect.any(Number)],
+    ['email.send', 'pending', WITHHELD],
+    ['sequence.step', 'completed', expect.any(Number)],
+  ]);
+});
+
+test('what the move stopped says so, on both sides', async () => {
+  const reasonsOf = (on: typeof app) =>
+    on.services.database.read.$client
+      .query<{ status: string; pause_reason: string }, []>(
+        `SELECT status, pause_reason FROM sequences WHERE public_id = '${ids.sequence}'
+         UNION ALL SELECT status, pause_reason FROM broadcasts WHERE public_id = '${ids.planned}'`,
+      )
+      .all();
+  const moved = { status: 'paused', pause_reason: 'moved' };
+  expect(reasonsOf(from.app)).toEqual([moved, moved]);
+  expect(reasonsOf(app)).toEqual([moved, moved]);
+  const { services } = from.app;
+  expect(services.sequences.listPausedByThemselves()).toEqual([]);
+  const owner = services.projects.require('shop');
+  const resumed = services.sequence_life.resume(actor, owner, String(ids.sequence));
+  await expect(resumed).rejects.toMatchObject({ code: 'project_inactive' });
+  const why = await services.sequences.explain(owner.id, String(ids.sequence));
+  expect(why.join('\n')).toContain('as its project moved');
 });
 
 test('the file of a copy holds what the project is, at work, and leaves it so', async () => {
@@ -148,7 +184,7 @@ test('an Idempotency-Key answers what it answered', async () => {
 
 test('people are granted it by their address, and those who are not there are listed', async () => {
   expect(result.missing).toEqual({
-    ...{ people: ['unknown@example.com'], domains: [], mailboxes: [] },
+    ...{ people: ['unknown@example.com'], domains: ['spare.example.com'], mailboxes: [] },
     ...{ ai_accounts: [], database_projects: [] },
   });
   const people = app.services.people.list({}).data.map(({ email, projects }) => [email, projects?.length]);

@@ -1,11 +1,24 @@
 /** The frame of the command line: what every verb has, and which data directory it works on. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { Database } from 'bun:sqlite';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { notedSettings, settingsForVerb } from '../../../src/noted-settings.ts';
 import { shellActor } from '../../../src/platform/cli/shell-actor.ts';
 import { formatTable } from '../../../src/platform/cli/tables.ts';
 import { systemClock } from '../../../src/platform/host/clock.ts';
+import { isServed, lockDirectory } from '../../../src/platform/host/directory-lock.ts';
+import { writeServerNote } from '../../../src/platform/host/server-note.ts';
 import { createToken } from '../../../src/platform/secrets/token-format.ts';
 import { captureLog } from '../../support/captured-log.ts';
 import {
@@ -89,6 +102,33 @@ test('a verb finds the installed service where nothing names a data directory an
   }
 });
 
+test("restore without a directory means the folder that its program is installed in, but never the machine's service", async () => {
+  const from = makeDataDir();
+  await run(from, 'project', 'create', '--name', 'Kept');
+  const backup = join(makeTempDir(), 'b.tar');
+  expect((await run(from, 'backup', backup)).exit).toBe(0);
+  const SATCHEL_DATA_DIR = join(makeTempDir(), 'data');
+  const installed = { SATCHEL_DATA_DIR };
+  const restore = (has_own_folder: boolean, ...args: string[]) =>
+    satchel(['restore', backup, ...args, '--json'], { installed, has_own_folder });
+  const home = process.cwd();
+  const elsewhere = makeTempDir();
+  process.chdir(elsewhere);
+  try {
+    expect(JSON.parse((await restore(true)).stdout)).toMatchObject({ data_dir: SATCHEL_DATA_DIR });
+    expect(readdirSync(elsewhere)).toEqual([]);
+    expect((await restore(false)).exit).toBe(0);
+    expect(readdirSync(elsewhere)).toEqual(['data']);
+    // A ./data beside does not change what is meant, and what is named does.
+    expect((await restore(true)).stderr).toContain(`${SATCHEL_DATA_DIR} holds data already`);
+    const named = join(elsewhere, 'named');
+    expect((await restore(true, '--data-dir', named)).exit).toBe(0);
+    expect(existsSync(join(named, 'satchel.db'))).toBe(true);
+  } finally {
+    process.chdir(home);
+  }
+});
+
 test("the installed service's settings count wherever its data directory is named, and nowhere else", async () => {
   const SATCHEL_DATA_DIR = makeDataDir();
   const installed = { SATCHEL_DATA_DIR, SATCHEL_PUBLIC_URL: 'https://files.example.com' };
@@ -104,6 +144,84 @@ test("the installed service's settings count wherever its data directory is name
   const link = join(makeTempDir(), 'link');
   symlinkSync(SATCHEL_DATA_DIR, link);
   expect(await linkOf(link)).toBe('https://files.example.com');
+});
+
+describe('beside a server', () => {
+  const linkOf = async (env: Record<string, string>) => {
+    const { stdout } = await satchel(['person', 'add', '--first', '--json'], { env });
+    return new URL(JSON.parse(stdout).link).origin;
+  };
+  const SECRETS = {
+    SATCHEL_PASSPHRASE: 'p-secret',
+    SATCHEL_S3_ACCESS_KEY_ID: 'id-secret',
+    SATCHEL_S3_SECRET_ACCESS_KEY: 'key-secret',
+    SATCHEL_CAPTCHA_VERIFY_URL: 'https://user:url-secret@captcha.example.com',
+  };
+
+  test("a verb takes the server's settings where nothing was said itself, while the lock is held and the note is the owner's alone", async () => {
+    const SATCHEL_DATA_DIR = makeDataDir();
+    const note = join(SATCHEL_DATA_DIR, 'server.json');
+    const env = { ...SECRETS, SATCHEL_OBJECT_STORE: 's3://b?endpoint=http%3A%2F%2Fs3.example.com' };
+    const flags = { data_dir: '/srv', public_url: 'https://files.example.com', port: '0' };
+    const settings = notedSettings(env, flags, { port: 27_011, public_url: 'https://files.example.com' });
+    expect(settings).toEqual({
+      SATCHEL_OBJECT_STORE: env.SATCHEL_OBJECT_STORE,
+      SATCHEL_PORT: '27011',
+      SATCHEL_PUBLIC_URL: 'https://files.example.com',
+    });
+    const lock = lockDirectory(SATCHEL_DATA_DIR, process.pid);
+    const of_newer_server = { ...settings, SATCHEL_OF_LATER: '1' };
+    writeServerNote(SATCHEL_DATA_DIR, { address: 'http://127.0.0.1:27011', settings: of_newer_server });
+    expect(statSync(note).mode & 0o777).toBe(0o600);
+    // A store whose keys are the server's secret is none here, and no refusal either.
+    expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('https://files.example.com');
+    expect(await linkOf({ SATCHEL_DATA_DIR, SATCHEL_PUBLIC_URL: '' })).toBe('https://files.example.com');
+    const told = { SATCHEL_DATA_DIR, SATCHEL_PUBLIC_URL: 'https://other.example.com' };
+    expect(await linkOf(told)).toBe('https://other.example.com');
+    expect((await run(SATCHEL_DATA_DIR, 'doctor')).stdout).toContain(
+      `as process ${process.pid} at http://127.0.0.1:27011; links begin with https://files.example.com.`,
+    );
+    chmodSync(note, 0o644);
+    expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('http://localhost:8420');
+    chmodSync(note, 0o600);
+    renameSync(note, `${note}.moved`);
+    symlinkSync(`${note}.moved`, note);
+    expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('http://localhost:8420');
+    renameSync(`${note}.moved`, note);
+    expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('https://files.example.com');
+    lock.release();
+    expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('http://localhost:8420');
+  });
+
+  test('what takes the place of another setting does so over one that the server has, and paths are whole', () => {
+    const noted = notedSettings(
+      { SATCHEL_MASTER_KEY_FILE: 'keys/master', SATCHEL_S3_ACCESS_KEY_ID_FILE: '/id' },
+      {},
+      { port: 1, public_url: 'http://a.test' },
+    );
+    expect(noted.SATCHEL_MASTER_KEY_FILE).toBe(join(process.cwd(), 'keys/master'));
+    const own = { SATCHEL_PASSPHRASE: 'mine', SATCHEL_S3_ACCESS_KEY_ID: 'id', SATCHEL_LOG_LEVEL: ' ' };
+    expect(settingsForVerb(own, noted, { SATCHEL_LOG_LEVEL: 'warn' })).toEqual({
+      SATCHEL_PASSPHRASE: 'mine',
+      SATCHEL_S3_ACCESS_KEY_ID: 'id',
+      SATCHEL_LOG_LEVEL: 'warn',
+      SATCHEL_PORT: '1',
+      SATCHEL_PUBLIC_URL: 'http://a.test',
+    });
+    const store = { SATCHEL_OBJECT_STORE: 's3://b', SATCHEL_S3_ACCESS_KEY_ID_FILE: '/id' };
+    expect(settingsForVerb({}, store, {})).not.toHaveProperty('SATCHEL_OBJECT_STORE');
+    expect(settingsForVerb({ SATCHEL_S3_SECRET_ACCESS_KEY: 'key' }, store, {})).toMatchObject(store);
+  });
+
+  test('who only looks whether there is one is not taken for one', () => {
+    const dir = makeTempDir();
+    lockDirectory(dir, 1).release();
+    const look = new Database(join(dir, 'server.lock'), { readonly: true });
+    look.run('BEGIN');
+    look.query('SELECT count(*) FROM sqlite_master').get();
+    expect(isServed(dir)).toBe(false);
+    look.close();
+  });
 });
 
 test('--version is the verb version, and help comes before a noun or a verb as well as --help after it', async () => {

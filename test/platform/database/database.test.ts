@@ -34,6 +34,33 @@ describe('write', () => {
     await database.close();
   });
 
+  test('changes go before pieces, wait for one at most, and hold none up for good', async () => {
+    const { database } = makeDatabase();
+    const order: string[] = [];
+    /** Takes longer than changes share one transaction for. */
+    const take = (name: string): void => {
+      for (const until = performance.now() + 2; performance.now() < until; );
+      order.push(name);
+    };
+    const under_way: Promise<void>[] = [];
+    const asked = (name: string, later = 0): Promise<void> =>
+      database.write(() => {
+        take(name);
+        if (later > 0) under_way.push(asked(`${name}+`, later - 1));
+      });
+    for (const n of [1, 2, 3])
+      under_way.push(
+        database.writePiece(() => {
+          take(`piece ${n}`);
+          if (n === 1) under_way.push(asked('c'), asked('d'));
+        }),
+      );
+    under_way.push(asked('a'), asked('b', 3));
+    while (under_way.length > 0) await under_way.pop();
+    expect(order).toEqual(['a', 'b', 'piece 1', 'b+', 'c', 'd', 'piece 2', 'b++', 'piece 3', 'b+++']);
+    await database.close();
+  });
+
   test('a change that throws is undone alone', async () => {
     const { database } = makeDatabase();
     const results = await Promise.allSettled([
@@ -92,6 +119,17 @@ describe('write', () => {
     });
     expect(database.read.select({ name: meta.name }).from(meta).all()).toEqual([{ name: 'kept' }]);
     await database.write((tx) => put(tx, 'small'));
+    await database.close();
+  });
+
+  test('a piece has its turn after changes that a failing disk refused', async () => {
+    const { database } = makeDatabase();
+    await database.write((tx) => tx.run(sql.raw('PRAGMA query_only = ON')));
+    const refused = await Promise.allSettled([
+      database.write((tx) => put(tx, 'a')),
+      database.writePiece((tx) => put(tx, 'b')),
+    ]);
+    expect(refused).toMatchObject([{ reason: { status: 503 } }, { reason: { status: 503 } }]);
     await database.close();
   });
 

@@ -13,7 +13,7 @@ import { makeTempDir } from '../../support/temp.ts';
 
 function install(settings: string | null) {
   const dir = makeTempDir();
-  const paths = { data_dir: join(dir, 'data'), settings: join(dir, 'satchel.env') };
+  const paths = { data_dir: join(dir, 'data'), settings: join(dir, 'satchel.env'), has_own_folder: false };
   mkdirSync(paths.data_dir);
   if (settings !== null) writeFileSync(paths.settings, settings);
   const { uid, gid } = statSync(paths.data_dir);
@@ -61,7 +61,11 @@ describe('the installed service', () => {
     expect(servicePathsOf(program)).toEqual({
       data_dir: join(prefix, 'data'),
       settings: join(prefix, 'etc/satchel.env'),
+      has_own_folder: true,
     });
+    // Its data may be lost, and about to be restored.
+    const found = findInstalledService(servicePathsOf(program), { uid: 0, gids: [] });
+    expect(found).toMatchObject({ data_dir: join(prefix, 'data'), has_own_folder: true });
   });
 
   test('is named to whoever is elsewhere', () => {

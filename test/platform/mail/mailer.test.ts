@@ -218,7 +218,7 @@ const HANGS = [
   ['greeting', 'greeting', { greeting_ms: SHORT_MS }, false],
   ['mail', 'mail', { command_ms: PATIENT_MS }, false],
   ['rcpt', 'mail', { command_ms: PATIENT_MS }, false],
-  ['data', 'data', { data_ms: SHORT_MS }, true],
+  ['data', 'data', { answer_ms: SHORT_MS }, true],
 ] as const;
 
 test.each(HANGS)('a relay that hangs at %s is given up', async (hang, stage, deadlines, may_be_sent) => {

@@ -1,8 +1,13 @@
 /** Replies that no sound relay gives: what they come to, and that they reach no other mail. */
 import { afterEach, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { SMTP_GREETING_TIMEOUT_MS } from '../../../src/limits.ts';
-import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
+import { SMTP_CONNECT_TIMEOUT_MS } from '../../../src/limits.ts';
+import {
+  createMailer,
+  type Mailer,
+  type MailerOptions,
+  SMTP_DEADLINES,
+} from '../../../src/platform/mail/mailer.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
 import { type OddRelay, startOddRelay } from '../../support/odd-relay.ts';
 
@@ -92,7 +97,7 @@ test('an answer to the content that never ends is waited for no longer than one 
     const timer = setInterval(() => socket.write('2'), SHORT_MS / 4);
     socket.on('close', () => clearInterval(timer));
   };
-  const { relay, mailer } = await start({ content: drip }, { deadlines: { data_ms: SHORT_MS } });
+  const { relay, mailer } = await start({ content: drip }, { deadlines: { answer_ms: SHORT_MS } });
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({ stage: 'data', outcome: 'unreachable', may_be_sent: true });
 });
@@ -106,7 +111,7 @@ test.each(['EHLO', 'STARTTLS'])('a relay that hangs at %s has the time of one co
   const outcome = await mailer.deliver(mailOf(), routeTo(relay), [ANN]);
   expect(outcome).toMatchObject({ outcome: 'unreachable', smtp_code: null });
   // Nor that of the greeting, which is the next longer one.
-  expect(performance.now() - began_ms).toBeLessThan(SMTP_GREETING_TIMEOUT_MS);
+  expect(performance.now() - began_ms).toBeLessThan(SMTP_CONNECT_TIMEOUT_MS);
 });
 
 test('the time of a command ends with its answer, and cuts off no mail that is under way later', async () => {
@@ -119,6 +124,40 @@ test('the time of a command ends with its answer, and cuts off no mail that is u
     expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
   }
   expect(relay.connections_total).toBe(1);
+});
+
+test("each step has RFC 5321's time (4.5.3.2)", () => {
+  const minute_ms = 60_000;
+  expect(SMTP_DEADLINES).toMatchObject({
+    connect_ms: 10_000,
+    greeting_ms: 5 * minute_ms,
+    command_ms: 5 * minute_ms,
+    data_ms: 2 * minute_ms,
+    block_ms: 3 * minute_ms,
+    answer_ms: 10 * minute_ms,
+  });
+});
+
+test.each([
+  ['the command DATA', { DATA: '' }, { data_ms: SHORT_MS }, { stage: 'mail', may_be_sent: false }],
+  [
+    'a block of the content',
+    { DATA: (socket: Socket) => socket.pause().write('354 go on\r\n') },
+    { block_ms: SHORT_MS },
+    { stage: 'data', may_be_sent: false },
+  ],
+  ['the dot', { content: '' }, { answer_ms: SHORT_MS }, { stage: 'data', may_be_sent: true }],
+])('%s has a time of its own', async (_step, sayings, deadlines, end) => {
+  const { relay, mailer } = await start(sayings, { deadlines });
+  const text = 'a line of text\n'.repeat('block_ms' in deadlines ? MORE_LINES_THAN_A_SOCKET_HOLDS : 1);
+  const outcome = await mailer.deliver(mailOf({ text }), routeTo(relay), [ANN]);
+  expect(outcome).toMatchObject({ outcome: 'unreachable', smtp_code: null, ...end });
+  expect(outcome.response).toBe(`No answer from the relay within ${SHORT_MS / 1000} s.`);
+});
+
+test('a relay that says nothing to RSET holds up no answer', async () => {
+  const { relay, mailer } = await start({ MAIL: '550 5.7.1 no', RSET: '' });
+  expect(await mailer.deliver(mailOf(), routeTo(relay), [ANN])).toMatchObject({ smtp_code: 550 });
 });
 
 test('a relay that hangs in the TLS it was asked for is not said to want TLS from the start', async () => {

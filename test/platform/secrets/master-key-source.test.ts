@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadArgon2 } from '../../../src/platform/secrets/argon2.ts';
 import {
   createKeyFile,
   createSalt,
@@ -229,4 +230,12 @@ describe('a rotation of the key file', () => {
     expect(readKeyFile({ kind: 'file', path: link, is_default: false })?.id).toBe(next.id);
     expect(existsSync(`${link}.next`)).toBe(false);
   });
+});
+
+test('a native module that can not be unpacked names the setting that mends it', async () => {
+  const broken = loadArgon2(() =>
+    Promise.reject(new Error('Cannot find native binding. Please try `npm i` again')),
+  );
+  await expect(broken).rejects.toThrow('set TMPDIR to a folder that exists');
+  await expect(broken).rejects.not.toThrow('npm');
 });

@@ -6,21 +6,32 @@ import { useLoad } from '../use-load.ts';
 import { useRested } from '../use-rested.ts';
 import { Icon } from './icon.tsx';
 import { moveInside } from './move-inside.ts';
+import { Status } from './status.tsx';
 import { useMenu } from './use-menu.ts';
 
 /** More than that is searched for by name. */
 const SHOWN = 8;
+/** That it was set inactive is told after this. */
+const REFRESH_MS = 10_000;
 
 export function ProjectSwitcher({ project, path }: { project: string | null; path: string }) {
   const menu = useMenu();
   const [is_open, setOpen] = useState(false);
-  const { data } = useLoad('GET /projects/{project}', project === null ? null : { path: { project } });
+  const { data } = useLoad('GET /projects/{project}', project === null ? null : { path: { project } }, {
+    every_ms: REFRESH_MS,
+  });
   const name = project === null ? 'Choose a project' : (data?.name ?? project);
+  const is_inactive = project !== null && data?.status === 'inactive';
   return (
     <details class="menu switcher" ref={menu} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={project === null ? name : `Project ${name}: choose another`}>
+      <summary
+        aria-label={
+          project === null ? name : `Project ${name}${is_inactive ? ' inactive' : ''}: choose another`
+        }
+      >
         <Icon name="projects" />
         <span>{name}</span>
+        {is_inactive && <Status of="inactive" />}
         <Icon name="down" size={14} />
       </summary>
       {is_open && <Projects now={project} part={partOf(path)} />}

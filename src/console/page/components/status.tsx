@@ -19,6 +19,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   suppressed: 'warn',
   degraded: 'warn',
   failed: 'bad',
+  unknown: 'bad',
   bounced: 'bad',
   error: 'bad',
   missing: 'bad',

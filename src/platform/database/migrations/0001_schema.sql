@@ -148,6 +148,9 @@ CREATE TABLE projects (
   repo_is_public INTEGER,
   platforms TEXT NOT NULL DEFAULT '[]',
   tech_stack TEXT NOT NULL DEFAULT '[]',
+  -- By name: a project that was imported may name domains that are yet to be added.
+  sending_domain TEXT,
+  sending_domains TEXT CHECK (json_array_length(sending_domains) > 0),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -165,10 +168,11 @@ CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
   UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
 END;
 
--- What stopped as a project was exported or imported, and goes on when that is said: by its public id.
+-- What stopped as a project was exported or imported, and goes on when that is said, by its public id. Sequences and broadcasts say
+-- by their pause_reason that they did.
 CREATE TABLE withheld (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule', 'sequence', 'broadcast')),
+  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule')),
   id TEXT NOT NULL,
   PRIMARY KEY (project_id, kind, id)
 ) STRICT, WITHOUT ROWID;
@@ -580,7 +584,8 @@ CREATE TABLE emails (
   source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')),
   is_test INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN (
-    'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+    'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
+    'canceled')),
   requested_domain TEXT,    -- null: the default, and any other with capacity
   mailbox_id INTEGER,       -- the one whose quota it uses; chosen anew when due
   quota_day TEXT,
@@ -629,7 +634,7 @@ CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE,
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
 -- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
 CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
-CREATE INDEX emails_failed ON emails (failed_at) WHERE status = 'failed';
+CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -716,7 +721,7 @@ CREATE TABLE email_attempts (
   choice TEXT NOT NULL, -- why this mailbox, and why not the others
   started_at INTEGER NOT NULL,
   finished_at INTEGER,  -- null: under way, or cut off by a crash
-  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, interrupted
+  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, unanswered, postponed, interrupted
   smtp_code INTEGER,
   smtp_response TEXT,
   tls TEXT, -- the version, or 'none'; NULL where no connection came about
@@ -841,7 +846,9 @@ CREATE TABLE contact_lists (
   double_opt_in INTEGER NOT NULL DEFAULT 0,
   token_hosts TEXT NOT NULL DEFAULT '[]',
   confirmation_template TEXT,
+  from_address TEXT,
   sign_up_page INTEGER NOT NULL DEFAULT 0,
+  language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- of its mail; null: en
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -1040,7 +1047,7 @@ CREATE TABLE sequences (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   pause_reason TEXT
-  CHECK (pause_reason IN ('manual', 'bounce_threshold', 'relay_refuses'))
+  CHECK (pause_reason IN ('manual', 'moved', 'bounce_threshold', 'relay_refuses'))
 ) STRICT;
 CREATE INDEX sequences_by_project ON sequences (project_id, id);
 -- Asked for at every new contact of a list.
@@ -1125,6 +1132,7 @@ CREATE TABLE sequence_mails (
   sent_at INTEGER,
   clicked_at INTEGER,
   opened_at INTEGER,
+  opened_by_machine_at INTEGER, -- its picture was fetched by one that does so for people
   bounced_at INTEGER,
   unsubscribed_at INTEGER,
   complained_at INTEGER,
@@ -1137,7 +1145,8 @@ CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, emai
 CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
 CREATE INDEX sequence_mails_ended ON sequence_mails (sequence_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER sequence_mails_count
-AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON sequence_mails
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
+  unsubscribed_at ON sequence_mails
 WHEN NEW.is_test = 0 BEGIN
   INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1145,6 +1154,7 @@ WHEN NEW.is_test = 0 BEGIN
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
       ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
       ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
@@ -1176,10 +1186,11 @@ CREATE TABLE broadcasts (
   name TEXT NOT NULL,
   template TEXT, -- a slug; a draft may have none yet
   variables TEXT NOT NULL DEFAULT '{}',
+  preheader TEXT, -- what inboxes show behind the subject
   filter TEXT, -- null: everybody on the list
   track_opens INTEGER NOT NULL DEFAULT 0,
   status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
-  pause_reason TEXT CHECK (pause_reason IN ('manual', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
+  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
   is_test INTEGER NOT NULL DEFAULT 0, -- sent by a test key: captured, and counted nowhere
   send_at INTEGER,
   started_at INTEGER,
@@ -1219,6 +1230,7 @@ CREATE TABLE broadcast_recipients (
   ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   clicked_at INTEGER,
   opened_at INTEGER,
+  opened_by_machine_at INTEGER, -- its picture was fetched by one that does so for people
   bounced_at INTEGER,
   complained_at INTEGER,
   unsubscribed_at INTEGER,
@@ -1232,7 +1244,8 @@ CREATE INDEX broadcast_recipients_waiting_of ON broadcast_recipients (contact_id
 -- The last hundred, at which the brakes look.
 CREATE INDEX broadcast_recipients_ended ON broadcast_recipients (broadcast_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER broadcast_recipients_count
-AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, bounced_at, complained_at, unsubscribed_at ON broadcast_recipients
+AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
+  unsubscribed_at ON broadcast_recipients
 BEGIN
   INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1240,6 +1253,7 @@ BEGIN
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
       ('opened', (NEW.opened_at IS NOT NULL) - (OLD.opened_at IS NOT NULL)),
+      ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
       ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
@@ -1248,7 +1262,8 @@ BEGIN
   INSERT INTO broadcast_hours SELECT NEW.broadcast_id, column2 / 3600000, column1, 1 FROM (VALUES
       ('sent', iif(OLD.sent_at IS NULL, NEW.sent_at, NULL)),
       ('clicked', iif(OLD.clicked_at IS NULL, NEW.clicked_at, NULL)),
-      ('opened', iif(OLD.opened_at IS NULL, NEW.opened_at, NULL)))
+      ('opened', iif(OLD.opened_at IS NULL, NEW.opened_at, NULL)),
+      ('opened_by_machine', iif(OLD.opened_by_machine_at IS NULL, NEW.opened_by_machine_at, NULL)))
     WHERE column2 IS NOT NULL
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -1264,7 +1279,7 @@ CREATE TABLE broadcast_counts (
 CREATE TABLE broadcast_hours (
   broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   hour INTEGER NOT NULL, -- hours since 1970
-  what TEXT NOT NULL CHECK (what IN ('sent', 'clicked', 'opened')),
+  what TEXT NOT NULL CHECK (what IN ('sent', 'clicked', 'opened', 'opened_by_machine')),
   n INTEGER NOT NULL,
   PRIMARY KEY (broadcast_id, hour, what)
 ) STRICT, WITHOUT ROWID;
@@ -1314,7 +1329,7 @@ CREATE TABLE email_clicks (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   position INTEGER NOT NULL, -- of the link
   at INTEGER NOT NULL,
-  flag TEXT CHECK (flag IN ('head', 'robot', 'burst')), -- why it drives nothing; null: a person's
+  flag TEXT CHECK (flag IN ('head', 'robot', 'burst', 'machine')), -- why it drives nothing; null: a person's
   is_settled INTEGER NOT NULL,
   user_agent TEXT
 ) STRICT;

@@ -34,6 +34,7 @@ export function About(props: BroadcastPartProps) {
             ],
             ['Who of it', of.filter === null ? 'everybody who is active' : tellFilter(of.filter)],
             ['Template', template || null],
+            ['Preheader', of.preheader],
             ...Object.entries(of.variables).map(([name, value]) => [name, value] as const),
             ['Opens', of.track_opens ? 'are counted' : 'are not counted'],
             ['To go out', of.send_at && <Time key="send" at={of.send_at} exact />],

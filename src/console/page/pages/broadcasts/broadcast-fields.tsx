@@ -30,7 +30,10 @@ export interface DraftProps {
   onChange(changes: Partial<Draft>): void;
 }
 
-type Written = Pick<Broadcast, 'name' | 'list' | 'template' | 'variables' | 'filter' | 'track_opens'>;
+type Written = Pick<
+  Broadcast,
+  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
+>;
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
 export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
@@ -69,6 +72,7 @@ export async function writeBroadcast(
     name: entered.text('name'),
     list: entered.text('list'),
     template,
+    preheader: entered.textOrNull('preheader'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
     filter: Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
@@ -96,6 +100,12 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
       <Panel title="The mail">
         <div class="form">
           <MailFields {...props} />
+          <TextField
+            name="preheader"
+            label="Preheader"
+            value={of?.preheader}
+            hint="What inboxes show behind the subject. Readers don't see it in the mail."
+          />
           <CheckField
             name="track_opens"
             label="Count opens"

@@ -3,7 +3,8 @@ import type { Broadcast } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Status } from '../../components/status.tsx';
 
-const BY_ITSELF = {
+const REASONS = {
+  moved: 'moved',
   late: 'too late',
   not_ready: 'not ready',
   bounce_threshold: 'bounces',
@@ -12,11 +13,11 @@ const BY_ITSELF = {
 
 export function BroadcastStatus({ of }: { of: Broadcast }) {
   const { status, pause_reason, is_test } = of;
-  const is_by_itself = status === 'paused' && pause_reason !== null && pause_reason !== 'manual';
+  const has_reason = status === 'paused' && pause_reason !== null && pause_reason !== 'manual';
   return (
     <span class="badges">
-      {is_by_itself ? (
-        <Status of={`paused: ${BY_ITSELF[pause_reason]}`} tone="bad" />
+      {has_reason ? (
+        <Status of={`paused: ${REASONS[pause_reason]}`} tone={pause_reason === 'moved' ? 'warn' : 'bad'} />
       ) : (
         <Status of={status} />
       )}

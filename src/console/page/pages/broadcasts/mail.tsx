@@ -47,8 +47,9 @@ function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> &
       }
     >
       <Loaded load={load}>
-        {({ body_html, body_text, missing }) => (
+        {({ preheader, body_html, body_text, missing }) => (
           <div class="stack mail-view">
+            {preheader && <p class="muted">Behind the subject: {preheader}</p>}
             {missing.length > 0 && (
               <p class="notice warn">
                 No value for {missing.join(', ')}: give one among its variables, or nobody gets a mail.

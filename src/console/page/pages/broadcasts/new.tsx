@@ -13,10 +13,15 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const fields = { project: params.project, ...useDraft() };
   const create = async (entered: Entered): Promise<void> => {
     await askAboutBroadcast(params.project, entered.text('name'));
-    const { template, filter, ...rest } = await writeBroadcast(fields, entered);
+    const { template, preheader, filter, ...rest } = await writeBroadcast(fields, entered);
     const made = await call('POST /projects/{project}/email-broadcasts', {
       path: params,
-      body: { ...rest, ...(template !== null && { template }), ...(filter !== null && { filter }) },
+      body: {
+        ...rest,
+        ...(template !== null && { template }),
+        ...(preheader !== null && { preheader }),
+        ...(filter !== null && { filter }),
+      },
     });
     toast(`The draft ${made.name} is saved`);
     navigate(to`/projects/${params.project}/broadcasts/${made.id}`, { replace: true });

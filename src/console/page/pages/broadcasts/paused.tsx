@@ -9,7 +9,7 @@ import { Problems } from './problems.tsx';
 
 export function Paused(props: BroadcastPartProps) {
   const { path, of } = props;
-  const by_hand = of.pause_reason === null || of.pause_reason === 'manual';
+  const by_hand = of.pause_reason === null || of.pause_reason === 'manual' || of.pause_reason === 'moved';
   return (
     <div class={`notice ${by_hand ? 'warn' : 'bad'}`}>
       {tell(props)}
@@ -23,8 +23,16 @@ function tell({ path, of }: BroadcastPartProps): ComponentChildren {
     case 'late':
       return (
         <p>
-          <strong>It paused by itself: its time was more than a day ago.</strong> Satchel did not run{' '}
-          <Time at={of.send_at} exact />. If the news is still news, resume it; else cancel it.
+          <strong>It paused by itself: its time was more than a day ago.</strong> Satchel did not run, or the
+          project was inactive, at <Time at={of.send_at} exact />. If the news is still news, resume it; else
+          cancel it.
+        </p>
+      );
+    case 'moved':
+      return (
+        <p>
+          <strong>Paused, as its project moved to another Satchel or came from one.</strong> Once the project
+          is active here, resume it: what has a time goes out then.
         </p>
       );
     case 'not_ready':

@@ -53,6 +53,7 @@ function comingAfter(of: readonly Point[]): Point[] {
     sent: 0,
     clicked: 0,
     opened: 0,
+    opened_by_machine: 0,
   }));
 }
 
@@ -69,7 +70,12 @@ function Drawn({ of, has_opens }: { of: readonly Point[]; has_opens: boolean }) 
   const shown = [
     ['Sent', 'sent', 'accent'],
     ['Clicked', 'clicked', 'good'],
-    ...(has_opens ? [['Opened', 'opened', 'good'] as const] : []),
+    ...(has_opens
+      ? ([
+          ['Opened', 'opened', 'good'],
+          ['Opened by machines', 'opened_by_machine', 'accent'],
+        ] as const)
+      : []),
   ] as const;
   return (
     <div class="stack">
@@ -99,7 +105,7 @@ function Drawn({ of, has_opens }: { of: readonly Point[]; has_opens: boolean }) 
             </thead>
             <tbody>
               {of
-                .filter((point) => point.sent + point.clicked + point.opened > 0)
+                .filter((point) => point.sent + point.clicked + point.opened + point.opened_by_machine > 0)
                 .map((point) => (
                   <tr key={point.at}>
                     <th scope="row">{tellPoint(point)}</th>

@@ -22,9 +22,11 @@ export function Totals({ path, of }: BroadcastPartProps) {
         {recipients !== null && <Progress of={of} ended={ended} />}
         <Tiles
           of={[
-            { label: 'Sent', value: stats.sent, note: tellWaiting(stats.waiting), href: here },
+            { label: 'Sent', value: stats.sent, note: tellWaiting(stats), href: here },
             share('Clicked', stats.clicked),
-            ...(track_opens ? [share('Opened', stats.opened)] : []),
+            ...(track_opens
+              ? [share('Opened', stats.opened), share('Opened by machines', stats.opened_by_machine)]
+              : []),
             share('Bounced', stats.bounced, ended),
             ...(stats.lost > 0 ? [share('Lost', stats.lost, ended)] : []),
             share('Complaints', stats.complained),
@@ -41,8 +43,9 @@ export function Totals({ path, of }: BroadcastPartProps) {
   );
 }
 
-function tellWaiting(waiting: number): string {
-  return waiting === 0 ? '' : `${waiting} waiting`;
+function tellWaiting({ waiting, to_come }: BroadcastPartProps['of']['stats']): string {
+  const told = [waiting > 0 ? `${waiting} waiting` : '', to_come > 0 ? `${to_come} to come` : ''];
+  return told.filter((each) => each !== '').join(', ');
 }
 
 const OVER: Readonly<Record<string, string>> = { sent: 'It is out', cancelled: 'Cancelled' };

@@ -59,7 +59,7 @@ function Acts(props: { path: { project: string; id: string }; email: EmailStory;
     await call('DELETE /projects/{project}/emails/{id}/schedule', { path });
     onChange();
   };
-  if (email.status === 'failed' || email.status === 'bounced')
+  if (['failed', 'bounced', 'unknown'].includes(email.status))
     return (
       <ActionButton act={retry} kind="primary" done="The mail is queued again">
         Try it again

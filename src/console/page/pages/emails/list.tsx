@@ -24,6 +24,7 @@ const STATUSES = [
   'complained',
   'suppressed',
   'failed',
+  'unknown',
   'canceled',
 ] as const satisfies Email['status'][];
 const FILTERS = ['to', 'template', 'date_from', 'date_to'] as const;
@@ -55,7 +56,7 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         actions={send}
       />
       <Filters>
-        <TextFilter name="to" label="To address" />
+        <TextFilter name="to" label="To address, or its beginning" />
         <TextFilter
           name="template"
           label="Template"

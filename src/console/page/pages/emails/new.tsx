@@ -16,7 +16,8 @@ const LISTS = ['cc', 'bcc', 'attachments'] as const;
 
 export default function NewEmailPage({ params }: PageProps<'project'>) {
   const list = to`/projects/${params.project}/emails`;
-  const mailboxes = useAll('GET /mailboxes', may('can_administer') ? {} : null);
+  const query = { project: params.project };
+  const mailboxes = useAll('GET /mailboxes', may('can_administer') ? { query } : null);
   const send = async (entered: Entered): Promise<void> => {
     const { template, variables, subject, body_html, body_text } = contentOf(entered);
     const at = entered.text('scheduled_at');
@@ -71,7 +72,7 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
                 label="From the mailbox"
                 placeholder="hello@shop.example.com"
                 list={mailboxes.data?.map(({ address }) => address) ?? []}
-                hint="It goes out from that mailbox or not at all. Empty: the default domain, with fallback."
+                hint="It goes out from that mailbox or not at all. Empty: what the project sends from, with fallback."
               />
               <TextField name="reply_to" label="Answers go to" />
               <TextField name="cc" label="Cc" hint="Separated by commas." />

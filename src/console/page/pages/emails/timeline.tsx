@@ -11,6 +11,8 @@ const ATTEMPTS: Readonly<Record<string, readonly [title: string, tone: Tone]>> =
   refused: ['Refused by the relay', 'bad'],
   deferred: ['Deferred by the relay', 'warn'],
   unreachable: ['The relay could not be used', 'bad'],
+  unanswered: ['No answer from the relay, which may have taken it', 'warn'],
+  postponed: ['Put off; it counts as no attempt', 'warn'],
   interrupted: ['Cut off by a crash or a stop', 'warn'],
 };
 const REPORTS: Readonly<Record<string, readonly [title: string, tone: Tone]>> = {

@@ -1,14 +1,27 @@
 /** The fields of a list, for making one and for changing it. */
 import type { ContactList, NewContactList } from '../../api.generated.ts';
+import { may } from '../../capabilities.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { useAll } from '../../use-all.ts';
 import { basisChoices, readBasis } from '../contacts/consent-bases.ts';
 import { ConfirmationField } from './confirmation-field.tsx';
 
+type Language = NonNullable<ContactList['language']>;
+
+/** Each in its own words. */
+const LANGUAGES: Readonly<Record<Language, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+};
+
 export function ListFields({ project, list }: { project: string; list?: ContactList }) {
+  const mailboxes = useAll('GET /mailboxes', may('can_administer') ? { query: { project } } : null);
   return (
     <>
       <TextField name="name" label="Name" value={list?.name} is_focused={!list} />
@@ -26,6 +39,13 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         choices={basisChoices('None: each contact must come with its own')}
         hint="Of contacts that come without one of their own. Choose one only where it is true of all of them."
       />
+      <SelectField
+        name="language"
+        label="Language"
+        value={list?.language ?? ''}
+        choices={[['', 'Not said: English'], ...Object.entries(LANGUAGES)]}
+        hint="What its mail is written in: screen readers and translators go by it."
+      />
       <CheckField
         name="double_opt_in"
         label="Double opt-in"
@@ -39,6 +59,16 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         hint="A page where anybody may sign up. It needs double opt-in."
       />
       <ConfirmationField project={project} value={list?.confirmation_template ?? null} />
+      <TextField
+        name="from"
+        label="It goes out from"
+        value={list?.from}
+        placeholder="hello@shop.example.com"
+        list={
+          mailboxes.data?.flatMap((each) => (each.for.includes('transactional') ? each.address : [])) ?? []
+        }
+        hint="The mailbox of the confirmation mail. Empty: one of those of the marketing settings, else as other mail."
+      />
       <TextAreaField
         name="token_hosts"
         label="Hosts that get the contact token"
@@ -52,27 +82,36 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
   );
 }
 
+function readLanguage(chosen: string): Language | null {
+  return Object.hasOwn(LANGUAGES, chosen) ? (chosen as Language) : null;
+}
+
 /** What was entered; null where a field is empty. */
 export function enteredList(entered: Entered) {
   return {
     name: entered.text('name'),
     description: entered.textOrNull('description'),
     default_consent_basis: readBasis(entered.text('default_consent_basis')),
+    language: readLanguage(entered.text('language')),
     double_opt_in: entered.flag('double_opt_in'),
     sign_up_page: entered.flag('sign_up_page'),
     confirmation_template: entered.textOrNull('confirmation_template'),
+    from: entered.textOrNull('from'),
     token_hosts: entered.words('token_hosts'),
   };
 }
 
 /** The same for a new list, where what is empty is left out. */
 export function enteredNewList(entered: Entered): NewContactList {
-  const { name, description, default_consent_basis, confirmation_template, ...rest } = enteredList(entered);
+  const { name, description, default_consent_basis, language, confirmation_template, from, ...rest } =
+    enteredList(entered);
   return {
     name,
     ...rest,
     ...(description !== null && { description }),
     ...(default_consent_basis !== null && { default_consent_basis }),
+    ...(language !== null && { language }),
     ...(confirmation_template !== null && { confirmation_template }),
+    ...(from !== null && { from }),
   };
 }

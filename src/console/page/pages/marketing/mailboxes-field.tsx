@@ -9,8 +9,9 @@ import { useAll } from '../../use-all.ts';
 
 const HINT = 'None: every active mailbox for marketing.';
 
-export function MailboxesField({ settings: { accounts = [] } }: { settings: MarketingSettings }) {
-  if (may('can_administer')) return <Ticked accounts={accounts} />;
+export function MailboxesField(props: { project: string; settings: MarketingSettings }) {
+  const { accounts = [] } = props.settings;
+  if (may('can_administer')) return <Ticked project={props.project} accounts={accounts} />;
   return (
     <TextAreaField
       name="accounts"
@@ -23,8 +24,8 @@ export function MailboxesField({ settings: { accounts = [] } }: { settings: Mark
   );
 }
 
-function Ticked({ accounts }: { accounts: readonly string[] }) {
-  const load = useAll('GET /mailboxes', {});
+function Ticked({ project, accounts }: { project: string; accounts: readonly string[] }) {
+  const load = useAll('GET /mailboxes', { query: { project } });
   const wrong = useFieldErrors('accounts');
   return (
     <fieldset class="field">

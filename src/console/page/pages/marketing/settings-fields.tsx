@@ -18,7 +18,7 @@ export function SettingsFields({ project, settings }: { project: string; setting
         is_checked={settings.enabled}
         hint="Where it is not, no sequence is activated, and what is due in those that run waits."
       />
-      <Sender settings={settings} />
+      <Sender project={project} settings={settings} />
       <Brand project={project} settings={settings} />
       <Timing settings={settings} />
     </>
@@ -34,7 +34,7 @@ function Group({ title, children }: { title: string; children: ComponentChildren
   );
 }
 
-function Sender({ settings }: { settings: MarketingSettings }) {
+function Sender({ project, settings }: { project: string; settings: MarketingSettings }) {
   return (
     <Group title="Sender">
       <TextField name="from_name" label="From name" value={settings.from_name} placeholder="Corner shop" />
@@ -53,7 +53,7 @@ function Sender({ settings }: { settings: MarketingSettings }) {
         placeholder={'Corner shop\n1 High Street\nSpringfield'}
         hint="Stands in the footer of each mail, as the law asks in most places."
       />
-      <MailboxesField settings={settings} />
+      <MailboxesField project={project} settings={settings} />
     </Group>
   );
 }

@@ -20,7 +20,7 @@ export function ProjectFields({ project }: { project?: Project }) {
           name="status"
           label="Status"
           value={project.status}
-          hint="The keys of an inactive project are refused; its public files stay served."
+          hint="Nothing of an inactive project is sent: what falls due waits. Its keys are refused; its public files stay served."
           choices={[
             ['active', 'Active'],
             ['inactive', 'Inactive'],

@@ -1,6 +1,7 @@
 /** Changing a project, and deleting it with everything in it. */
 import type { ProjectWithKeys } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { may } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -12,6 +13,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { ProjectFields } from './project-fields.tsx';
+import { enteredSending, SendingFields } from './sending-fields.tsx';
 
 export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
@@ -49,6 +51,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
         description: entered.textOrNull('description'),
         primary_url: entered.textOrNull('primary_url'),
         platforms: entered.words('platforms'),
+        ...enteredSending(entered, project),
       },
     });
     toast('The changes are saved');
@@ -57,6 +60,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
   return (
     <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
       <ProjectFields project={project} />
+      {may('can_administer') && <SendingFields project={project} />}
     </Form>
   );
 }

@@ -11,7 +11,7 @@ import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 import { WhenFields } from './when-fields.tsx';
 
 export function ScheduleFields({ project, of }: { project: string; of?: Schedule }) {
-  const domains = useAll('GET /sending-domains', may('can_administer') ? {} : null);
+  const domains = useAll('GET /sending-domains', may('can_administer') ? { query: { project } } : null);
   return (
     <>
       <TextField name="name" label="Name" value={of?.name} placeholder="Weekly report" is_focused={!of} />
@@ -41,7 +41,7 @@ export function ScheduleFields({ project, of }: { project: string; of?: Schedule
             name="domain"
             label="From the domain"
             value={of?.domain}
-            hint="Empty: the default, with fallback."
+            hint="Empty: what the project sends from, with fallback."
             list={domains.data?.map(({ name }) => name) ?? []}
           />
           <SelectField

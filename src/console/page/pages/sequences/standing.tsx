@@ -84,6 +84,15 @@ function Paused({ path, of }: SequencePartProps) {
         </p>
       </div>
     );
+  if (of.pause_reason === 'moved')
+    return (
+      <div class="notice warn">
+        <p>
+          <strong>Paused, as its project moved to another Satchel or came from one.</strong> Once the project
+          is active here, resume it: delays run on, and what fell due meanwhile is sent then.
+        </p>
+      </div>
+    );
   if (of.pause_reason !== 'bounce_threshold')
     return (
       <div class="notice warn">

@@ -166,6 +166,7 @@ function Numbers({ of, step: { stats } }: { of: Sequence; step: Step }) {
     ['lost', stats.lost, ended, true],
     ['clicked', stats.clicked, stats.sent],
     ['opened', stats.opened, stats.sent, !of.track_opens],
+    ['by machines', stats.opened_by_machine, stats.sent, true],
     ['bounced', stats.bounced, ended],
     ['complaints', stats.complained, stats.sent, true],
     ['unsubscribed', stats.unsubscribed, stats.sent],

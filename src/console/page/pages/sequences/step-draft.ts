@@ -29,6 +29,7 @@ export interface StepDraft {
   key: string;
   track: string;
   template: string;
+  preheader: string;
   delay: string;
   unit: DelayUnit;
   condition: ConditionDraft;
@@ -83,6 +84,7 @@ function readStep(step: Step): StepDraft {
     key: step.key,
     track: step.track,
     template: step.template,
+    preheader: step.preheader ?? '',
     delay: String(in_days ? step.delay_hours / 24 : step.delay_hours),
     unit: in_days ? 'days' : 'hours',
     condition: readCondition(step.condition),
@@ -106,6 +108,7 @@ export function newStep(steps: readonly StepDraft[], track: string): StepDraft {
     key: `step-${n}`,
     track,
     template: '',
+    preheader: '',
     delay: is_first ? '0' : '1',
     unit: is_first ? 'hours' : 'days',
     condition: newCondition('always'),
@@ -128,12 +131,13 @@ function readHours(delay: string, unit: DelayUnit): number {
 
 /** As the API takes it. */
 export function writeStep(step: StepDraft): Omit<NewStep, 'is_final' | 'position'> {
-  const { key, track, template, delay, unit, condition, otherwise, route_to, variables } = step;
+  const { key, track, template, preheader, delay, unit, condition, otherwise, route_to, variables } = step;
   const named = variables.filter(({ name }) => name.trim() !== '');
   return {
     key: key.trim(),
     track,
     template,
+    ...(preheader.trim() !== '' && { preheader: preheader.trim() }),
     delay_hours: readHours(delay, unit),
     variables: Object.fromEntries(named.map(({ name, value }) => [name.trim(), value])),
     condition: {

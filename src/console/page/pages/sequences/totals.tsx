@@ -36,6 +36,7 @@ export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) 
           track_opens || stats.opened > 0
             ? mails('Opened', stats.opened)
             : { label: 'Opened', value: 0, note: 'not counted' },
+          ...(stats.opened_by_machine > 0 ? [mails('Opened by machines', stats.opened_by_machine)] : []),
           mails('Bounced', stats.bounced, ended),
           mails('Complaints', stats.complained),
           mails('Unsubscribed', stats.unsubscribed),

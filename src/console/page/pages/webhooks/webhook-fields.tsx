@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<EventType, string>> = {
   'object.created': 'A file was stored',
   'object.deleted': 'A file was deleted, or has expired',
   'email.sent': 'A mail was taken by a relay',
-  'email.failed': 'A mail never left',
+  'email.failed': 'A mail never left, or nobody knows whether it did',
   'email.bounced': 'A mail came back',
   'email.complained': 'A recipient called a mail spam',
   'contact.subscribed': 'Somebody came to a list',

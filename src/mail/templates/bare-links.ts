@@ -1,0 +1,28 @@
+/** Web addresses that stand in a text as they are. Pure functions. */
+
+const ADDRESS = /\bhttps?:\/\/[^\s<>"]+/gi;
+
+/** A text by what stands between its web addresses and by them: each other part, from the second on, is an address. */
+export function splitAtLinks(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const address = withoutPunctuation(found);
+    if (address.endsWith('://')) continue;
+    parts.push(text.slice(from, index), address);
+    from = index + address.length;
+  }
+  return [...parts, text.slice(from)];
+}
+
+/** Punctuation behind an address belongs to its sentence, a closing bracket to the address where one was opened in it. */
+function withoutPunctuation(address: string): string {
+  let unopened = address.split(')').length - address.split('(').length;
+  let end = address.length;
+  for (; end > 0; end -= 1) {
+    const last = address.charAt(end - 1);
+    if (!/[.,;:!?'*_)\]}]/.test(last) || (last === ')' && unopened <= 0)) break;
+    if (last === ')') unopened -= 1;
+  }
+  return address.slice(0, end);
+}

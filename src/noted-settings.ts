@@ -1,0 +1,76 @@
+/** Which settings a server tells the verbs beside it, and how settings of several sources go over one another. */
+import { resolve } from 'node:path';
+import { type Config, type ConfigFlags, type Environment, SETTINGS } from './config.ts';
+
+/** They stay with the server. */
+const SECRETS = [
+  'SATCHEL_MASTER_KEY',
+  'SATCHEL_PASSPHRASE',
+  'SATCHEL_S3_ACCESS_KEY_ID',
+  'SATCHEL_S3_SECRET_ACCESS_KEY',
+];
+/** One of these that is given puts those of a lower source out of force. */
+const IN_PLACE_OF_EACH_OTHER = [
+  ['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'],
+  ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_ACCESS_KEY_ID_FILE'],
+  ['SATCHEL_S3_SECRET_ACCESS_KEY', 'SATCHEL_S3_SECRET_ACCESS_KEY_FILE'],
+];
+
+/** The settings but secrets of a server that was started with these variables and flags. */
+export function notedSettings(
+  env: Environment,
+  flags: ConfigFlags,
+  { port, public_url }: Pick<Config, 'port' | 'public_url'>,
+): Environment {
+  const by_flag = Object.entries(flags).map(([flag, value]) => [`SATCHEL_${flag.toUpperCase()}`, value]);
+  const in_force = {
+    ...over({}, env),
+    ...over({}, Object.fromEntries(by_flag)),
+    SATCHEL_PORT: String(port),
+    SATCHEL_PUBLIC_URL: public_url,
+  };
+  const told = Object.entries(in_force).filter(
+    ([name, value]) => isSetting(name) && name !== 'SATCHEL_DATA_DIR' && !isSecret(name, value),
+  );
+  // A verb may run in another folder.
+  return Object.fromEntries(
+    told.map(([name, value]) => [name, name.endsWith('_FILE') ? resolve(value) : value]),
+  );
+}
+
+/**
+ * What counts for a verb: what it was told itself, below that what the server beside it noted, below that the settings of the
+ * installed service. A store whose keys the server keeps to itself is none here.
+ */
+export function settingsForVerb(own: Environment, noted: Environment, installed: Environment): Environment {
+  // The server may be of another version.
+  const known = Object.fromEntries(Object.entries(noted).filter(([name]) => isSetting(name)));
+  const all = over(over(over({}, installed), known), own);
+  const [, ...keys] = IN_PLACE_OF_EACH_OTHER;
+  const can_enter = keys.every((names) => names.some((name) => all[name] !== undefined));
+  const is_told = own.SATCHEL_OBJECT_STORE?.trim() || installed.SATCHEL_OBJECT_STORE?.trim();
+  if (can_enter || is_told) return all;
+  const { SATCHEL_OBJECT_STORE, SATCHEL_OBJECT_REDIRECT, ...rest } = all;
+  return rest;
+}
+
+/** Empty variables count as unset. */
+function over(lower: Record<string, string>, upper: Environment): Record<string, string> {
+  const given = Object.entries(upper).flatMap(([name, value]) =>
+    value?.trim() ? [[name, value] as const] : [],
+  );
+  const ousted = given.flatMap(
+    ([name]) => IN_PLACE_OF_EACH_OTHER.find((names) => names.includes(name)) ?? [],
+  );
+  const kept = Object.entries(lower).filter(([name]) => !ousted.includes(name));
+  return Object.fromEntries([...kept, ...given]);
+}
+
+function isSetting(name: string): boolean {
+  return (SETTINGS as readonly string[]).includes(name);
+}
+
+/** An address may have a password in it. */
+function isSecret(name: string, value: string): boolean {
+  return SECRETS.includes(name) || (URL.canParse(value) && new URL(value).password !== '');
+}

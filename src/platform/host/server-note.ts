@@ -1,0 +1,55 @@
+/**
+ * What a server notes of itself in its data directory, so that a verb beside it says and judges what the server would: a file of its
+ * owner's alone, there from when it listens to its end, and believed only while the lock is held.
+ */
+import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../config.ts';
+import { isPlainObject } from '../http/schema.ts';
+import { isServed } from './directory-lock.ts';
+import { isOpenToOthers } from './health-check.ts';
+import { giveToFolderOwner } from './ownership.ts';
+
+export interface ServerNote {
+  /** Where it listens, such as http://127.0.0.1:8420. */
+  address: string;
+  /** Its settings but secrets; see noted-settings.ts. */
+  settings: Environment;
+}
+
+const NOTE_FILE = 'server.json';
+
+/** Writes the note of a server that has the lock. Throws where the disk takes none. */
+export function writeServerNote(data_dir: string, note: ServerNote): void {
+  const path = join(data_dir, NOTE_FILE);
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, `${JSON.stringify(note, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  giveToFolderOwner(temporary);
+  renameSync(temporary, path);
+}
+
+/** For who has the lock: as it ends, and as it begins, for what one that was killed left. */
+export function removeServerNote(data_dir: string): void {
+  rmSync(join(data_dir, NOTE_FILE), { force: true });
+}
+
+/** What the server of a directory noted; null where none runs, or nothing was noted that can be believed. */
+export function readServerNote(data_dir: string): ServerNote | null {
+  const path = join(data_dir, NOTE_FILE);
+  try {
+    const stat = lstatSync(path);
+    const is_owners = stat.isFile() && !isOpenToOthers(stat) && stat.uid === statSync(data_dir).uid;
+    // The lock first: what is read after that is of a server that had it then, or of one after that.
+    if (!is_owners || !isServed(data_dir)) return null;
+    const note: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (!isPlainObject(note) || typeof note.address !== 'string' || !isPlainObject(note.settings))
+      return null;
+    const settings = Object.entries(note.settings).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value] as const] : [],
+    );
+    return { address: note.address, settings: Object.fromEntries(settings) };
+  } catch {
+    return null;
+  }
+}
