@@ -24,7 +24,11 @@ export function ProjectSwitcher({ project, path }: { project: string | null; pat
   const is_inactive = project !== null && data?.status === 'inactive';
   return (
     <details class="menu switcher" ref={menu} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={project === null ? name : `Project ${name}${is_inactive ? ' inactive' : ''}: choose another`}>
+      <summary
+        aria-label={
+          project === null ? name : `Project ${name}${is_inactive ? ' inactive' : ''}: choose another`
+        }
+      >
         <Icon name="projects" />
         <span>{name}</span>
         {is_inactive && <Status of="inactive" />}
