@@ -139,8 +139,6 @@ export const VARIANTS_AT_ONCE = 2;
 export const VARIANT_DEADLINE_MS = 10_000;
 export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
 export const VARIANTS_WAITING = 20;
-/** Decision: of one address (an IPv6 /64), and no more than one is made while others wait; one more is 429. */
-export const VARIANTS_WAITING_OF_ADDRESS = 4;
 /** Retry-After of one more: the others are made by then, unless all are hard. What took too long or too much is not tried again so soon. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;

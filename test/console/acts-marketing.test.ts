@@ -77,6 +77,10 @@ describe.skipIf(executable === null)('a list', () => {
       await page.locator('[name=sign_up_page][aria-invalid=true]').waitFor();
       await page.getByLabel('Double opt-in').check();
       await page.getByRole('button', { name: 'Save the changes' }).click();
+      await page.locator('[name=confirmation_template][aria-invalid=true]').waitFor();
+      await page.getByRole('button', { name: 'Make one for me' }).click();
+      await page.getByText('is made and chosen').waitFor();
+      await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByText('The changes are saved').waitFor();
       await page.getByRole('link', { name: 'Sign-up', exact: true }).click();
       const { sign_up_url } = on.app.services.lists.get(shop().id, list);

@@ -16,6 +16,11 @@ export function serverNow(): number {
   return Date.now() + offset_ms;
 }
 
+/** Milliseconds by the browser's own clock, which no answer moves: for how long something takes here. */
+export function browserNow(): number {
+  return Date.now();
+}
+
 const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['year', 365 * 86_400_000],
   ['month', 30 * 86_400_000],

@@ -3,7 +3,7 @@
  * one of the console (it lives in the page's state alone) as well as for another site.
  */
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { serverNow } from './time.ts';
+import { browserNow } from './time.ts';
 
 /** Long enough to copy it, too short to be found by whoever comes by later. */
 export const SHOWN_S = 45;
@@ -24,7 +24,7 @@ export function useRevealed<T>(shown_s: number | null = SHOWN_S): Revealed<T> {
   const hide = useCallback(() => setState(null), []);
   const show = useCallback(
     (value: T) => {
-      setState({ value, since_ms: serverNow() });
+      setState({ value, since_ms: browserNow() });
       setLeft(shown_s ?? 0);
     },
     [shown_s],
@@ -35,7 +35,7 @@ export function useRevealed<T>(shown_s: number | null = SHOWN_S): Revealed<T> {
     addEventListener('pagehide', hide);
     const tick = (): void => {
       if (shown_s === null) return;
-      const gone_s = Math.floor((serverNow() - state.since_ms) / 1000);
+      const gone_s = Math.floor((browserNow() - state.since_ms) / 1000);
       // Where the clock was set meanwhile, it is not known how long it was.
       if (gone_s < 0 || gone_s >= shown_s) hide();
       else setLeft(shown_s - gone_s);

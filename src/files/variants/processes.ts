@@ -6,7 +6,6 @@ import {
   VARIANT_QUEUE_RETRY_AFTER_S,
   VARIANTS_AT_ONCE,
   VARIANTS_WAITING,
-  VARIANTS_WAITING_OF_ADDRESS,
 } from '../../limits.ts';
 import { ownCommand } from '../../platform/host/own-executable.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
@@ -18,6 +17,8 @@ import {
   type VariantReply,
 } from './protocol.ts';
 
+/** Decision: of one address (an IPv6 /64), and no more than one is made while others wait; one more is 429. */
+export const VARIANTS_WAITING_OF_ADDRESS = 4;
 /** Starting a process takes longer than making a small variant: it is kept for the next ones, for a while. */
 const IDLE_STOP_MS = 30_000;
 
