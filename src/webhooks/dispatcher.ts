@@ -11,7 +11,7 @@ import { type Database, mayPass, type Tx } from '../platform/database/database.t
 import { type Clock, monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
-import type { Actor } from '../platform/http/callers.ts';
+import { SYSTEM } from '../platform/http/callers.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, EventRow, WebhookRow } from './tables.ts';
 import type { Outcome, Tries } from './tries.ts';
@@ -46,8 +46,6 @@ const UNMADE: Outcome = {
   error: 'Something went wrong on the server.',
   is_ours: false,
 };
-const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
-
 export interface DispatcherDeps {
   database: Database;
   clock: Clock;

@@ -2,6 +2,7 @@
 import { countInAudit, listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
+import { SYSTEM } from '../../platform/http/callers.ts';
 import type { PersonRow } from './tables.ts';
 
 /** Lock-outs of the last day are told by doctor. */
@@ -12,8 +13,6 @@ const MAX_NAMED_NETWORKS = 20;
 const EVENT = 'person.sign_in_failed';
 /** Equal to the windows of the limits. */
 const WINDOW_MS = 15 * MINUTE_MS;
-/** The actor is the system: strangers have no name. */
-const SYSTEM = { kind: 'system', id: null, name: 'satchel', ip: null } as const;
 
 interface Told extends Record<string, unknown> {
   /** The account's address. What was typed for an unknown one is kept nowhere: it may be a password. */

@@ -5,7 +5,7 @@ import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import type { Actor } from '../../platform/http/callers.ts';
+import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
 import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
@@ -302,8 +302,7 @@ export class SendingDomains {
     const waiting = store
       .listDomains(this.#deps.database.read)
       .filter(({ next_dkim_selector }) => next_dkim_selector !== null);
-    const system: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
-    for (const domain of waiting) await this.#takeUpNextKey(system, domain);
+    for (const domain of waiting) await this.#takeUpNextKey(SYSTEM, domain);
   }
 
   /** Signs with the key that waits, if its record is seen; null where nothing changes. */

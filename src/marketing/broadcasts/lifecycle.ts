@@ -8,7 +8,7 @@ import type { Emails } from '../../mail/emails/service.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import type { Actor } from '../../platform/http/callers.ts';
+import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
 import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { barOf, type ContactEvent, type Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
@@ -37,9 +37,6 @@ export const BROADCAST_SEND = 'broadcast.send';
 const ALL = { limit: -1, offset: 0 };
 /** Mails that one transaction takes back, of which each takes a fifth of a millisecond. */
 const TAKE_BACK_PIECE = 10;
-
-/** Who begins what was scheduled. */
-const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
 
 export interface BroadcastLifeDeps {
   database: Database;
@@ -99,7 +96,8 @@ export class BroadcastLife {
       const plan = this.#replan(tx, row, time, send_at);
       const after = store.updateBroadcast(tx, row.id, { ...changed, ...plan });
       note(tx, {
-        ...{ event: 'broadcast.changed', target: `broadcast:${row.public_id}` },
+        event: 'broadcast.changed',
+        target: `broadcast:${row.public_id}`,
         metadata: { name: row.name },
         changes: this.#deps.lists.changesOf(tx, row, after),
       });

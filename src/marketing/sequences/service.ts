@@ -1,5 +1,4 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
-
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
@@ -195,7 +194,8 @@ export class Sequences {
       const current = this.require(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
       const errors: FieldErrors = {};
-      for (const field of FIXED) if (changes[field] === null) errors[field] = ['must have a value'];
+      for (const [field, value] of Object.entries(changes))
+        if (value === null) errors[field] = ['must have a value'];
       const before = stepsOf(current);
       const steps = changes.steps ? readSteps(changes.steps, errors) : before;
       if (changes.steps && current.status !== 'draft') {
@@ -219,7 +219,8 @@ export class Sequences {
         updated_at: this.#deps.clock.now(),
       });
       note(tx, {
-        ...{ event: 'sequence.changed', target: `sequence:${current.public_id}` },
+        event: 'sequence.changed',
+        target: `sequence:${current.public_id}`,
         metadata: { name: current.name },
         changes: this.#deps.lists.changesOf(tx, current, changed),
       });
@@ -488,14 +489,3 @@ export class Sequences {
 
 /** What the name of a copy ends with. */
 const COPY = ' (copy)';
-
-const FIXED = [
-  'name',
-  'list',
-  'max_recipients',
-  'exit_events',
-  'enroll_tags',
-  'auto_enroll_new_contacts',
-  'track_opens',
-  'steps',
-] as const;

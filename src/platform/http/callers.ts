@@ -77,6 +77,9 @@ export interface Actor {
   readonly ip: string | null;
 }
 
+/** Satchel itself, where nobody asked. */
+export const SYSTEM: Actor = { kind: 'system', id: null, name: 'satchel', ip: null };
+
 /** A caller as the audit trail names it. */
 export function actorOf(caller: ManagementCaller, ip: string | null): Actor {
   return { kind: caller.kind, id: String(caller.id), name: caller.name, ip };
