@@ -16,6 +16,7 @@ interface Check {
 const QUICK: readonly Check[] = [
   { name: 'format and lint', command: [BUN, 'x', '--bun', 'biome', 'check', '--error-on-warnings', '.'] },
   { name: "types of the console's endpoints", command: [BUN, 'scripts/console-types.ts'] },
+  { name: 'tables.ts of the schema', command: [BUN, 'scripts/tables.ts', '--check'] },
   { name: 'types', command: [BUN, 'x', '--bun', 'tsc', '--noEmit', '--project', '.'] },
   {
     name: 'types of the console',

@@ -203,11 +203,14 @@ const importDirection: Rule = (sources) =>
   sources
     .filter((file) => inSrc(file.path))
     .flatMap((file) =>
-      importsOf(file).flatMap(({ line, target }) => {
+      importsOf(file).flatMap(({ line, target, type_only }) => {
         if (target === null || target === 'package.json' || target.startsWith('handbook/')) return [];
         if (!inSrc(target)) return [`${file.path}:${line} imports ${target}, which is no part of src/`];
         const from = roomOf(file.path);
         const to = roomOf(target);
+        // What a column holds beyond SQLite's types is said by the noun's fields.
+        const is_own_schema = type_only && target === join(dirname(file.path), 'schemas.ts');
+        if ((from === 'tables' || from === 'store') && is_own_schema) return [];
         if (!MAY_IMPORT[from].includes(to)) {
           return [`${file.path}:${line} is of ${from} and must not import ${target}, which is of ${to}`];
         }

@@ -1,8 +1,8 @@
 /** What happens, for webhooks: each event is a row in the transaction of what it tells, where anybody listens. */
 import type { Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
+import type { EventType } from './schemas.ts';
 import * as store from './store.ts';
-import type { EventType } from './tables.ts';
 
 /** What an event tells. */
 export interface Told {

@@ -1,7 +1,17 @@
 /** Shapes of webhooks and their deliveries, for the API and the command line alike. */
 import { MAX_DESCRIPTION_CHARS, MAX_URL_CHARS } from '../limits.ts';
 import {
-  changesOf,
+  changesOfFields,
+  creationOf,
+  moment,
+  optional,
+  present,
+  preset,
+  recordOf,
+  required,
+  shown,
+} from '../platform/http/fields.ts';
+import {
   dateTime,
   named,
   nullable,
@@ -12,66 +22,78 @@ import {
   ulid,
   webUrl,
 } from '../platform/http/schema.ts';
-import { DELIVERY_STATUSES, DISABLED_REASONS, EVENT_TYPES } from './tables.ts';
+import { DELIVERY_STATUSES, DISABLED_REASONS, type WebhookRow } from './tables.ts';
+
+/** What a webhook can be told of. */
+export const EVENT_TYPES = [
+  'object.created',
+  'object.deleted',
+  'email.sent',
+  'email.failed',
+  'email.bounced',
+  'email.complained',
+  'contact.subscribed',
+  'contact.confirmed',
+  'contact.unsubscribed',
+  'contact.clicked',
+  'import.completed',
+  'broadcast.sent',
+  'sequence.completed',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
 
 /** The type of what `test` sends. */
 export const TEST_TYPE = 'webhook.test';
 
-const fields = {
-  url: {
+const FIELDS = {
+  id: shown(ulid()),
+  url: required({
     ...webUrl(MAX_URL_CHARS),
     description:
       'An https address. Plain http, and addresses of private networks, only where SATCHEL_WEBHOOK_ALLOW has the host.',
-  },
-  description: text({ max: MAX_DESCRIPTION_CHARS }),
-  types: t.Array(oneOf(EVENT_TYPES), {
-    minItems: 1,
-    maxItems: EVENT_TYPES.length,
-    description: 'All unless given.',
   }),
+  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS })),
+  types: optional(
+    null,
+    t.Array(oneOf(EVENT_TYPES), {
+      minItems: 1,
+      maxItems: EVENT_TYPES.length,
+      description: 'All unless given.',
+    }),
+  ),
+  is_active: shown(t.Boolean()),
+  disabled_reason: shown(
+    nullable(oneOf(DISABLED_REASONS)),
+    'why it was switched off by itself: its receiver answered 410 (`gone`), or every try of three days failed (`failing`)',
+  ),
+  created_at: moment(),
+  updated_at: moment(),
+};
+export const CHANGED_FIELDS = {
+  ...FIELDS,
+  is_active: preset(
+    true,
+    t.Boolean({
+      description: 'True switches it on again, and drops what has waited for more than three days.',
+    }),
+  ),
 };
 
-export const newWebhook = named(
-  'NewWebhook',
-  t.Object({
-    url: fields.url,
-    types: t.Optional(fields.types),
-    description: t.Optional(fields.description),
-  }),
-);
+export const newWebhook = named('NewWebhook', creationOf(FIELDS));
 export type NewWebhookInput = Static<typeof newWebhook>;
-
-export const webhookChanges = changesOf({
-  url: fields.url,
-  description: nullable(fields.description),
-  types: nullable(fields.types),
-  is_active: t.Boolean({
-    description: 'True switches it on again, and drops what has waited for more than three days.',
-  }),
-});
+export const webhookChanges = changesOfFields(CHANGED_FIELDS);
 export type WebhookChanges = Static<typeof webhookChanges>;
-
-const record = {
-  id: ulid(),
-  url: t.String({ format: 'uri' }),
-  description: nullable(t.String()),
-  types: nullable(t.Array(oneOf(EVENT_TYPES))),
-  is_active: t.Boolean(),
-  disabled_reason: {
-    ...nullable(oneOf(DISABLED_REASONS)),
-    description:
-      'Why it was switched off by itself: its receiver answered 410 (`gone`), or every try of three days failed (`failing`).',
-  },
-  created_at: dateTime(),
-  updated_at: dateTime(),
-};
-export const webhookRecord = named('Webhook', t.Object(record));
+export const webhookRecord = named('Webhook', recordOf(FIELDS));
 export type WebhookRecord = Static<typeof webhookRecord>;
+
+export function presentWebhook(row: WebhookRow): WebhookRecord {
+  return present(FIELDS, { ...row, id: row.public_id });
+}
 
 export const webhookWithSecret = named(
   'WebhookWithSecret',
   t.Object({
-    ...record,
+    ...webhookRecord.properties,
     secret: t.String({ description: 'It signs what is sent, and is shown this once.' }),
   }),
 );

@@ -13,6 +13,7 @@ import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
+import { setBy } from '../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
@@ -20,8 +21,10 @@ import { type Destinations, hostOf } from './destinations.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { bodyOf } from './events.ts';
 import {
+  CHANGED_FIELDS,
   type DeliveryRecord,
   type NewWebhookInput,
+  presentWebhook,
   TEST_TYPE,
   type WebhookChanges,
   type WebhookRecord,
@@ -34,7 +37,8 @@ import { contextOf, type Tries } from './tries.ts';
 
 export { type Told, WebhookEvents } from './events.ts';
 export type { WebhookRecord } from './schemas.ts';
-export { EVENT_TYPES, type EventType, type WebhookRow } from './tables.ts';
+export { EVENT_TYPES, type EventType } from './schemas.ts';
+export type { WebhookRow } from './tables.ts';
 
 interface Owner {
   readonly id: number;
@@ -63,7 +67,7 @@ export class Webhooks {
 
   /** The webhooks of a project, newest first. */
   list(project_id: number): WebhookRecord[] {
-    return store.listWebhooks(this.#deps.database.read, project_id).map(present);
+    return store.listWebhooks(this.#deps.database.read, project_id).map(presentWebhook);
   }
 
   /** Throws AppError `not_found`, for another project's webhook too. */
@@ -74,7 +78,7 @@ export class Webhooks {
   }
 
   get(project_id: number, public_id: string): WebhookRecord {
-    return present(this.require(project_id, public_id));
+    return presentWebhook(this.require(project_id, public_id));
   }
 
   /** What is wrong with where a webhook leads. */
@@ -122,7 +126,7 @@ export class Webhooks {
         updated_at: now,
       });
     });
-    return { ...present(row), secret };
+    return { ...presentWebhook(row), secret };
   }
 
   /**
@@ -132,18 +136,17 @@ export class Webhooks {
   async change(owner: Owner, public_id: string, changes: WebhookChanges, note: Note): Promise<WebhookRecord> {
     const { database, clock, dispatcher } = this.#deps;
     refuseAll(this.errorsIn(changes));
-    const { url, types, description, is_active } = changes;
+    const { url, is_active } = changes;
     const row = await database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
       if (Object.keys(changes).length === 0) return current;
       const now = clock.now();
       if (is_active === true && !current.is_active) this.#dropOld(tx, current, now);
       const changed = store.updateWebhook(tx, current.id, {
+        ...setBy(CHANGED_FIELDS, changes),
         ...(url === undefined ? {} : { url: new URL(url).href }),
-        ...(types === undefined ? {} : { types }),
-        ...(description === undefined ? {} : { description }),
         // Whoever switches it begins anew.
-        ...(is_active === undefined ? {} : { is_active, disabled_reason: null, failing_since: null }),
+        ...(is_active === undefined ? {} : { disabled_reason: null, failing_since: null }),
         updated_at: now,
       });
       if (!changed) throw notFound('Webhook');
@@ -153,7 +156,7 @@ export class Webhooks {
       return changed;
     });
     dispatcher.wake();
-    return present(row);
+    return presentWebhook(row);
   }
 
   #dropOld(tx: Tx, webhook: WebhookRow, now_ms: number): void {
@@ -177,7 +180,7 @@ export class Webhooks {
       });
     });
     if (!row) throw notFound('Webhook');
-    return { ...present(row), secret };
+    return { ...presentWebhook(row), secret };
   }
 
   /** Deletes a webhook; what waits for it is not sent. Throws AppError `not_found`. */
@@ -189,7 +192,7 @@ export class Webhooks {
       return current;
     });
     await this.#sweepDeleted();
-    return present(row);
+    return presentWebhook(row);
   }
 
   #seal(tx: Tx, owner: Owner, webhook: Pick<WebhookRow, 'public_id'>, secret: string): string {
@@ -212,7 +215,7 @@ export class Webhooks {
     });
     const created_at = clock.now();
     const id = newId(created_at);
-    const body = bodyOf(TEST_TYPE, created_at, present(webhook));
+    const body = bodyOf(TEST_TYPE, created_at, presentWebhook(webhook));
     const { response_status, error } = await tries.send(webhook, { id, body });
     return database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
@@ -318,19 +321,6 @@ export class Webhooks {
       id = store.nextWithEvents(database.read, of);
     }
   }
-}
-
-function present(row: WebhookRow): WebhookRecord {
-  return {
-    id: row.public_id,
-    url: row.url,
-    description: row.description,
-    types: row.types,
-    is_active: row.is_active,
-    disabled_reason: row.disabled_reason,
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
 }
 
 /** One that waits for a webhook that is off is not tried at any time. */

@@ -1,27 +1,11 @@
-/** Drizzle definitions of webhooks, of what happened, and of what is delivered of it. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { EventType } from './schemas.ts';
 
-/** What a webhook can be told of. */
-export const EVENT_TYPES = [
-  'object.created',
-  'object.deleted',
-  'email.sent',
-  'email.failed',
-  'email.bounced',
-  'email.complained',
-  'contact.subscribed',
-  'contact.confirmed',
-  'contact.unsubscribed',
-  'contact.clicked',
-  'import.completed',
-  'broadcast.sent',
-  'sequence.completed',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
-export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
-
-/** Why a webhook was switched off by itself: its receiver said that it is gone, or every try of three days failed. */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export const webhooks = sqliteTable('webhooks', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -29,16 +13,14 @@ export const webhooks = sqliteTable('webhooks', {
   project_id: integer().notNull(),
   url: text().notNull(),
   description: text(),
-  /** Null is all. */
   types: text({ mode: 'json' }).$type<EventType[]>(),
   sealed_secret: text().notNull(),
   sealed_old_secret: text(),
   old_secret_until: integer(),
   is_active: integer({ mode: 'boolean' }).notNull(),
-  disabled_reason: text().$type<(typeof DISABLED_REASONS)[number]>(),
+  disabled_reason: text().$type<DisabledReason>(),
   failing_since: integer(),
   after_event: integer().notNull(),
-  /** How many it has, kept by triggers. */
   deliveries: integer().notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
@@ -61,7 +43,7 @@ export const webhookDeliveries = sqliteTable('webhook_deliveries', {
   webhook_id: integer().notNull(),
   event_id: integer().notNull(),
   type: text().notNull(),
-  status: text().$type<(typeof DELIVERY_STATUSES)[number]>().notNull(),
+  status: text().$type<DeliveryStatus>().notNull(),
   attempts: integer().notNull(),
   next_at: integer(),
   response_status: integer(),

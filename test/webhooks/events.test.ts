@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { SCANNER_WINDOW_MS } from '../../src/limits.ts';
 import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
-import { EVENT_TYPES } from '../../src/webhooks/tables.ts';
+import { EVENT_TYPES } from '../../src/webhooks/schemas.ts';
 import { type BroadcastApp, startBroadcastApp } from '../marketing/broadcasts/setup.ts';
 import { addContacts } from '../marketing/sequences/setup.ts';
 import { atEnd } from '../support/cleanup.ts';

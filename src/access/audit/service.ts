@@ -7,7 +7,8 @@ import {
 } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import type { ActorKind, Changes } from '../../platform/database/tables.ts';
+import type { Changes } from '../../platform/database/schemas.ts';
+import type { ActorKind } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectRow } from '../projects/service.ts';

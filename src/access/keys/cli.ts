@@ -1,14 +1,8 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import {
-  limitOption,
-  limitOrWord,
-  numberOption,
-  type Options,
-  textOption,
-  wholeNumber,
-} from '../../platform/cli/options.ts';
+import { readFields, takesChanges, takesNew } from '../../platform/cli/fields.ts';
+import { type Options, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
@@ -23,7 +17,7 @@ import {
   readAbilities,
   readChangedAbilities,
 } from './abilities-cli.ts';
-import { createKeyBody, type KeyRecord, updateKeyBody } from './schemas.ts';
+import { CHANGED_FIELDS, createKeyBody, FIELDS, type KeyRecord, updateKeyBody } from './schemas.ts';
 import type { KeyRow, Keys } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys };
@@ -31,7 +25,7 @@ type Services = { projects: Projects; keys: Keys };
 /** Registers `satchel key ...`, and returns the noun, below which the verbs of a key's origins go. */
 export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
-  registerCreate(key);
+  registerCreate(cli, key);
   key
     .verb('list', 'the keys of a project, newest first')
     .ofProject()
@@ -50,7 +44,7 @@ export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
       ({ services }, options) =>
         `There are no keys. Make one with: satchel key create --project ${projectOf(services, options).slug} --name NAME --can read`,
     );
-  registerChange(key);
+  registerChange(cli, key);
   registerSecrets(key);
   registerSwitches(key);
   return key;
@@ -67,18 +61,10 @@ function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {
   return keys.require(ref, textOption(options, 'project'));
 }
 
-function registerCreate(key: Noun<Services>): void {
-  key
-    .verb('create', 'make a key')
-    .ofProject()
-    .requiredOption('--name <name>', 'what it is for')
+function registerCreate<S>(cli: Cli<S>, key: Noun<Services>): void {
+  takesNew(key.verb('create', 'make a key').ofProject(), FIELDS)
     .option('--can <abilities>', `comma-separated: ${ABILITY_NAMES}`, readAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
-    .option('--restricted', 'accept it only from allowed origins and apps')
-    .option('--allow-no-origin', 'with --restricted: accept it from servers, which send no origin, too')
-    .option('--rate-limit <n>', 'requests a minute', wholeNumber(1))
-    .option('--email-daily-limit <n>', 'emails a UTC day', wholeNumber(0))
-    .option('--test', 'a test key: its mail is stored instead of delivered')
     .option('--no-retain', 'keep no copy: it is shown now and can never be revealed')
     .example(
       'satchel key create --project shop --name server --can read,write,email',
@@ -86,7 +72,8 @@ function registerCreate(key: Noun<Services>): void {
     )
     .does(async ({ services, actor, note }, options) => {
       const project = projectOf(services, options);
-      const created = await services.keys.create(actor, project, readNewKey(options), {
+      const fields = { ...grantsOf(options), ...(await readFields(cli, FIELDS, options)) };
+      const created = await services.keys.create(actor, project, parse(createKeyBody, fields), {
         retain: options.retain !== false,
       });
       if (services.keys.isSecond({ project_id: project.id, name: created.name }))
@@ -107,43 +94,20 @@ function registerCreate(key: Noun<Services>): void {
     });
 }
 
-function readNewKey(options: Options) {
-  return parse(createKeyBody, {
-    ...grantsOf(options),
-    name: textOption(options, 'name'),
-    restricted: options.restricted === true,
-    allow_no_origin: options.allowNoOrigin === true,
-    is_test: options.test === true,
-    rate_limit_per_minute: numberOption(options, 'rateLimit'),
-    email_daily_limit: numberOption(options, 'emailDailyLimit'),
-  });
-}
-
-function registerChange(key: Noun<Services>): void {
-  keyVerb(key, 'change', 'change what is given of a key; its secret stays')
-    .option('--name <name>', 'what it is for')
+function registerChange<S>(cli: Cli<S>, key: Noun<Services>): void {
+  takesChanges(keyVerb(key, 'change', 'change what is given of a key; its secret stays'), CHANGED_FIELDS)
     .option('--can <abilities>', `these and no others: none, or ${ABILITY_NAMES}`, readChangedAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
-    .option('--restricted', 'accept it only from allowed origins and apps')
-    .option('--no-restricted', 'accept it from anywhere')
-    .option('--allow-no-origin', 'with --restricted: accept it from servers, which send no origin, too')
-    .option('--no-allow-no-origin', 'no longer')
-    .option('--rate-limit <n>', 'requests a minute, or default', limitOrWord(1, 'default'))
-    .option('--email-daily-limit <n>', 'emails a UTC day, or none', limitOrWord(0, 'none'))
     .example(
       'satchel key change 12 --can read,write --rate-limit 1200',
       'satchel key change web --project shop --restricted',
     )
-    .shows(({ services, actor }, options, ref) => {
+    .shows(async ({ services, actor }, options, ref) => {
       if (options.delete === false && options.can === undefined)
         throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
       const given = requireChanges({
         ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
-        name: options.name,
-        restricted: options.restricted,
-        allow_no_origin: options.allowNoOrigin,
-        rate_limit_per_minute: limitOption(options, 'rateLimit'),
-        email_daily_limit: limitOption(options, 'emailDailyLimit'),
+        ...(await readFields(cli, CHANGED_FIELDS, options)),
       });
       return services.keys.update(actor, keyOf(services, options, ref), parse(updateKeyBody, given));
     }, present);

@@ -1,91 +1,85 @@
 /** Shapes of API keys, for the API and the command line alike. */
 import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_URL_CHARS } from '../../limits.ts';
 import {
-  changesOf,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  type Static,
-  t,
-  text,
-} from '../../platform/http/schema.ts';
+  changesOfFields,
+  creationOf,
+  optional,
+  preset,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import { named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
 import { originRecord } from '../origins/service.ts';
 import { projectRecord } from '../projects/service.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const limits = {
-  email_daily_limit: t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' }),
-  rate_limit_per_minute: t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' }),
-  // Every request of the key reads them, so their number is bounded.
-  permissions: t.Record(t.String(), t.Boolean(), {
-    maxProperties: MAX_LIST_ENTRIES,
-    propertyNames: { maxLength: MAX_NAME_CHARS },
-    description:
-      'Further permissions: `email_template`, `captcha`; `upload`, which is POST /objects alone and needs no `can_write`; and ' +
-      '`delete`: only false has a meaning, and takes DELETE /objects from a key that can write.',
-  }),
-};
-const flag = t.Optional(t.Boolean());
-
-export const createKeyBody = named(
-  'NewApiKey',
-  t.Object({
-    name,
-    can_read: flag,
-    can_write: flag,
-    can_send_emails: flag,
-    can_manage_email_marketing: flag,
-    restricted: flag,
-    allow_no_origin: flag,
-    is_test: flag,
-    ...optionals(limits),
-  }),
-);
-export type NewKeyInput = Static<typeof createKeyBody>;
-
-export const updateKeyBody = named(
-  'ApiKeyChanges',
-  changesOf({
-    name,
-    can_read: t.Boolean(),
-    can_write: t.Boolean(),
-    can_send_emails: t.Boolean(),
-    can_manage_email_marketing: t.Boolean(),
-    restricted: t.Boolean(),
-    allow_no_origin: t.Boolean(),
-    is_active: t.Boolean(),
-    ...nullables(limits),
-  }),
-);
-export type KeyChanges = Static<typeof updateKeyBody>;
+const may = () => preset(false, t.Boolean());
 
 /** A key as clients see it: without its secret and without its hash. */
-const keyShape = {
-  id: t.Integer(),
-  name: t.String(),
-  key_prefix: t.String(),
-  can_read: t.Boolean(),
-  can_write: t.Boolean(),
-  can_send_emails: t.Boolean(),
-  can_manage_email_marketing: t.Boolean(),
-  restricted: t.Boolean(),
-  allow_no_origin: t.Boolean(),
-  email_daily_limit: nullable(t.Integer()),
-  rate_limit_per_minute: nullable(t.Integer()),
-  permissions: t.Record(t.String(), t.Boolean()),
-  is_test: t.Boolean(),
-  is_active: t.Boolean(),
-  origins_count: t.Integer(),
+export const FIELDS = {
+  id: shown(t.Integer()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS }), { option: '--name <name>', says: 'what it is for' }),
+  key_prefix: shown(t.String()),
+  can_read: may(),
+  can_write: may(),
+  can_send_emails: may(),
+  can_manage_email_marketing: may(),
+  restricted: preset(false, t.Boolean(), {
+    option: '--restricted',
+    says: 'accept it only from allowed origins and apps',
+    unset: 'accept it from anywhere',
+  }),
+  allow_no_origin: preset(
+    false,
+    t.Boolean({ description: 'With `restricted`: accept it from servers, which send no origin, too.' }),
+    {
+      option: '--allow-no-origin',
+      says: 'with --restricted: accept it from servers, which send no origin, too',
+      unset: 'no longer',
+    },
+  ),
+  email_daily_limit: optional(
+    null,
+    t.Integer({ minimum: 0, description: 'Emails a UTC day; null for no limit.' }),
+    { option: '--email-daily-limit <n>', says: 'emails a UTC day' },
+  ),
+  rate_limit_per_minute: optional(
+    null,
+    t.Integer({ minimum: 1, description: 'Requests a minute; null for the default.' }),
+    { option: '--rate-limit <n>', says: 'requests a minute', null_word: 'default' },
+  ),
+  // Every request of the key reads them, so their number is bounded.
+  permissions: optional(
+    {},
+    t.Record(t.String(), t.Boolean(), {
+      maxProperties: MAX_LIST_ENTRIES,
+      propertyNames: { maxLength: MAX_NAME_CHARS },
+      description:
+        'Further permissions: `email_template`, `captcha`; `upload`, which is POST /objects alone and needs no `can_write`; and ' +
+        '`delete`: only false has a meaning, and takes DELETE /objects from a key that can write.',
+    }),
+  ),
+  is_test: preset(false, t.Boolean(), {
+    option: '--test',
+    says: 'a test key: its mail is stored instead of delivered',
+  }),
+  is_active: shown(t.Boolean()),
+  origins_count: shown(t.Integer()),
 };
-export const keyRecord = named('ApiKey', t.Object(keyShape));
+const { is_test, ...stays_open } = FIELDS;
+export const CHANGED_FIELDS = { ...stays_open, is_active: preset(true, t.Boolean()) };
+
+export const createKeyBody = named('NewApiKey', creationOf(FIELDS));
+export type NewKeyInput = Static<typeof createKeyBody>;
+export const updateKeyBody = named('ApiKeyChanges', changesOfFields(CHANGED_FIELDS));
+export type KeyChanges = Static<typeof updateKeyBody>;
+export const keyRecord = named('ApiKey', recordOf(FIELDS));
 export type KeyRecord = Static<typeof keyRecord>;
 
 export const plaintextKey = t.Object({ plaintext_key: t.String() });
 export const keyWithPlaintext = named(
   'ApiKeyWithSecret',
-  t.Object({ ...keyShape, plaintext_key: t.String() }),
+  t.Object({ ...keyRecord.properties, plaintext_key: t.String() }),
 );
 export type KeyWithPlaintext = Static<typeof keyWithPlaintext>;
 

@@ -13,6 +13,7 @@ import {
   mayAccessProject,
   type Permission,
 } from '../../platform/http/callers.ts';
+import { merge, present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import { createToken, hashToken, parseToken, sameHash } from '../../platform/secrets/token-format.ts';
@@ -30,13 +31,15 @@ import type {
   ProjectState,
   Projects,
 } from '../projects/service.ts';
-import type {
-  KeyChanges,
-  KeyRecord,
-  KeyVerdict,
-  KeyWithPlaintext,
-  NewKeyInput,
-  WhyInput,
+import {
+  CHANGED_FIELDS,
+  FIELDS,
+  type KeyChanges,
+  type KeyRecord,
+  type KeyVerdict,
+  type KeyWithPlaintext,
+  type NewKeyInput,
+  type WhyInput,
 } from './schemas.ts';
 import * as store from './store.ts';
 import type { KeyRow } from './tables.ts';
@@ -257,25 +260,9 @@ export class Keys {
       .map(({ id }) => id);
   }
 
-  /** The safe representation: what it shows is named here one by one, so that a new column stays hidden. */
+  /** The safe representation: its fields alone, so that a new column stays hidden. */
   present(key: KeyRow): KeyRecord {
-    return {
-      id: key.id,
-      name: key.name,
-      key_prefix: key.key_prefix,
-      can_read: key.can_read,
-      can_write: key.can_write,
-      can_send_emails: key.can_send_emails,
-      can_manage_email_marketing: key.can_manage_email_marketing,
-      restricted: key.restricted,
-      allow_no_origin: key.allow_no_origin,
-      email_daily_limit: key.email_daily_limit,
-      rate_limit_per_minute: key.rate_limit_per_minute,
-      permissions: key.permissions,
-      is_test: key.is_test,
-      is_active: key.is_active,
-      origins_count: this.#origins.count(key),
-    };
+    return present(FIELDS, { ...key, origins_count: this.#origins.count(key) });
   }
 
   /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
@@ -306,27 +293,16 @@ export class Keys {
     input: NewKeyInput,
     options: { retain: boolean } = { retain: true },
   ): Promise<KeyWithPlaintext> {
-    const permissions = input.permissions ?? {};
     const secret = createToken(input.is_test ? 'test' : 'live');
     const now = this.#clock.now();
     return this.#database.write((tx) => {
       const state = this.#stateIn(tx, project.id);
       const key = store.insertKey(tx, {
         project_id: project.id,
-        name: input.name,
+        ...merge(FIELDS, null, input),
         key_prefix: secret.prefix_shown,
         key_hash: secret.hash,
         sealed_key: options.retain ? this.#seal(tx, state, secret) : null,
-        can_read: input.can_read ?? false,
-        can_write: input.can_write ?? false,
-        can_send_emails: input.can_send_emails ?? false,
-        can_manage_email_marketing: input.can_manage_email_marketing ?? false,
-        restricted: input.restricted ?? false,
-        allow_no_origin: input.allow_no_origin ?? false,
-        email_daily_limit: input.email_daily_limit ?? null,
-        rate_limit_per_minute: input.rate_limit_per_minute ?? null,
-        permissions,
-        is_test: input.is_test ?? false,
         is_active: true,
         created_at: now,
         updated_at: now,
@@ -341,7 +317,7 @@ export class Keys {
    * Changes the fields that are given; null clears a limit. Throws AppError `invalid`, `not_found` when the key is gone.
    */
   async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
-    const values = columnsOf(changes);
+    const values = setBy(CHANGED_FIELDS, changes);
     if (Object.keys(changes).length === 0) return this.present(key);
     const now = this.#clock.now();
     const changed = await this.#database.write((tx) => {
@@ -475,9 +451,4 @@ function permissionsOf(key: KeyRow): Set<Permission> {
   if (key.permissions.email_template === true) permissions.add('email_template');
   if (key.permissions.captcha === true) permissions.add('captcha');
   return permissions;
-}
-
-/** The columns that a change sets. */
-function columnsOf({ permissions, ...columns }: KeyChanges): Partial<store.NewKey> {
-  return permissions === undefined ? columns : { ...columns, permissions: permissions ?? {} };
 }

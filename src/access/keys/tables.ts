@@ -1,7 +1,5 @@
-/** Drizzle definitions: API keys. What each sent in a day is counted in mail/emails. What each sent in a day is counted in mail/emails. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
-const flag = () => integer({ mode: 'boolean' }).notNull();
 
 export const apiKeys = sqliteTable('api_keys', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -10,20 +8,19 @@ export const apiKeys = sqliteTable('api_keys', {
   key_prefix: text().notNull(),
   key_hash: text().notNull(),
   sealed_key: text(),
-  can_read: flag(),
-  can_write: flag(),
-  can_send_emails: flag(),
-  can_manage_email_marketing: flag(),
-  restricted: flag(),
-  allow_no_origin: flag(),
+  can_read: integer({ mode: 'boolean' }).notNull(),
+  can_write: integer({ mode: 'boolean' }).notNull(),
+  can_send_emails: integer({ mode: 'boolean' }).notNull(),
+  can_manage_email_marketing: integer({ mode: 'boolean' }).notNull(),
+  restricted: integer({ mode: 'boolean' }).notNull(),
+  allow_no_origin: integer({ mode: 'boolean' }).notNull(),
   email_daily_limit: integer(),
   rate_limit_per_minute: integer(),
   permissions: text({ mode: 'json' }).$type<Record<string, boolean>>().notNull(),
-  is_test: flag(),
-  is_active: flag(),
+  is_test: integer({ mode: 'boolean' }).notNull(),
+  is_active: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
-  /** Noted at most once a minute. */
   last_used_at: integer(),
 });
 export type KeyRow = typeof apiKeys.$inferSelect;

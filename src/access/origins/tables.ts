@@ -1,31 +1,25 @@
-/** Drizzle definitions: the origins that a key accepts, and those that every restricted key accepts. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
-type OriginType = 'domain' | 'android' | 'ios';
-
-const flag = () => integer({ mode: 'boolean' }).notNull();
-const fingerprints = () => text({ mode: 'json' }).$type<string[]>().notNull();
-const originType = () => text().$type<OriginType>().notNull();
 
 export const keyOrigins = sqliteTable('key_origins', {
   id: integer().primaryKey({ autoIncrement: true }),
   api_key_id: integer().notNull(),
-  type: originType(),
+  type: text().$type<'domain' | 'android' | 'ios'>().notNull(),
   value: text().notNull(),
-  sha256_fingerprints: fingerprints(),
-  sha1_fingerprints: fingerprints(),
+  sha256_fingerprints: text({ mode: 'json' }).$type<string[]>().notNull(),
+  sha1_fingerprints: text({ mode: 'json' }).$type<string[]>().notNull(),
   created_at: integer().notNull(),
 });
 export type OriginRow = typeof keyOrigins.$inferSelect;
 
 export const globalOrigins = sqliteTable('global_origins', {
   id: integer().primaryKey({ autoIncrement: true }),
-  type: originType(),
+  type: text().$type<'domain' | 'android' | 'ios'>().notNull(),
   value: text().notNull(),
-  sha256_fingerprints: fingerprints(),
-  sha1_fingerprints: fingerprints(),
+  sha256_fingerprints: text({ mode: 'json' }).$type<string[]>().notNull(),
+  sha1_fingerprints: text({ mode: 'json' }).$type<string[]>().notNull(),
   note: text(),
-  is_active: flag(),
+  is_active: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
 });
 export type GlobalOriginRow = typeof globalOrigins.$inferSelect;

@@ -3,7 +3,7 @@ import { conflict, invalid, notFound } from '../../errors.ts';
 import { LINK_EXPIRY_MS } from '../../limits.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Changes } from '../../platform/database/tables.ts';
+import type { Changes } from '../../platform/database/schemas.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
   type Actor,

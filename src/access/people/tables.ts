@@ -1,32 +1,35 @@
-/** Drizzle definitions of people and of what they sign in with. Which projects one is scoped to stands in access/projects. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
-const flag = () => integer({ mode: 'boolean' }).notNull();
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const people = sqliteTable('people', {
   id: integer().primaryKey({ autoIncrement: true }),
   email: text().notNull(),
   name: text(),
-  all_projects: flag(),
-  can_manage_database: flag(),
-  can_read_vault: flag(),
-  can_reveal_vault: flag(),
-  can_write_vault: flag(),
-  can_read_database_tokens: flag(),
-  can_read_ai_accounts: flag(),
-  can_administer: flag(),
-  is_active: flag(),
+  all_projects: integer({ mode: 'boolean' }).notNull(),
+  can_manage_database: integer({ mode: 'boolean' }).notNull(),
+  can_read_vault: integer({ mode: 'boolean' }).notNull(),
+  can_reveal_vault: integer({ mode: 'boolean' }).notNull(),
+  can_write_vault: integer({ mode: 'boolean' }).notNull(),
+  can_read_database_tokens: integer({ mode: 'boolean' }).notNull(),
+  can_read_ai_accounts: integer({ mode: 'boolean' }).notNull(),
+  can_administer: integer({ mode: 'boolean' }).notNull(),
+  is_active: integer({ mode: 'boolean' }).notNull(),
   password_hash: text(),
   sealed_totp: text(),
   sealed_next_totp: text(),
   totp_step: integer().notNull(),
-  wrong_codes: integer().notNull(),
-  wrong_code_at: integer(),
   last_sign_in_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  wrong_codes: integer().notNull(),
+  wrong_code_at: integer(),
 });
 export type PersonRow = typeof people.$inferSelect;
+
+export const personProjects = sqliteTable('person_projects', {
+  person_id: integer().notNull(),
+  project_id: integer().notNull(),
+});
 
 export const personLinks = sqliteTable('person_links', {
   token_hash: text().primaryKey(),
@@ -46,20 +49,13 @@ export const personSessions = sqliteTable('person_sessions', {
 });
 export type SessionRow = typeof personSessions.$inferSelect;
 
-export const personRecoveryCodes = sqliteTable(
-  'person_recovery_codes',
-  { person_id: integer().notNull(), code_hash: text().notNull() },
-  (table) => [primaryKey({ columns: [table.person_id, table.code_hash] })],
-);
+export const personRecoveryCodes = sqliteTable('person_recovery_codes', {
+  person_id: integer().notNull(),
+  code_hash: text().notNull(),
+});
 
-export const personNetworks = sqliteTable(
-  'person_networks',
-  { person_id: integer().notNull(), network: text().notNull(), last_sign_in_at: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.person_id, table.network] })],
-);
-
-export const personProjects = sqliteTable(
-  'person_projects',
-  { person_id: integer().notNull(), project_id: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.person_id, table.project_id] })],
-);
+export const personNetworks = sqliteTable('person_networks', {
+  person_id: integer().notNull(),
+  network: text().notNull(),
+  last_sign_in_at: integer().notNull(),
+});

@@ -1,4 +1,4 @@
-/** Drizzle definition: projects. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const projects = sqliteTable('projects', {
@@ -15,9 +15,7 @@ export const projects = sqliteTable('projects', {
   repo_is_public: integer({ mode: 'boolean' }),
   platforms: text({ mode: 'json' }).$type<string[]>().notNull(),
   tech_stack: text({ mode: 'json' }).$type<string[]>().notNull(),
-  /** Where mail goes out from that names no domain; null: the default domain, else the first of its own. */
   sending_domain: text(),
-  /** Those that it may send from; null: all. */
   sending_domains: text({ mode: 'json' }).$type<string[]>(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

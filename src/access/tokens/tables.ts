@@ -1,7 +1,5 @@
-/** Drizzle definition of access tokens. Which projects one is scoped to stands in access/projects. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
-const capability = () => integer({ mode: 'boolean' }).notNull();
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const accessTokens = sqliteTable('access_tokens', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -9,29 +7,26 @@ export const accessTokens = sqliteTable('access_tokens', {
   token_prefix: text().notNull(),
   token_hash: text().notNull(),
   all_projects: integer({ mode: 'boolean' }).notNull(),
-  can_manage_database: capability(),
-  can_read_vault: capability(),
-  can_reveal_vault: capability(),
-  can_write_vault: capability(),
-  can_read_database_tokens: capability(),
-  can_read_ai_accounts: capability(),
-  can_administer: capability(),
+  can_manage_database: integer({ mode: 'boolean' }).notNull(),
+  can_read_vault: integer({ mode: 'boolean' }).notNull(),
+  can_reveal_vault: integer({ mode: 'boolean' }).notNull(),
+  can_write_vault: integer({ mode: 'boolean' }).notNull(),
+  can_read_database_tokens: integer({ mode: 'boolean' }).notNull(),
+  can_read_ai_accounts: integer({ mode: 'boolean' }).notNull(),
   expires_at: integer(),
   revoked_at: integer(),
   last_used_at: integer(),
   last_used_ip: text(),
   created_at: integer().notNull(),
-  /** All three are null where nobody knows any more who made it. */
+  can_administer: integer({ mode: 'boolean' }).notNull(),
   created_by_kind: text().$type<'token' | 'person' | 'shell' | 'system'>(),
   created_by_id: text(),
   created_by_name: text(),
-  /** Whose it is: who made it, or made the token that made it. The person may be gone. */
   person_id: integer(),
 });
 export type TokenRow = typeof accessTokens.$inferSelect;
 
-export const accessTokenProjects = sqliteTable(
-  'access_token_projects',
-  { token_id: integer().notNull(), project_id: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.token_id, table.project_id] })],
-);
+export const accessTokenProjects = sqliteTable('access_token_projects', {
+  token_id: integer().notNull(),
+  project_id: integer().notNull(),
+});

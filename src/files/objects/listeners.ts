@@ -1,6 +1,6 @@
 /** Listeners to what happens to objects, told in the transaction that records it. */
 import type { Tx } from '../../platform/database/database.ts';
-import type { NewObject } from './tables.ts';
+import type { NewObject } from './store.ts';
 
 /** Nothing is told of objects that go with their project. */
 export interface ObjectEvent {

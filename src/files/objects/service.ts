@@ -25,6 +25,7 @@ import {
   readUploadFields,
   type StoredObject,
 } from './schemas.ts';
+import type { NewObject } from './store.ts';
 import {
   countObjects,
   deleteExpiredObjects,
@@ -42,7 +43,7 @@ import {
   matchesOf,
   updateObject,
 } from './store.ts';
-import type { NewObject, ObjectRow, Visibility } from './tables.ts';
+import type { ObjectRow, Visibility } from './tables.ts';
 import { hashOf } from './upload-hash.ts';
 
 export { hasObjectIn, ObjectBytes, type Pins } from './bytes.ts';

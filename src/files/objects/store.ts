@@ -20,7 +20,6 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import {
-  type NewObject,
   type ObjectRow,
   objectLinkKeys,
   objects,
@@ -28,6 +27,8 @@ import {
   uploadDays,
   type Visibility,
 } from './tables.ts';
+
+export type NewObject = Omit<ObjectRow, 'id' | 'missing_since'>;
 
 const VISIBILITIES: readonly Visibility[] = ['public', 'private'];
 

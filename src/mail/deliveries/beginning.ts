@@ -7,7 +7,8 @@ import { beginAttempt, type EmailRow, endEmail, isBulk, isEmptied, wishesOf } fr
 import type { Choice, ChoiceRequest, ChosenMailbox } from '../mailboxes/service.ts';
 import { recipientsOf } from './recipients.ts';
 import * as store from './store.ts';
-import { type AttemptRow, NO_MAILBOX } from './tables.ts';
+import { NO_MAILBOX } from './store.ts';
+import type { AttemptRow } from './tables.ts';
 
 /** An attempt that is on record. */
 export interface Attempt {

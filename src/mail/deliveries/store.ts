@@ -8,9 +8,11 @@ import {
   capturedMessages,
   emailAttempts,
   emailReports,
-  NO_MAILBOX,
   type ReportRow,
 } from './tables.ts';
+
+/** In place of a mailbox, for an attempt that found none. */
+export const NO_MAILBOX = 'none';
 
 /* --- Attempts --------------------------------------------------------------------------------------------------- */
 

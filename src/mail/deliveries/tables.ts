@@ -1,22 +1,19 @@
-/** Drizzle definitions of every attempt at an email, of what was told of it from outside, and of what was captured. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/**
- * `captured` is a message that was kept instead of delivered, `unanswered` one that a relay got and said nothing of; `postponed` one
- * that waits for what is the server's own, such as room on its disk; `interrupted` one that a crash or a stop cut off.
- */
-export type AttemptOutcome =
-  | 'sent'
-  | 'captured'
-  | 'refused'
-  | 'deferred'
-  | 'unreachable'
-  | 'unanswered'
-  | 'postponed'
-  | 'interrupted';
-
-/** In place of a mailbox, for an attempt that found none. */
-export const NO_MAILBOX = 'none';
+export const ATTEMPT_OUTCOMES = [
+  'sent',
+  'captured',
+  'refused',
+  'deferred',
+  'unreachable',
+  'unanswered',
+  'postponed',
+  'interrupted',
+] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+export const REPORT_KINDS = ['delivered', 'bounced', 'soft_bounced', 'refused', 'complained'] as const;
+export type ReportKind = (typeof REPORT_KINDS)[number];
 
 export const emailAttempts = sqliteTable('email_attempts', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -29,15 +26,19 @@ export const emailAttempts = sqliteTable('email_attempts', {
   outcome: text().$type<AttemptOutcome>(),
   smtp_code: integer(),
   smtp_response: text(),
-  /** The TLS version, or `none`; null where there was no connection. */
   tls: text(),
-  /** The relay may have taken the message, and never said so. */
-  may_be_sent: integer({ mode: 'boolean' }).notNull().default(false),
+  may_be_sent: integer({ mode: 'boolean' }).notNull(),
 });
 export type AttemptRow = typeof emailAttempts.$inferSelect;
 
-/** `bounced` is for good; `soft_bounced` may have been a passing trouble; `refused` is about us, not the recipient. */
-export type ReportKind = 'delivered' | 'bounced' | 'soft_bounced' | 'refused' | 'complained';
+export const capturedMessages = sqliteTable('captured_messages', {
+  id: integer().primaryKey({ autoIncrement: true }),
+  email_id: text().notNull(),
+  mailbox: text().notNull(),
+  envelope: text({ mode: 'json' }).$type<{ from: string; to: string[] }>().notNull(),
+  raw: blob({ mode: 'buffer' }).notNull(),
+  captured_at: integer().notNull(),
+});
 
 export const emailReports = sqliteTable('email_reports', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -50,12 +51,3 @@ export const emailReports = sqliteTable('email_reports', {
   mailbox: text().notNull(),
 });
 export type ReportRow = typeof emailReports.$inferSelect;
-
-export const capturedMessages = sqliteTable('captured_messages', {
-  id: integer().primaryKey({ autoIncrement: true }),
-  email_id: text().notNull(),
-  mailbox: text().notNull(),
-  envelope: text({ mode: 'json' }).$type<{ from: string; to: string[] }>().notNull(),
-  raw: blob({ mode: 'buffer' }).notNull(),
-  captured_at: integer().notNull(),
-});

@@ -5,7 +5,8 @@ import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import { AT_ONCE, isWithheld } from '../../platform/jobs/store.ts';
 import { type EmailRow, HELD } from '../emails/service.ts';
-import { type AttemptRow, NO_MAILBOX, type ReportRow } from './tables.ts';
+import { NO_MAILBOX } from './store.ts';
+import type { AttemptRow, ReportRow } from './tables.ts';
 import { unansweredOf } from './unanswered.ts';
 
 const words = (description: string) => ({ ...nullable(t.String()), description });

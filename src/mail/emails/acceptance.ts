@@ -22,8 +22,9 @@ import {
   readOnce,
 } from './checking.ts';
 import type { NewEmail } from './new-email.ts';
+import { isBulk } from './schemas.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
-import { type EmailRow, isBulk } from './tables.ts';
+import type { EmailRow } from './tables.ts';
 
 /** The type of the jobs that are emails. */
 export const EMAIL_SEND = 'email.send';

@@ -14,8 +14,9 @@ import { hasControls } from '../../platform/mail/header-text.ts';
 import type { MailPurpose } from '../../platform/mail/types.ts';
 import { type Candidate, refuseDomain, senderAt } from '../mailboxes/service.ts';
 import type { NewEmail } from './new-email.ts';
+import { type AttachmentRecord, isBulk } from './schemas.ts';
 import type { Bodies } from './store.ts';
-import { type AttachmentRecord, type EmailRow, type EmailSource, isBulk } from './tables.ts';
+import type { EmailRow, EmailSource } from './tables.ts';
 
 /** What a mailbox must be for, by where the mail comes from. */
 export function purposeOf(source: EmailSource): MailPurpose {

@@ -6,14 +6,8 @@ import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { forgetJobError } from '../../platform/jobs/store.ts';
-import {
-  attachmentPins,
-  type EmailRow,
-  type EmailStatus,
-  emailBodies,
-  emails,
-  type RefusedRecord,
-} from './tables.ts';
+import type { RefusedRecord } from './schemas.ts';
+import { attachmentPins, type EmailRow, type EmailStatus, emailBodies, emails } from './tables.ts';
 
 const rowOf = rawSql<EmailRow, [string]>('SELECT * FROM emails WHERE id = +?', emails);
 

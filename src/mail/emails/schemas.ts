@@ -21,7 +21,31 @@ import {
   text,
   ulid,
 } from '../../platform/http/schema.ts';
-import { EMAIL_SOURCES, EMAIL_STATUSES } from './tables.ts';
+import { EMAIL_SOURCES, EMAIL_STATUSES, type EmailSource } from './tables.ts';
+
+/** Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for it. */
+export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
+
+export function isBulk(source: EmailSource): boolean {
+  return BULK_SOURCES.some((bulk) => bulk === source);
+}
+
+/** An attachment as it was at acceptance; its object may be gone by now. */
+export interface AttachmentRecord {
+  public_id: string;
+  filename: string;
+  mime_type: string;
+  size_bytes: number;
+}
+
+/** A recipient that a relay would not take, with its words. */
+export interface RefusedRecord {
+  address: string;
+  smtp_code: number | null;
+  response: string;
+  /** What a refusal for good is about; null for one that might have passed. */
+  about: 'recipient' | 'full' | 'mailbox' | 'message' | null;
+}
 
 /** Of which some stand for the others. */
 export const CONTENT_FIELDS = ['template', 'subject', 'body_html', 'body_text'] as const;

@@ -91,17 +91,9 @@ export {
   noteReading,
   type ReadMail,
 } from './reading-store.ts';
-export { type EmailRecord, emailRecord } from './schemas.ts';
+export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
 export { listFailed } from './store.ts';
-export {
-  BULK_SOURCES,
-  EMAIL_STATUSES,
-  type EmailRow,
-  type EmailSource,
-  type EmailStatus,
-  isBulk,
-  type RefusedRecord,
-} from './tables.ts';
+export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
 /** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
 const EMAIL_SWEEP_STEP_MS = 5;

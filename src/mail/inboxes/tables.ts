@@ -1,4 +1,4 @@
-/** Drizzle definition of inboxes: where the reports about a mailbox's mail arrive. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const inboxes = sqliteTable('inboxes', {
@@ -6,7 +6,6 @@ export const inboxes = sqliteTable('inboxes', {
   version: text().notNull(),
   host: text().notNull(),
   port: integer().notNull(),
-  /** `none` only to this very machine. */
   security: text().$type<'tls' | 'starttls' | 'none'>().notNull(),
   username: text().notNull(),
   sealed_password: text().notNull(),
@@ -15,11 +14,10 @@ export const inboxes = sqliteTable('inboxes', {
   last_uid: integer().notNull(),
   unflagged: text({ mode: 'json' }).$type<number[]>().notNull(),
   reports: integer().notNull(),
-  skipped: integer().notNull(),
-  /** The last of them, oldest first. */
-  last_skipped: text({ mode: 'json' }).$type<{ uid: number; at: number }[]>().notNull(),
   last_look_at: integer(),
   last_error: text(),
   last_error_at: integer(),
+  skipped: integer().notNull(),
+  last_skipped: text({ mode: 'json' }).$type<{ uid: number; at: number }[]>().notNull(),
 });
 export type InboxRow = typeof inboxes.$inferSelect;

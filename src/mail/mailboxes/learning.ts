@@ -10,7 +10,7 @@ import {
   PACE_WAIT_MIN_MS,
 } from '../../limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
-import type { Pace } from './tables.ts';
+import type { Pace } from './store.ts';
 
 /** A mailbox of which nothing was noted yet. */
 export const UNPACED: Pace = {

@@ -5,7 +5,7 @@
 import { MAX_MAILBOX_RATE, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
 import { gapOfSpeed, opensByWait, remembered, waitOf } from './learning.ts';
-import type { Pace } from './tables.ts';
+import type { Pace } from './store.ts';
 
 /** At most `count` mails in any `unit_ms`. */
 export interface Rate {

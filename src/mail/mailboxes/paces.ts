@@ -13,8 +13,8 @@ import {
   UNPACED,
 } from './learning.ts';
 import { afterMail, opensAt, parseRate, type Rate, roomOf } from './pace.ts';
+import type { Pace } from './store.ts';
 import * as store from './store.ts';
-import type { Pace } from './tables.ts';
 
 interface Paced {
   pace: Pace;

@@ -4,7 +4,8 @@ import { toIso } from '../../platform/host/clock.ts';
 import type { InboxRecord } from '../inboxes/service.ts';
 import { type PaceRecord, parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
-import type { MailboxKind, MailboxRow, Pace } from './tables.ts';
+import type { Pace } from './store.ts';
+import type { MailboxKind, MailboxRow } from './tables.ts';
 import { verpOf } from './verp.ts';
 
 /** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */

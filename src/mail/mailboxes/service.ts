@@ -4,7 +4,7 @@ import { SEND_ANSWER_MS } from '../../limits.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Changes } from '../../platform/database/tables.ts';
+import type { Changes } from '../../platform/database/schemas.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import { within } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';

@@ -8,9 +8,10 @@ import {
   mailboxes,
   mailboxPaces,
   mailboxUsage,
-  type Pace,
   type PaceRow,
 } from './tables.ts';
+
+export type Pace = Omit<PaceRow, 'mailbox_id'>;
 
 export function insertMailbox(tx: Tx, mailbox: Omit<MailboxRow, 'id'>): MailboxRow {
   return tx.insert(mailboxes).values(mailbox).returning().get();

@@ -1,11 +1,24 @@
-/** `satchel schedule`: looking at recurring emails, pausing and resuming them, running one now, and deleting them. */
+/** `satchel schedule`: making, changing and looking at recurring emails, running one now, and deleting them. */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
-import type { Naming } from '../../platform/cli/naming.ts';
+import { requireChanges } from '../../platform/cli/changes.ts';
+import type { Cli, CliResult } from '../../platform/cli/cli.ts';
+import {
+  given,
+  inOptions,
+  optionNames,
+  readFields,
+  takesChanges,
+  takesNew,
+} from '../../platform/cli/fields.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
+import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
+import { shellCaller } from '../../platform/cli/shell-actor.ts';
 import { counted } from '../../platform/cli/tables.ts';
-import type { ScheduleRecord, Schedules } from './service.ts';
-import { registerScheduleWriting } from './writing-cli.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import { requireAll, validate } from '../../platform/http/validation.ts';
+import { CONTENT_FIELDS, FIELDS, newSchedule, type ScheduleRecord, scheduleChanges } from './schemas.ts';
+import type { Schedules } from './service.ts';
 
 interface Services {
   projects: Projects;
@@ -16,7 +29,7 @@ interface Services {
 
 const named_schedule = ({ projects, schedule_names }: Services) => ({ projects, ...schedule_names });
 
-/** Registers `satchel schedule list | show | create | change | pause | resume | run | delete`. */
+/** Registers `satchel schedule create | change | list | show | pause | resume | run | delete`. */
 export function registerScheduleCommands(cli: Cli<Services>): void {
   const noun = cli.noun('schedule', 'recurring emails');
   noun
@@ -66,7 +79,7 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       const job_id = await services.schedules.runNow({ project, key: null, note: onTrail(project) }, id);
       return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
     });
-  registerScheduleWriting(cli, noun);
+  registerWriting(cli, noun);
   noun
     .verb('delete <schedule>', 'delete a schedule; a run that waits fails')
     .named(named_schedule)
@@ -82,6 +95,52 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
     });
 }
 
+function registerWriting(cli: Cli<Services>, noun: Noun<Services>): void {
+  const fieldsOf = async ({ template_names }: Services, project: ProjectRow, options: Options) => ({
+    ...(await readFields(cli, FIELDS, options)),
+    ...given({
+      recipients: options.to && listOption(options, 'to').map((email) => ({ email })),
+      template: keyOrAsGiven(template_names, project, textOption(options, 'template') || undefined),
+    }),
+  });
+  takesNew(noun.verb('create', 'make a schedule').ofProject(), FIELDS)
+    .example(
+      'satchel schedule create --project shop --name Weekly --to ann@example.org --cron "0 9 * * 1" --template digest',
+    )
+    .does(async (session, options) => {
+      const { schedules } = session.services;
+      const project = projectOf(session.services, options);
+      const fields = await fieldsOf(session.services, project, options);
+      const made = await inOptions(optionNames(FIELDS), () => {
+        const sent = validate(newSchedule, fields);
+        const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, null, sound);
+        return schedules.create(shellCaller(session, project), requireAll(sent, errorsIn, CONTENT_FIELDS));
+      });
+      return written(made, 'is made');
+    });
+  takesChanges(
+    noun
+      .verb('change <schedule>', 'change what is given; an empty text clears what may be empty')
+      .named(named_schedule),
+    FIELDS,
+  )
+    .example(
+      'satchel schedule change 01J00000000000000000000000 --cron "30 8 * * 1-5" --timezone Europe/Berlin',
+    )
+    .does(async ({ services, onTrail }, options, id) => {
+      const { schedules } = services;
+      const project = ownerOf(services, id);
+      const fields = requireChanges(await fieldsOf(services, project, options));
+      const changed = await inOptions(optionNames(FIELDS), () => {
+        const sent = validate(scheduleChanges, fields);
+        const current = schedules.get(project.id, id);
+        const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, current, sound);
+        return schedules.update(project.id, id, requireAll(sent, errorsIn, CONTENT_FIELDS), onTrail(project));
+      });
+      return written(changed, `is changed (${Object.keys(fields).join(', ')})`);
+    });
+}
+
 function ownerOf({ projects, schedules }: Services, id: string): ProjectRow {
   return projects.requireById(schedules.projectOf(id));
 }
@@ -90,4 +149,11 @@ function present(schedule: ScheduleRecord) {
   const { recipients, variables, body_html, body_text, cc, bcc, public_id, ...fields } = schedule;
   const to = recipients.map(({ email }) => email).join(', ');
   return { ...fields, recipients: to, cc, bcc, variables: JSON.stringify(variables) };
+}
+
+function written(schedule: ScheduleRecord, what: string): CliResult {
+  const { id, name, recipients, next_run_at, cron_expression, timezone } = schedule;
+  const next = next_run_at === null ? 'It is paused' : `It runs next at ${next_run_at}`;
+  const who = `${counted(recipients.length, 'recipient')}, ${cron_expression} (${timezone})`;
+  return { json: schedule, text: `${id}\nThe schedule ${name} ${what}: ${who}.\n${next}.` };
 }

@@ -13,14 +13,13 @@ import type { TaskOutcome } from '../../platform/jobs/engine.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import type { Emails } from '../emails/service.ts';
 import type { Templates } from '../templates/service.ts';
+import { type Recipient, recipient } from './schemas.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
-import type { Recipient, ScheduleRow } from './tables.ts';
+import type { ScheduleRow } from './tables.ts';
 
 /** When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the earliest. */
 const SCHEDULE_RETRY_MS = 5 * 60_000;
 const MIN_SCHEDULE_RETRY_MS = 30_000;
-
-const recipient = t.Object({ email: t.String(), name: nullable(t.String()) });
 
 /** What the job of a run holds. */
 const run_payload = t.Object({

@@ -1,4 +1,4 @@
-/** Shapes of what clients send and get of recurring email schedules. */
+/** The fields of recurring email schedules, and the shapes of what clients send and get of them. */
 import {
   MAX_COPIES,
   MAX_CRON_CHARS,
@@ -11,134 +11,124 @@ import {
   MAX_TIMEZONE_CHARS,
   SHOWN_RUNS,
 } from '../../limits.ts';
+import {
+  type Changes,
+  changesOfFields,
+  creationOf,
+  moment,
+  momentOrNull,
+  optional,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+  type Values,
+} from '../../platform/http/fields.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import {
-  changesOf,
   dateTime,
   emailAddress,
   named,
   nullable,
-  nullables,
   oneOf,
-  optionals,
+  type Static,
   t,
   text,
 } from '../../platform/http/schema.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const recipients = t.Array(
-  t.Object({
-    email: emailAddress(),
-    name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
-  }),
-  {
-    minItems: 1,
-    maxItems: MAX_SCHEDULE_RECIPIENTS,
-    description: 'Each gets a mail of its own at every run.',
-  },
-);
-const cron_expression = text({
-  min: 1,
-  max: MAX_CRON_CHARS,
-  description: 'Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly`.',
+const sent_recipient = t.Object({
+  email: emailAddress(),
+  name: t.Optional(text({ max: MAX_DISPLAY_NAME_CHARS })),
 });
-const copies = t.Array(emailAddress(), {
-  maxItems: MAX_COPIES,
-  description: 'Copied on every mail of a run.',
-});
+export const recipient = t.Object({ email: t.String(), name: nullable(t.String()) });
+const copies = t.Array(emailAddress(), { maxItems: MAX_COPIES });
+const cron_expression = text({ min: 1, max: MAX_CRON_CHARS });
+const timezone = text({ min: 1, max: MAX_TIMEZONE_CHARS });
 
-const optional_fields = {
-  timezone: text({
-    min: 1,
-    max: MAX_TIMEZONE_CHARS,
-    description: 'IANA name of the zone the cron is in; default UTC.',
+export const FIELDS = {
+  id: shown(t.String()),
+  public_id: shown(t.String(), 'the same as id'),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS }), { option: '--name <name>', says: 'its name' }),
+  recipients: required(t.Array(sent_recipient, { minItems: 1, maxItems: MAX_SCHEDULE_RECIPIENTS }), {
+    stored: t.Array(recipient),
+    option: '--to <addresses>',
+    says: 'who gets a mail of their own at every run',
   }),
-  template: text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug; wins over raw content.' }),
-  variables: t.Record(t.String(), t.Unknown()),
-  subject: text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'Required without a template.' }),
-  body_html: t.String({ description: 'This or body_text is required without a template.' }),
-  body_text: t.String(),
-  cc: copies,
-  bcc: copies,
-  reply_to: emailAddress(),
-  from_name: text({ max: MAX_DISPLAY_NAME_CHARS }),
-  domain: text({ min: 1, max: MAX_DNS_NAME_CHARS, description: 'A verified sending domain.' }),
-  description: text({ max: MAX_DESCRIPTION_CHARS }),
-  missed_runs: {
-    ...oneOf(['skip', 'run_once']),
-    description: 'What follows a downtime of more than five minutes. Default `skip`.',
-  },
-  is_active: t.Boolean({ description: 'Default true; false pauses.' }),
+  cron_expression: required(cron_expression, {
+    option: '--cron <expression>',
+    says: 'when: five fields, or @hourly, @daily, @weekly, @monthly',
+  }),
+  timezone: optional('UTC', timezone, {
+    option: '--timezone <zone>',
+    says: 'the IANA zone of cron_expression; UTC unless given',
+  }),
+  template: optional(null, text({ min: 1, max: MAX_NAME_CHARS }), {
+    option: '--template <template>',
+    says: 'the slug of the template that is sent; it wins over raw content',
+  }),
+  variables: optional({}, t.Record(t.String(), t.Unknown()), {
+    option: '--set <name=value>',
+    says: 'values of its placeholders',
+  }),
+  subject: optional(null, text({ min: 1, max: MAX_SUBJECT_CHARS }), {
+    option: '--subject <text>',
+    says: 'required without a template',
+  }),
+  body_html: optional(null, t.String(), {
+    option: '--html <html>',
+    says: 'this or body_text is required without a template',
+    is_long: true,
+  }),
+  body_text: optional(null, t.String(), { option: '--text <text>', says: 'the text part', is_long: true }),
+  cc: optional([], copies, { option: '--cc <addresses>', says: 'who gets a copy of every mail of a run' }),
+  bcc: optional([], copies, { option: '--bcc <addresses>', says: 'who gets one unseen' }),
+  reply_to: optional(null, emailAddress(), { option: '--reply-to <address>', says: 'where answers go' }),
+  from_name: optional(null, text({ max: MAX_DISPLAY_NAME_CHARS }), {
+    option: '--from-name <name>',
+    says: 'the name beside the sender',
+  }),
+  domain: optional(null, text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
+    option: '--domain <name>',
+    says: 'a verified sending domain',
+  }),
+  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS }), {
+    option: '--description <text>',
+    says: 'what it is for',
+  }),
+  missed_runs: optional('skip', oneOf(['skip', 'run_once']), {
+    option: '--missed-runs <what>',
+    says: 'what follows a downtime of more than five minutes; skip unless given',
+  }),
+  is_active: optional(true, t.Boolean({ description: 'Default true; false pauses.' })),
+  next_run_at: momentOrNull(),
+  last_run_at: momentOrNull(),
+  last_status: shown(nullable(oneOf(['queued', 'completed', 'failed', 'skipped']))),
+  created_at: moment(),
+  updated_at: moment(),
 };
+export type ScheduleValues = Values<typeof FIELDS>;
+export type Recipient = Static<typeof recipient>;
+export type ScheduleChanges = Partial<Changes<typeof FIELDS>>;
+export type ScheduleRecord = RecordOfFields<typeof FIELDS>;
 
+export const newSchedule = named('NewSchedule', creationOf(FIELDS));
+export type NewSchedule = Static<typeof newSchedule>;
+export const scheduleChanges = named('ScheduleChanges', changesOfFields(FIELDS));
+export const scheduleRecord = named('Schedule', recordOf(FIELDS));
 /** Of which some stand for the others. */
 export const CONTENT_FIELDS = ['template', 'subject', 'body_html', 'body_text'] as const;
 
-export const newSchedule = named(
-  'NewSchedule',
-  t.Object({ name, recipients, cron_expression, ...optionals(optional_fields) }),
-);
-
-export const scheduleChanges = named(
-  'ScheduleChanges',
-  changesOf({
-    name,
-    recipients,
-    cron_expression,
-    ...nullables(optional_fields),
-  }),
-);
-
-const text_or_null = nullable(t.String());
-export const scheduleRecord = named(
-  'Schedule',
-  t.Object({
-    id: t.String(),
-    public_id: t.String({ description: 'The same as id.' }),
-    name: t.String(),
-    recipients: t.Array(t.Object({ email: t.String(), name: text_or_null })),
-    cron_expression: t.String(),
-    timezone: t.String(),
-    template: text_or_null,
-    variables: t.Record(t.String(), t.Unknown()),
-    subject: text_or_null,
-    body_html: text_or_null,
-    body_text: text_or_null,
-    cc: t.Array(t.String()),
-    bcc: t.Array(t.String()),
-    reply_to: text_or_null,
-    from_name: text_or_null,
-    domain: text_or_null,
-    description: text_or_null,
-    missed_runs: oneOf(['skip', 'run_once']),
-    is_active: t.Boolean(),
-    next_run_at: nullable(dateTime()),
-    last_run_at: nullable(dateTime()),
-    last_status: nullable(oneOf(['queued', 'completed', 'failed', 'skipped'])),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
-
+const next_runs = (words: string) => t.Array(dateTime(), { description: `The next ${SHOWN_RUNS}${words}.` });
 export const scheduleWithRuns = named(
   'ScheduleWithRuns',
-  t.Object({
-    ...scheduleRecord.properties,
-    next_runs: t.Array(dateTime(), {
-      description: `The next ${SHOWN_RUNS}; none while it is paused.`,
-    }),
-  }),
+  t.Object({ ...scheduleRecord.properties, next_runs: next_runs('; none while it is paused') }),
 );
-
 export const scheduleListQuery = t.Object({
   ...pageQuery,
   template: t.Optional(text({ min: 1, max: MAX_NAME_CHARS, description: 'Those that send it, by slug.' })),
 });
-
 export const runsQuery = t.Object({
-  cron_expression: { ...cron_expression, example: '0 9 * * 1' },
-  timezone: t.Optional(optional_fields.timezone),
+  cron_expression: { ...FIELDS.cron_expression.shape, example: '0 9 * * 1' },
+  timezone: t.Optional(FIELDS.timezone.shape),
 });
-export const foreseenRuns = t.Object({
-  next_runs: t.Array(dateTime(), { description: `The next ${SHOWN_RUNS}.` }),
-});
+export const foreseenRuns = t.Object({ next_runs: next_runs('') });

@@ -8,18 +8,20 @@ import { toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import type { LogFields, Logger } from '../../platform/host/logger.ts';
 import type { KeyCaller } from '../../platform/http/callers.ts';
+import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import {
-  checkSchedule,
-  mergeSchedule,
-  readCron,
-  type ScheduleChanges,
-  type ScheduleFields,
-} from './fields.ts';
+import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
+import {
+  FIELDS,
+  type NewSchedule,
+  type ScheduleChanges,
+  type ScheduleRecord,
+  type ScheduleValues,
+} from './schemas.ts';
 import {
   countSchedules,
   countSchedulesUsing,
@@ -34,7 +36,7 @@ import {
   listWaitingSchedules,
   updateSchedule,
 } from './store.ts';
-import type { LastStatus, MissedRuns, Recipient, ScheduleRow } from './tables.ts';
+import type { ScheduleRow } from './tables.ts';
 
 /** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of reading cron. */
 const SCHEDULE_CLAIM_BATCH = 25;
@@ -42,44 +44,7 @@ const SCHEDULE_CLAIM_BATCH = 25;
 /** The type of the jobs that are runs. */
 export const SCHEDULE_RUN = 'schedule.run';
 
-export interface ScheduleRecord {
-  id: string;
-  public_id: string;
-  name: string;
-  recipients: Recipient[];
-  cron_expression: string;
-  timezone: string;
-  template: string | null;
-  variables: Record<string, unknown>;
-  subject: string | null;
-  body_html: string | null;
-  body_text: string | null;
-  cc: string[];
-  bcc: string[];
-  reply_to: string | null;
-  from_name: string | null;
-  domain: string | null;
-  description: string | null;
-  missed_runs: MissedRuns;
-  is_active: boolean;
-  next_run_at: string | null;
-  last_run_at: string | null;
-  last_status: LastStatus | null;
-  created_at: string;
-  updated_at: string;
-}
-
-function toRecord(row: ScheduleRow): ScheduleRecord {
-  const { project_id: _project, api_key_id: _key, is_test: _test, ...shown } = row;
-  return {
-    ...shown,
-    public_id: row.id,
-    next_run_at: toIso(row.next_run_at),
-    last_run_at: toIso(row.last_run_at),
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
-}
+const toRecord = (row: ScheduleRow): ScheduleRecord => present(FIELDS, { ...row, public_id: row.id });
 
 interface SchedulesDeps extends ScheduleRunsDeps {
   projects: Pick<Projects, 'listInactiveIds' | 'requireActive'>;
@@ -155,11 +120,7 @@ export class Schedules {
   /** Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError `invalid` by field. */
   async create(
     caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
-    input: ScheduleChanges & {
-      name: string;
-      recipients: { email: string; name?: string | null }[];
-      cron_expression: string;
-    },
+    input: NewSchedule,
   ): Promise<ScheduleRecord> {
     const row = await this.#deps.database.write((tx) => {
       const { fields, cron } = checkSchedule(null, input, this.#deps);
@@ -350,17 +311,17 @@ export class Schedules {
   }
 
   /** Looks at what was sent only: a schedule whose template is gone can still be paused or renamed. */
-  #checkContent(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+  #checkContent(project_id: number, fields: ScheduleValues, sent: ScheduleChanges): void {
     this.#checkDomain(project_id, fields, sent);
     this.#checkTemplate(project_id, fields, sent);
   }
 
-  #checkDomain(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+  #checkDomain(project_id: number, fields: ScheduleValues, sent: ScheduleChanges): void {
     if (sent.domain !== undefined && fields.domain !== null)
       this.#deps.emails.checkDomain(project_id, fields.domain);
   }
 
-  #checkTemplate(project_id: number, fields: ScheduleFields, sent: ScheduleChanges): void {
+  #checkTemplate(project_id: number, fields: ScheduleValues, sent: ScheduleChanges): void {
     const is_touched = sent.template !== undefined || sent.variables !== undefined;
     if (is_touched && fields.template !== null) {
       this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);

@@ -1,16 +1,9 @@
-/** Drizzle definition of recurring email schedules. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { ScheduleValues } from './schemas.ts';
 
-export interface Recipient {
-  email: string;
-  name: string | null;
-}
-
-/** What to do about runs that a longer downtime made later than the grace allows. */
-export type MissedRuns = 'skip' | 'run_once';
-
-/** How the last run stands: waiting for its job, ended one way or the other, or left out after a downtime. */
-export type LastStatus = 'queued' | 'completed' | 'failed' | 'skipped';
+export const LAST_STATUSES = ['queued', 'completed', 'failed', 'skipped'] as const;
+export type LastStatus = (typeof LAST_STATUSES)[number];
 
 export const emailSchedules = sqliteTable('email_schedules', {
   id: text().primaryKey(),
@@ -18,7 +11,7 @@ export const emailSchedules = sqliteTable('email_schedules', {
   api_key_id: integer(),
   is_test: integer({ mode: 'boolean' }).notNull(),
   name: text().notNull(),
-  recipients: text({ mode: 'json' }).$type<Recipient[]>().notNull(),
+  recipients: text({ mode: 'json' }).$type<ScheduleValues['recipients']>().notNull(),
   cron_expression: text().notNull(),
   timezone: text().notNull(),
   template: text(),
@@ -32,7 +25,7 @@ export const emailSchedules = sqliteTable('email_schedules', {
   from_name: text(),
   domain: text(),
   description: text(),
-  missed_runs: text().$type<MissedRuns>().notNull(),
+  missed_runs: text().$type<'skip' | 'run_once'>().notNull(),
   is_active: integer({ mode: 'boolean' }).notNull(),
   next_run_at: integer(),
   last_run_at: integer(),

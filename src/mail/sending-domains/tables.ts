@@ -1,4 +1,4 @@
-/** Drizzle definition of sending domains. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const sendingDomains = sqliteTable('sending_domains', {
@@ -12,12 +12,12 @@ export const sendingDomains = sqliteTable('sending_domains', {
   dkim_selector: text().notNull(),
   dkim_public_key: text().notNull(),
   sealed_dkim_private_key: text().notNull(),
+  created_at: integer().notNull(),
   next_dkim_selector: text(),
   next_dkim_public_key: text(),
   next_sealed_dkim_private_key: text(),
   old_dkim_selector: text(),
-  old_dkim_public_key: text(),
   dkim_rotated_at: integer(),
-  created_at: integer().notNull(),
+  old_dkim_public_key: text(),
 });
 export type DomainRow = typeof sendingDomains.$inferSelect;

@@ -3,7 +3,8 @@ import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { bodiesOf } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
-import type { TemplateRow, TemplateVariable } from './tables.ts';
+import type { TemplateVariable } from './schemas.ts';
+import type { TemplateRow } from './tables.ts';
 
 export type TemplateFields = Pick<
   TemplateRow,

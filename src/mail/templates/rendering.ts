@@ -12,7 +12,8 @@ import {
   renderTemplate,
   type Variables,
 } from './placeholders.ts';
-import type { TemplateRow, TemplateVariable } from './tables.ts';
+import type { TemplateVariable } from './schemas.ts';
+import type { TemplateRow } from './tables.ts';
 
 export interface RenderedMail {
   subject: string;

@@ -17,6 +17,13 @@ import {
   text,
 } from '../../platform/http/schema.ts';
 
+/** A declared placeholder, as it is stored. */
+export interface TemplateVariable {
+  name: string;
+  description: string | null;
+  required: boolean;
+}
+
 /** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
 export const TEMPLATE_CATEGORIES = [
   'transactional',

@@ -15,6 +15,7 @@ import {
   refuseUnsendable,
   renderMail,
 } from './rendering.ts';
+import type { TemplateVariable } from './schemas.ts';
 import {
   deleteTemplate,
   findTemplate,
@@ -25,7 +26,7 @@ import {
   type TemplateSummary,
   updateTemplate,
 } from './store.ts';
-import type { TemplateRow, TemplateVariable } from './tables.ts';
+import type { TemplateRow } from './tables.ts';
 
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';

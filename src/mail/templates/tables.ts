@@ -1,12 +1,6 @@
-/** Drizzle definition of saved templates. */
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-
-/** A declared placeholder, as it is stored. */
-export interface TemplateVariable {
-  name: string;
-  description: string | null;
-  required: boolean;
-}
+import type { TemplateVariable } from './schemas.ts';
 
 export const emailTemplates = sqliteTable('email_templates', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -18,7 +12,6 @@ export const emailTemplates = sqliteTable('email_templates', {
   subject: text().notNull(),
   body_html: text(),
   body_text: text(),
-  /** What both bodies were made from, where they were. */
   body_markdown: text(),
   description: text(),
   variables: text({ mode: 'json' }).$type<TemplateVariable[]>().notNull(),

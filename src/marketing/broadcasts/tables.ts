@@ -1,9 +1,8 @@
-/** Drizzle definitions of broadcasts, of who had their turn, and of the numbers of a broadcast. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const BROADCAST_STATUSES = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled'] as const;
 export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number];
-
 export const PAUSE_REASONS = [
   'manual',
   'moved',
@@ -13,8 +12,6 @@ export const PAUSE_REASONS = [
   'relay_refuses',
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
-
-/** Why somebody on the list gets no mail; `no_value`: a merge field of the mail has no value for them. */
 export const LEFT_OUT_REASONS = [
   'unsubscribed',
   'suppressed',
@@ -48,7 +45,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   source_id: integer(),
   from_name: text(),
   reply_to: text(),
-  decided_to: integer().notNull().default(0),
+  decided_to: integer().notNull(),
   job_id: text(),
   bounces_since: integer(),
   created_at: integer().notNull(),
@@ -56,61 +53,40 @@ export const broadcasts = sqliteTable('broadcasts', {
 });
 export type BroadcastRow = typeof broadcasts.$inferSelect;
 
-export const broadcastRecipients = sqliteTable(
-  'broadcast_recipients',
-  {
-    broadcast_id: integer().notNull(),
-    contact_id: integer().notNull(),
-    /** Null for one who was left out, and once the log has forgotten the mail. */
-    email_id: text(),
-    reason: text().$type<LeftOutReason>(),
-    /** For its relay; a trigger on the emails writes this and the two moments. */
-    is_waiting: integer({ mode: 'boolean' }).notNull().default(false),
-    sent_at: integer(),
-    /** When a relay took it or its attempts ended; null for one that was taken back. */
-    ended_at: integer(),
-    clicked_at: integer(),
-    opened_at: integer(),
-    opened_by_machine_at: integer(),
-    bounced_at: integer(),
-    complained_at: integer(),
-    unsubscribed_at: integer(),
-    /** By a relay, for what it holds against us; at SMTP time or in a report. */
-    refused_at: integer(),
-  },
-  (table) => [primaryKey({ columns: [table.broadcast_id, table.contact_id] })],
-);
+export const broadcastRecipients = sqliteTable('broadcast_recipients', {
+  broadcast_id: integer().notNull(),
+  contact_id: integer().notNull(),
+  email_id: text(),
+  reason: text().$type<LeftOutReason>(),
+  is_waiting: integer({ mode: 'boolean' }).notNull(),
+  sent_at: integer(),
+  ended_at: integer(),
+  clicked_at: integer(),
+  opened_at: integer(),
+  opened_by_machine_at: integer(),
+  bounced_at: integer(),
+  complained_at: integer(),
+  unsubscribed_at: integer(),
+  refused_at: integer(),
+});
 export type RecipientRow = typeof broadcastRecipients.$inferSelect;
 
-export const broadcastCounts = sqliteTable(
-  'broadcast_counts',
-  {
-    broadcast_id: integer().notNull(),
-    what: text().notNull(),
-    n: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.broadcast_id, table.what] })],
-);
+export const broadcastCounts = sqliteTable('broadcast_counts', {
+  broadcast_id: integer().notNull(),
+  what: text().notNull(),
+  n: integer().notNull(),
+});
 
-export const broadcastHours = sqliteTable(
-  'broadcast_hours',
-  {
-    broadcast_id: integer().notNull(),
-    /** Since 1970. */
-    hour: integer().notNull(),
-    what: text().$type<'sent' | 'clicked' | 'opened' | 'opened_by_machine'>().notNull(),
-    n: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.broadcast_id, table.hour, table.what] })],
-);
+export const broadcastHours = sqliteTable('broadcast_hours', {
+  broadcast_id: integer().notNull(),
+  hour: integer().notNull(),
+  what: text().$type<'sent' | 'clicked' | 'opened' | 'opened_by_machine'>().notNull(),
+  n: integer().notNull(),
+});
 
-export const broadcastLinks = sqliteTable(
-  'broadcast_links',
-  {
-    broadcast_id: integer().notNull(),
-    position: integer().notNull(),
-    people: integer().notNull(),
-    clicks: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.broadcast_id, table.position] })],
-);
+export const broadcastLinks = sqliteTable('broadcast_links', {
+  broadcast_id: integer().notNull(),
+  position: integer().notNull(),
+  people: integer().notNull(),
+  clicks: integer().notNull(),
+});

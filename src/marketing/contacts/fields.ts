@@ -9,7 +9,7 @@ import {
 } from '../../limits.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import type { CustomFields, CustomValue } from './tables.ts';
+import type { CustomFields, CustomValue } from './schemas.ts';
 
 /** What a contact or an import may be said to come from: any lowercase slug. */
 export const SOURCE_PLATFORM = /^[a-z0-9][a-z0-9_-]{0,63}$/;

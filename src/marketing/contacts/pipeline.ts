@@ -9,8 +9,9 @@ import type { Resolver } from '../../platform/mail/dns.ts';
 import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
 import type { SuppressionCheck } from '../suppressions/service.ts';
 import { contactAddress } from './fields.ts';
+import type { CustomFields } from './schemas.ts';
 import * as store from './store.ts';
-import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
+import type { ContactRow, ContactStatus } from './tables.ts';
 import { createContactToken } from './tokens.ts';
 
 /** Somebody who is to be on a list. Fields are validated; the address is not. */

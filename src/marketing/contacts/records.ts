@@ -2,7 +2,8 @@
 import { AppError } from '../../errors.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import type { Admission, Rejection } from './pipeline.ts';
-import type { ContactRow, ContactStatus, CustomFields } from './tables.ts';
+import type { CustomFields } from './schemas.ts';
+import type { ContactRow, ContactStatus } from './tables.ts';
 
 export interface ContactRecord {
   id: string;

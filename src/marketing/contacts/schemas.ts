@@ -22,6 +22,9 @@ import {
 import { CONSENT_BASES } from '../lists/service.ts';
 import { CONTACT_STATUSES, contact_filter } from './service.ts';
 
+export type CustomValue = string | number | boolean;
+export type CustomFields = Readonly<Record<string, CustomValue>>;
+
 const tags = t.Array(t.String(), { description: `At most ${MAX_CONTACT_TAGS}.` });
 const custom = t.Record(t.String(), t.Unknown(), {
   description: 'Up to 50 fields; values are strings, numbers or booleans.',

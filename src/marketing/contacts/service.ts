@@ -40,9 +40,10 @@ export { type ContactFilter, contact_filter, FILTER_HELP, filter_fields, readFil
 export type { ContactEvent } from './listeners.ts';
 export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
 export type { ContactRecord } from './records.ts';
+export type { CustomFields } from './schemas.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
-export { CONTACT_STATUSES, type ContactRow, type ContactStatus, type CustomFields } from './tables.ts';
+export { CONTACT_STATUSES, type ContactRow, type ContactStatus } from './tables.ts';
 export type { ContactSelection, TagChange } from './tagging.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
 
@@ -465,10 +466,7 @@ export class Contacts {
     return { count: () => ({}), afterCommit: () => this.sweep() };
   }
 
-  /**
-   * Deletes contacts whose list went with its project, in small steps between which as much time is others', of other processes
-   * too.
-   */
+  /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
   async sweep(): Promise<void> {
     const { database, lists } = this.#deps;
     for (let list_id = store.nextListWithContacts(database.read, 0); list_id !== null; ) {

@@ -1,11 +1,9 @@
-/** Drizzle definitions of contacts and their tags. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { CustomFields } from './schemas.ts';
 
 export const CONTACT_STATUSES = ['pending', 'active', 'unsubscribed', 'bounced', 'complained'] as const;
 export type ContactStatus = (typeof CONTACT_STATUSES)[number];
-
-export type CustomValue = string | number | boolean;
-export type CustomFields = Readonly<Record<string, CustomValue>>;
 
 export const contacts = sqliteTable('contacts', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -29,22 +27,15 @@ export const contacts = sqliteTable('contacts', {
   status_changed_at: integer().notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
-  /** The status before it bounced, which lifting the suppression gives back; null counts as active. */
   status_before_bounce: text().$type<'pending' | 'active'>(),
-  /** It came while all mail was captured: its domain is looked up before a relay's first mail to it. */
   is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
-  /** When a person last clicked in a marketing mail to it, each mail's first click counting. */
   clicked_at: integer(),
 });
 export type ContactRow = typeof contacts.$inferSelect;
 
-export const contactTags = sqliteTable(
-  'contact_tags',
-  {
-    contact_id: integer().notNull(),
-    tag: text().notNull(),
-    list_id: integer().notNull(),
-    status: text().$type<ContactStatus>().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.contact_id, table.tag] })],
-);
+export const contactTags = sqliteTable('contact_tags', {
+  contact_id: integer().notNull(),
+  tag: text().notNull(),
+  list_id: integer().notNull(),
+  status: text().$type<ContactStatus>().notNull(),
+});

@@ -12,7 +12,7 @@ import {
   MAX_TAG_CHARS,
 } from '../../limits.ts';
 import type { Candidate } from '../contacts/service.ts';
-import type { WaitingFields } from './tables.ts';
+import type { WaitingFields } from './schemas.ts';
 
 /** What a column may be. */
 export const MAPPABLE_FIELDS = [

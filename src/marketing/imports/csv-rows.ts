@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
-import { DELIMITERS, type Delimiter } from './tables.ts';
+import { DELIMITERS, type Delimiter } from './schemas.ts';
 
 /** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
 const CSV_PIECE_BYTES = 16 * 1024;

@@ -1,6 +1,7 @@
 /** An import as clients see it, and its counters. */
 import { MINUTE_MS, toIso } from '../../platform/host/clock.ts';
-import type { Delimiter, ImportRow, ImportStatus } from './tables.ts';
+import type { Delimiter } from './schemas.ts';
+import type { ImportRow, ImportStatus } from './tables.ts';
 
 /** Row numbers count the header. */
 const HEADER_ROWS = 1;

@@ -15,8 +15,9 @@ import type { KeyOwner } from '../settings/service.ts';
 import { candidateOf, cellsOf, PASTED_COLUMNS } from './columns.ts';
 import { type CsvFile, type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
+import type { ImportPosition, WaitingFields } from './schemas.ts';
 import * as store from './store.ts';
-import type { ImportPosition, ImportRow, WaitingFields } from './tables.ts';
+import type { ImportRow } from './tables.ts';
 
 /** Rows whose domains are looked up together, and that are judged together before their commit, which takes some milliseconds. */
 const IMPORT_SCREEN_ROWS = 100;

@@ -7,7 +7,44 @@ import {
 } from '../../limits.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { DELIMITERS, IMPORT_STATUSES, MAPPABLE_FIELDS } from './service.ts';
+import { MAPPABLE_FIELDS } from './columns.ts';
+import { IMPORT_STATUSES } from './tables.ts';
+
+/** What may stand between the cells of a file. */
+export const DELIMITERS = [',', ';', '\t', '|'] as const;
+export type Delimiter = (typeof DELIMITERS)[number];
+
+/** What an import was asked for; columns are places in a row of the file. */
+export interface ImportSettings {
+  columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
+  defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
+  update_existing: boolean;
+  /** Between the cells of the file. */
+  delimiter: Delimiter;
+  /** By an API key: it goes on at the rate that these are given, all others as fast as it can. */
+  is_paced: boolean;
+  /** By a test key. */
+  is_test: boolean;
+}
+
+/** Where an import is: it changes with the counters, in one commit. */
+export interface ImportPosition {
+  /** Counts the commits: a run that saw another number is out of date, and stops. */
+  commits: number;
+  /** The last row of the file that was taken up, with the header as row 1; of a paste, its last. */
+  row: number;
+  /** Where the next row begins. */
+  byte: number;
+  is_file_done: boolean;
+  /** Since when rows have waited for the DNS, and how often they were tried again. */
+  waiting_since: number | null;
+  dns_tries: number;
+}
+
+/** Fields of a row that waits: cells of a file under their places, or what was pasted. */
+export type WaitingFields =
+  | { cells: string[] }
+  | { email: string; first_name: string | null; last_name: string | null };
 
 const defaults = t.Optional(
   t.Object(

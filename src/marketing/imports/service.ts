@@ -24,12 +24,14 @@ import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } fr
 import { readPaste } from './paste.ts';
 import { type ImportRecord, present } from './records.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
+import type { Delimiter, ImportPosition } from './schemas.ts';
 import * as store from './store.ts';
-import type { Delimiter, ImportPosition, ImportRow } from './tables.ts';
+import type { ImportRow } from './tables.ts';
 
 export { MAPPABLE_FIELDS } from './columns.ts';
 export type { ImportRecord } from './records.ts';
-export { DELIMITERS, IMPORT_STATUSES } from './tables.ts';
+export { DELIMITERS } from './schemas.ts';
+export { IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';

@@ -1,18 +1,24 @@
 /** `satchel list`: the lists that contacts are on. */
-import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { inOptions } from '../../platform/cli/fields.ts';
+import {
+  given,
+  inOptions,
+  optionNames,
+  readFields,
+  takesChanges,
+  takesNew,
+} from '../../platform/cli/fields.ts';
 import { isSecond, keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
-import { listOption, type Options, textOption, textOptions } from '../../platform/cli/options.ts';
+import { type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
-import type { Noun, Verb } from '../../platform/cli/verb.ts';
-import { oneOf, parse, t } from '../../platform/http/schema.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
-import { changes } from './schemas.ts';
-import { CONSENT_BASES, LANGUAGES, type ListRecord, type Lists, ownFormOf } from './service.ts';
+import { changes, creation, FIELDS } from './schemas.ts';
+import { type ListRecord, type Lists, ownFormOf } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -23,43 +29,16 @@ interface Needs {
 
 const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_names });
 
-const OPTION_OF_FIELD = {
-  name: '--name',
-  description: '--description',
-  default_consent_basis: '--basis',
-  double_opt_in: '--double-opt-in',
-  language: '--language',
-  confirmation_template: '--confirmation-template',
-  from: '--from',
-  token_hosts: '--token-hosts',
-  sign_up_page: '--sign-up-page',
-};
-
 /** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<Needs>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
-  const create = list.verb('create', 'make a list').ofProject().requiredOption('--name <name>', 'its name');
-  addFields(create, { bases: CONSENT_BASES, languages: LANGUAGES })
+  takesNew(list.verb('create', 'make a list').ofProject(), FIELDS)
     .example('satchel list create --project shop --name Newsletter --basis consent')
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const { basis, language } = parse(
-        t.Object({ basis: t.Optional(oneOf(CONSENT_BASES)), language: t.Optional(oneOf(LANGUAGES)) }),
-        textOptions(options, 'basis', 'language'),
-      );
-      const fields = {
-        name: textOption(options, 'name') ?? '',
-        description: textOption(options, 'description'),
-        default_consent_basis: basis,
-        double_opt_in: options.doubleOptIn === true,
-        language,
-        confirmation_template: confirmationOf(services, project, options),
-        from: textOption(options, 'from'),
-        token_hosts: listOption(options, 'tokenHosts'),
-        sign_up_page: options.signUpPage === true,
-      };
-      const made = await inOptions(OPTION_OF_FIELD, () =>
-        services.lists.create(project.id, fields, onTrail(project)),
+      const fields = await readListFields(cli, services, project, options);
+      const made = await inOptions(optionNames(FIELDS), () =>
+        services.lists.create(project.id, parse(creation, fields), onTrail(project)),
       );
       if (isSecond(services.list_names, project.id, made.name)) note(secondOfName('list', made.name));
       return {
@@ -100,7 +79,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
       const one = services.lists.get(services.lists.requireAny(id).project_id, id);
       return { json: one, text: present(one) };
     });
-  registerChange(list);
+  registerChange(cli, list);
   registerArchive(list);
 }
 
@@ -118,83 +97,43 @@ function registerArchive(list: Noun<Needs>): void {
     });
 }
 
-function registerChange(list: Noun<Needs>): void {
-  const change = list
-    .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
-    .named(named_list);
-  addFields(change.option('--name <name>', 'its name'), {
-    bases: [...CONSENT_BASES, ''],
-    languages: [...LANGUAGES, ''],
-  })
-    .option('--no-double-opt-in', 'sign-ups by form count at once')
-    .option('--no-sign-up-page', 'its address works no more')
+function registerChange(cli: Cli<Needs>, list: Noun<Needs>): void {
+  takesChanges(
+    list
+      .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
+      .named(named_list),
+    FIELDS,
+  )
     .example(
       'satchel list change 01J00000000000000000000000 --sign-up-page',
       "satchel list change 01J00000000000000000000000 --name News --basis ''",
     )
     .does(async ({ services, onTrail }, options, id) => {
       const project = ownerOf(services, services.lists.requireAny(id));
-      const given = requireChanges({
-        name: textOption(options, 'name'),
-        ...clearable({
-          ...textOptions(options, 'description', 'basis', 'language', 'from'),
-          confirmation_template: confirmationOf(services, project, options),
-        }),
-        double_opt_in: options.doubleOptIn,
-        token_hosts: options.tokenHosts === undefined ? undefined : listOption(options, 'tokenHosts'),
-        sign_up_page: options.signUpPage,
-      });
-      const changed = await inOptions(OPTION_OF_FIELD, () =>
-        services.lists.update(project.id, id, parse(changes, given), onTrail(project)),
+      const fields = requireChanges(await readListFields(cli, services, project, options));
+      const changed = await inOptions(optionNames(FIELDS), () =>
+        services.lists.update(project.id, id, parse(changes, fields), onTrail(project)),
       );
       return {
         json: changed,
         text: [
-          `The list ${changed.name} is changed: ${Object.keys(given).join(', ')}.`,
-          ...(given.sign_up_page === true ? [`People sign up at ${changed.sign_up_url}`] : []),
+          `The list ${changed.name} is changed: ${Object.keys(fields).join(', ')}.`,
+          ...(fields.sign_up_page === true ? [`People sign up at ${changed.sign_up_url}`] : []),
         ].join('\n'),
       };
     });
 }
 
-function addFields(
-  verb: Verb<Needs>,
-  { bases, languages }: { bases: readonly string[]; languages: readonly string[] },
-): Verb<Needs> {
-  return verb
-    .option('--description <text>', 'what it is for')
-    .addOption(new Option('--basis <basis>', 'consent of contacts that come without').choices(bases))
-    .addOption(new Option('--language <language>', 'what its mail is written in').choices(languages))
-    .option('--double-opt-in', 'sign-ups by form are confirmed by a mail')
-    .option(
-      '--confirmation-template <template>',
-      'template of that mail, which holds {{confirm_url}}: its slug, name or id',
-    )
-    .option('--from <address>', 'the mailbox that this mail goes out from, and no other')
-    .option('--token-hosts <hosts>', 'hosts whose links carry the contact_token')
-    .option('--sign-up-page', 'a page where anybody may sign up; needs double opt-in');
-}
-
-function confirmationOf({ template_names }: Needs, project: { id: number }, options: Options) {
-  return keyOrAsGiven(template_names, project, textOption(options, 'confirmationTemplate'));
-}
-
-/** Texts that may be empty, which clears them, under their fields' names. */
-function clearable(given: {
-  description?: string;
-  basis?: string;
-  language?: string;
-  from?: string;
-  confirmation_template: string | undefined;
-}) {
-  const { description, confirmation_template, basis, language, from } = given;
-  const orNull = (text: string | undefined) => (text === '' ? null : text);
+async function readListFields(
+  cli: Cli<Needs>,
+  { template_names }: Needs,
+  project: { id: number },
+  options: Options,
+) {
+  const template = textOption(options, 'confirmationTemplate') || undefined;
   return {
-    description: orNull(description),
-    confirmation_template: orNull(confirmation_template),
-    default_consent_basis: orNull(basis),
-    language: orNull(language),
-    from: orNull(from),
+    ...(await readFields(cli, FIELDS, options)),
+    ...given({ confirmation_template: keyOrAsGiven(template_names, project, template) }),
   };
 }
 

@@ -1,96 +1,118 @@
-/** Shapes of requests and answers about contact lists. */
+/** The fields of contact lists, and the shapes of requests and answers about them. */
 import { MAX_DESCRIPTION_CHARS, MAX_DNS_NAME_CHARS, MAX_NAME_CHARS, MAX_TOKEN_HOSTS } from '../../limits.ts';
 import {
+  changesOfFields,
+  creationOf,
+  moment,
+  optional,
+  preset,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import {
   changesOf,
-  dateTime,
   emailAddress,
   named,
   nullable,
-  nullables,
   oneOf,
-  optionals,
+  type Static,
   t,
   text,
   ulid,
 } from '../../platform/http/schema.ts';
-import { CONSENT_BASES, LANGUAGES } from './service.ts';
+import { CONSENT_BASES, LANGUAGES } from './tables.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const optional = {
-  description: text({ max: MAX_DESCRIPTION_CHARS }),
-  default_consent_basis: {
-    ...oneOf(CONSENT_BASES),
-    description: 'For contacts that come without a basis of their own.',
-  },
-  language: {
-    ...oneOf(LANGUAGES),
-    description: 'What its mail is written in, for screen readers and translators. Null is en.',
-  },
-  token_hosts: t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
-    maxItems: MAX_TOKEN_HOSTS,
-    description: 'Links to these hosts carry the `contact_token` of their reader.',
+export const FIELDS = {
+  id: shown(ulid()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS }), { option: '--name <name>', says: 'its name' }),
+  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS }), {
+    option: '--description <text>',
+    says: 'what it is for',
   }),
-  confirmation_template: text({
-    min: 1,
-    max: MAX_NAME_CHARS,
-    description:
-      'Slug of a transactional template with `{{confirm_url}}`; it may use `email`, `first_name`, `last_name`, ' +
-      '`list_name` and `brand_name`, too. A double opt-in list takes sign-ups only with one.',
+  default_consent_basis: optional(
+    null,
+    { ...oneOf(CONSENT_BASES), description: 'For contacts that come without a basis of their own.' },
+    { option: '--basis <basis>', says: 'consent of contacts that come without' },
+  ),
+  language: optional(
+    null,
+    {
+      ...oneOf(LANGUAGES),
+      description: 'What its mail is written in, for screen readers and translators. Null is en.',
+    },
+    { option: '--language <language>', says: 'what its mail is written in' },
+  ),
+  double_opt_in: preset(false, t.Boolean({ description: 'Default false.' }), {
+    option: '--double-opt-in',
+    says: 'sign-ups by form are confirmed by a mail',
+    unset: 'sign-ups by form count at once',
   }),
-  from: {
-    ...emailAddress(),
-    description:
-      'An active mailbox for transactional mail that confirmations go out from, and no other; else those of the marketing ' +
-      'settings (`accounts`) that are for such mail, else as other mail of the project.',
-  },
+  confirmation_template: optional(
+    null,
+    text({
+      min: 1,
+      max: MAX_NAME_CHARS,
+      description:
+        'Slug of a transactional template with `{{confirm_url}}`; it may use `email`, `first_name`, `last_name`, ' +
+        '`list_name` and `brand_name`, too. A double opt-in list takes sign-ups only with one.',
+    }),
+    {
+      option: '--confirmation-template <template>',
+      says: 'template of that mail, which holds {{confirm_url}}: its slug, name or id',
+    },
+  ),
+  from: optional(
+    null,
+    {
+      ...emailAddress(),
+      description:
+        'An active mailbox for transactional mail that confirmations go out from, and no other; else those of the marketing ' +
+        'settings (`accounts`) that are for such mail, else as other mail of the project.',
+    },
+    { option: '--from <address>', says: 'the mailbox that this mail goes out from, and no other' },
+  ),
+  token_hosts: optional(
+    [],
+    t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
+      maxItems: MAX_TOKEN_HOSTS,
+      description: 'Links to these hosts carry the `contact_token` of their reader.',
+    }),
+    { option: '--token-hosts <hosts>', says: 'hosts whose links carry the contact_token' },
+  ),
+  sign_up_page: preset(
+    false,
+    t.Boolean({
+      description:
+        'Default false. A page where anybody may sign up, at `sign_up_url`. Needs `double_opt_in`, which stays as long as the page does.',
+    }),
+    {
+      option: '--sign-up-page',
+      says: 'a page where anybody may sign up; needs double opt-in',
+      unset: 'its address works no more',
+    },
+  ),
+  sign_up_url: shown(nullable(t.String()), 'the page, and where a form of your own posts; null without it'),
+  archived: shown(t.Boolean()),
+  contacts_count: shown(t.Integer()),
+  active_count: shown(t.Integer()),
+  status_counts: shown(
+    t.Record(t.String(), t.Integer()),
+    'contacts by status; one that nobody has is left out',
+  ),
+  created_at: moment(),
+  updated_at: moment(),
 };
-const sign_up_page = t.Boolean({
-  description:
-    'Default false. A page where anybody may sign up, at `sign_up_url`. Needs `double_opt_in`, which stays as long as the page does.',
-});
-export const creation = named(
-  'NewContactList',
-  t.Object({
-    name,
-    ...optionals(optional),
-    double_opt_in: t.Optional(t.Boolean({ description: 'Default false.' })),
-    sign_up_page: t.Optional(sign_up_page),
-  }),
-);
+export type ListRecord = RecordOfFields<typeof FIELDS>;
+
+export const creation = named('NewContactList', creationOf(FIELDS));
 export const changes = named(
   'ContactListChanges',
   changesOf({
-    name: name,
-    ...nullables(optional),
-    double_opt_in: t.Boolean(),
-    sign_up_page,
+    ...changesOfFields(FIELDS).properties,
     archived: t.Boolean({ description: 'An archived list takes nobody any more.' }),
   }),
 );
-
-export const listRecord = named(
-  'ContactList',
-  t.Object({
-    id: ulid(),
-    name: t.String(),
-    description: nullable(t.String()),
-    default_consent_basis: nullable(oneOf(CONSENT_BASES)),
-    double_opt_in: t.Boolean(),
-    language: nullable(oneOf(LANGUAGES)),
-    token_hosts: t.Array(t.String()),
-    confirmation_template: nullable(t.String()),
-    from: nullable(t.String({ description: 'The mailbox that confirmations go out from.' })),
-    sign_up_page: t.Boolean(),
-    sign_up_url: nullable(
-      t.String({ description: 'The page, and where a form of your own posts; null without it.' }),
-    ),
-    archived: t.Boolean(),
-    contacts_count: t.Integer(),
-    active_count: t.Integer(),
-    status_counts: t.Record(t.String(), t.Integer(), {
-      description: 'Contacts by status; one that nobody has is left out.',
-    }),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
+export type ListChanges = Partial<Static<typeof changes>>;
+export const listRecord = named('ContactList', recordOf(FIELDS));

@@ -3,52 +3,19 @@ import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Changes } from '../../platform/database/tables.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Changes } from '../../platform/database/schemas.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
+import { merge, present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
+import { FIELDS, type ListChanges, type ListRecord } from './schemas.ts';
 import * as store from './store.ts';
-import type { ConsentBasis, Language, ListRow } from './tables.ts';
+import type { ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
+export type { ListRecord } from './schemas.ts';
 export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRow } from './tables.ts';
-
-export interface ListRecord {
-  id: string;
-  name: string;
-  description: string | null;
-  default_consent_basis: ConsentBasis | null;
-  double_opt_in: boolean;
-  language: Language | null;
-  token_hosts: string[];
-  confirmation_template: string | null;
-  from: string | null;
-  sign_up_page: boolean;
-  /** Where the page is, and where a form of one's own posts; null without it. */
-  sign_up_url: string | null;
-  archived: boolean;
-  contacts_count: number;
-  active_count: number;
-  /** Contacts by status; one that nobody has is left out. */
-  status_counts: Record<string, number>;
-  created_at: string;
-  updated_at: string;
-}
-
-/** Fields of a list as they are sent; null clears what is optional. */
-interface ListChanges {
-  name?: string;
-  description?: string | null | undefined;
-  default_consent_basis?: ConsentBasis | null | undefined;
-  double_opt_in?: boolean;
-  language?: Language | null | undefined;
-  token_hosts?: string[] | null | undefined;
-  confirmation_template?: string | null | undefined;
-  from?: string | null | undefined;
-  sign_up_page?: boolean;
-  archived?: boolean;
-}
 
 export interface ListsDeps {
   database: Database;
@@ -209,7 +176,7 @@ export class Lists {
         ...fields,
         public_id,
         project_id,
-        archived_at: input.archived ? now : null,
+        archived_at: null,
         created_at: now,
         updated_at: now,
       });
@@ -277,23 +244,12 @@ export class Lists {
   /** The fields after a change. Throws AppError `invalid` by field. */
   #merge(project_id: number, current: ListRow | null, changes: ListChanges) {
     refuseAll(this.errorsIn(project_id, current && { ...current, from: current.from_address }, changes));
-    const { token_hosts: hosts, confirmation_template: slug, from } = changes;
+    const { from, ...values } = merge(FIELDS, current && { ...current, from: current.from_address }, changes);
+    const is_kept = from === null || from === current?.from_address;
     return {
-      name: changes.name ?? current?.name ?? '',
-      description: changes.description === undefined ? (current?.description ?? null) : changes.description,
-      default_consent_basis:
-        changes.default_consent_basis === undefined
-          ? (current?.default_consent_basis ?? null)
-          : changes.default_consent_basis,
-      double_opt_in: changes.double_opt_in ?? current?.double_opt_in ?? false,
-      language: changes.language === undefined ? (current?.language ?? null) : changes.language,
-      token_hosts: hosts === undefined ? (current?.token_hosts ?? []) : readTokenHosts(hosts ?? [], {}),
-      confirmation_template: slug === undefined ? (current?.confirmation_template ?? null) : slug,
-      from_address:
-        from === undefined || from === current?.from_address
-          ? (current?.from_address ?? null)
-          : from && this.#deps.senderOf(project_id, from),
-      sign_up_page: changes.sign_up_page ?? current?.sign_up_page ?? false,
+      ...values,
+      token_hosts: changes.token_hosts ? readTokenHosts(values.token_hosts, {}) : values.token_hosts,
+      from_address: is_kept ? from : this.#deps.senderOf(project_id, from),
     };
   }
 
@@ -310,25 +266,16 @@ export class Lists {
     );
     return rows.map((row) => {
       const own = counts.filter((count) => count.list_id === row.id);
-      return {
+      return present(FIELDS, {
+        ...row,
         id: row.public_id,
-        name: row.name,
-        description: row.description,
-        default_consent_basis: row.default_consent_basis,
-        double_opt_in: row.double_opt_in,
-        language: row.language,
-        token_hosts: row.token_hosts,
-        confirmation_template: row.confirmation_template,
         from: row.from_address,
-        sign_up_page: row.sign_up_page,
         sign_up_url: row.sign_up_page ? signUpUrl(this.#deps.public_url, row.public_id) : null,
         archived: row.archived_at !== null,
         contacts_count: own.reduce((sum, count) => sum + count.n, 0),
         active_count: own.find((count) => count.status === 'active')?.n ?? 0,
         status_counts: Object.fromEntries(own.flatMap(({ status, n }) => (n > 0 ? [[status, n]] : []))),
-        created_at: toIso(row.created_at),
-        updated_at: toIso(row.updated_at),
-      };
+      });
     });
   }
 }

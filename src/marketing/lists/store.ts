@@ -2,7 +2,7 @@
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { contactLists, type ListRow, listCounts } from './tables.ts';
+import { contactCounts, contactLists, type ListRow } from './tables.ts';
 
 const byId = statement((tx) =>
   tx
@@ -87,9 +87,9 @@ export function countLists(read: Tx, of: { project_id: number; include_archived:
 /** How many contacts all lists of a project have. */
 export function countContactsOfProject(read: Tx, project_id: number): number {
   const counted = read
-    .select({ n: sql<number>`coalesce(sum(${listCounts.n}), 0)` })
+    .select({ n: sql<number>`coalesce(sum(${contactCounts.n}), 0)` })
     .from(contactLists)
-    .innerJoin(listCounts, and(eq(listCounts.list_id, contactLists.id), eq(listCounts.tag, '')))
+    .innerJoin(contactCounts, and(eq(contactCounts.list_id, contactLists.id), eq(contactCounts.tag, '')))
     .where(eq(contactLists.project_id, project_id))
     .get();
   return counted?.n ?? 0;
@@ -110,9 +110,9 @@ export function countContacts(
 ): { list_id: number; status: string; n: number }[] {
   if (list_ids.length === 0) return [];
   return read
-    .select({ list_id: listCounts.list_id, status: listCounts.status, n: listCounts.n })
-    .from(listCounts)
-    .where(and(inArray(listCounts.list_id, [...list_ids]), eq(listCounts.tag, '')))
+    .select({ list_id: contactCounts.list_id, status: contactCounts.status, n: contactCounts.n })
+    .from(contactCounts)
+    .where(and(inArray(contactCounts.list_id, [...list_ids]), eq(contactCounts.tag, '')))
     .all();
 }
 
@@ -123,13 +123,13 @@ export function countContactsWith(
   of: { status?: string | undefined; tag?: string | undefined },
 ): number {
   const counted = read
-    .select({ n: sql<number>`coalesce(sum(${listCounts.n}), 0)` })
-    .from(listCounts)
+    .select({ n: sql<number>`coalesce(sum(${contactCounts.n}), 0)` })
+    .from(contactCounts)
     .where(
       and(
-        eq(listCounts.list_id, list_id),
-        eq(listCounts.tag, of.tag ?? ''),
-        of.status === undefined ? undefined : eq(listCounts.status, of.status),
+        eq(contactCounts.list_id, list_id),
+        eq(contactCounts.tag, of.tag ?? ''),
+        of.status === undefined ? undefined : eq(contactCounts.status, of.status),
       ),
     )
     .get();

@@ -1,7 +1,6 @@
-/** Drizzle definitions of contact lists and their counters. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Why an address may be mailed. */
 export const CONSENT_BASES = [
   'consent',
   'double_opt_in',
@@ -10,8 +9,6 @@ export const CONSENT_BASES = [
   'existing_customer',
 ] as const;
 export type ConsentBasis = (typeof CONSENT_BASES)[number];
-
-/** Languages that a list's mail may be said to be in. */
 export const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
@@ -25,7 +22,6 @@ export const contactLists = sqliteTable('contact_lists', {
   double_opt_in: integer({ mode: 'boolean' }).notNull(),
   token_hosts: text({ mode: 'json' }).$type<string[]>().notNull(),
   confirmation_template: text(),
-  /** The mailbox, by address, that mails go out from which ask to confirm a sign-up. */
   from_address: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
   language: text().$type<Language>(),
@@ -35,14 +31,9 @@ export const contactLists = sqliteTable('contact_lists', {
 });
 export type ListRow = typeof contactLists.$inferSelect;
 
-/** Contacts of a list by tag and status, kept by triggers; the tag '' counts every contact. */
-export const listCounts = sqliteTable(
-  'contact_counts',
-  {
-    list_id: integer().notNull(),
-    tag: text().notNull(),
-    status: text().notNull(),
-    n: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.list_id, table.tag, table.status] })],
-);
+export const contactCounts = sqliteTable('contact_counts', {
+  list_id: integer().notNull(),
+  tag: text().notNull(),
+  status: text().notNull(),
+  n: integer().notNull(),
+});

@@ -1,8 +1,8 @@
-/** Drizzle definitions of what marketing mail is made from, of where its links lead, and of who asked for them. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** Why a click or an opening counts for nobody. `machine`: a picture was fetched by one that does so for people. */
-export type ClickFlag = 'head' | 'robot' | 'burst' | 'machine';
+export const CLICK_FLAGS = ['head', 'robot', 'burst', 'machine'] as const;
+export type ClickFlag = (typeof CLICK_FLAGS)[number];
 
 export const mergeSources = sqliteTable('merge_sources', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -12,22 +12,17 @@ export const mergeSources = sqliteTable('merge_sources', {
   content: text().notNull(),
 });
 
-export const mergeSourceNames = sqliteTable(
-  'merge_source_names',
-  { former_id: integer().notNull(), source_id: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.former_id, table.source_id] })],
-);
+export const mergeSourceNames = sqliteTable('merge_source_names', {
+  former_id: integer().notNull(),
+  source_id: integer().notNull(),
+});
 
-export const mergeLinks = sqliteTable(
-  'merge_links',
-  {
-    source_id: integer().notNull(),
-    position: integer().notNull(),
-    target: text().notNull(),
-    token_hosts: text(),
-  },
-  (table) => [primaryKey({ columns: [table.source_id, table.position] })],
-);
+export const mergeLinks = sqliteTable('merge_links', {
+  source_id: integer().notNull(),
+  position: integer().notNull(),
+  target: text().notNull(),
+  token_hosts: text(),
+});
 
 export const emailClicks = sqliteTable('email_clicks', {
   id: integer().primaryKey(),

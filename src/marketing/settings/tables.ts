@@ -1,5 +1,5 @@
-/** Drizzle definitions of a project's marketing settings, and of the key that its hashes and tokens are made with. */
-import { integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const marketingSettings = sqliteTable('marketing_settings', {
   project_id: integer().primaryKey(),
@@ -27,8 +27,8 @@ export const marketingKeys = sqliteTable('marketing_keys', {
   created_at: integer().notNull(),
 });
 
-export const marketingUsage = sqliteTable(
-  'marketing_usage',
-  { project_id: integer().notNull(), day: text().notNull(), n: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.project_id, table.day] })],
-);
+export const marketingUsage = sqliteTable('marketing_usage', {
+  project_id: integer().notNull(),
+  day: text().notNull(),
+  n: integer().notNull(),
+});

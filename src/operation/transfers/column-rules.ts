@@ -17,7 +17,7 @@ export const IDS = words(
 );
 
 export const JSON_TEXTS = words(`
-  accounts allowed_mailboxes attachments bcc cc content custom enroll_tags envelope exit_events fields filter headers merge meta
+  accounts allowed_mailboxes attachments bcc cc changes content custom enroll_tags envelope exit_events fields filter headers merge meta
   metadata payload permissions platforms position recipients refused result settings sha1_fingerprints sending_domains sha256_fingerprints steps
   taken tech_stack token_hosts types variables`);
 

@@ -1,11 +1,120 @@
 /** Options that stand for fields of the API: what was given, and refusals in the words of whoever typed them. */
+import { Kind } from '@sinclair/typebox';
+import { Option } from 'commander';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
+import type { FieldList, SettableField } from '../http/fields.ts';
 import { type Cli, UsageError } from './cli.ts';
-import type { Options } from './options.ts';
+import { collect, limitOrWord, listOption, type Options, wholeNumber } from './options.ts';
 import { readFileText } from './secret-input.ts';
+import type { Verb } from './verb.ts';
 
 /** Fields by the option that stands for them: `{ body_text: '--text' }`. */
 export type OptionNames = Readonly<Record<string, string>>;
+
+/* --- Options made of a list of fields ------------------------------------------------------------------------------ */
+
+type WithOption = SettableField & { readonly option: string };
+
+function withOptions(fields: FieldList): [name: string, field: WithOption][] {
+  return Object.entries(fields).flatMap(([name, field]) =>
+    'option' in field && field.option !== undefined ? [[name, { ...field, option: field.option }]] : [],
+  );
+}
+
+/** The option of each field, for `inOptions`. */
+export function optionNames(fields: FieldList): OptionNames {
+  const names = withOptions(fields).map(([name, { option }]) => [name, option.split(' ')[0] ?? option]);
+  return Object.fromEntries(names);
+}
+
+/** A verb that makes a thing takes its fields; required fields are required options. */
+export function takesNew<S>(verb: Verb<S>, fields: FieldList): Verb<S> {
+  for (const [, field] of withOptions(fields))
+    verb.addOption(optionOf(field, false).makeOptionMandatory(field.use === 'required'));
+  return verb;
+}
+
+/** A verb that changes a thing takes its fields, too. `--no-` clears a flag; what may be null takes an empty text, or `none`. */
+export function takesChanges<S>(verb: Verb<S>, fields: FieldList): Verb<S> {
+  for (const [, field] of withOptions(fields)) {
+    verb.addOption(optionOf(field, isClearable(field)));
+    if (kindOf(field) === 'Boolean')
+      verb.addOption(new Option(field.option.replace('--', '--no-'), field.unset));
+  }
+  return verb;
+}
+
+/** What was given of these fields, as the API takes them. Wrong usage where two would be read from standard input. */
+export async function readFields<S>(
+  cli: Cli<S>,
+  fields: FieldList,
+  options: Options,
+): Promise<Record<string, unknown>> {
+  const all = withOptions(fields).map(([name, field]) => [name, field, options[attributeOf(field)]] as const);
+  const piped = all.flatMap(([name, { is_long }, value]) => (is_long && value === '-' ? [name] : []));
+  if (piped.length > 1)
+    throw new UsageError(
+      `Only one of ${inWords(optionNames(fields), piped.join(' and '))} can come from standard input.`,
+    );
+  const read = await Promise.all(
+    all.map(async ([name, field, value]) => [name, await readOption(cli, field, value)] as const),
+  );
+  return given(Object.fromEntries(read));
+}
+
+async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Promise<unknown> {
+  if (value === undefined) return undefined;
+  switch (kindOf(field)) {
+    case 'Array':
+      return listOption({ value }, 'value');
+    case 'Record':
+      return pairsOption({ value }, 'value', field.option.split(' ')[0]);
+    case 'Integer':
+      return typeof value === 'number' ? value : null;
+    default: {
+      const text = field.is_long && typeof value === 'string' ? await readLongText(cli, value) : value;
+      return text === '' && field.use === 'optional' ? null : text;
+    }
+  }
+}
+
+/** What the shape of a field is to a command line. */
+function kindOf({ shape }: WithOption): string {
+  return Array.isArray(shape.enum) ? 'Choice' : shape[Kind];
+}
+
+const isClearable = (field: WithOption): boolean => field.use === 'optional' && field.blank === null;
+
+/** The name that commander gives the value of an option. */
+const attributeOf = ({ option }: WithOption): string => new Option(option).attributeName();
+
+function optionOf(field: WithOption, takes_none: boolean): Option {
+  const option = new Option(field.option, wordsOf(field, takes_none));
+  switch (kindOf(field)) {
+    case 'Choice':
+      return option.choices([...field.shape.enum, ...(takes_none ? [''] : [])]);
+    case 'Array':
+    case 'Record':
+      return option.argParser(collect);
+    case 'Integer':
+      return option.argParser(
+        (takes_none ? limitOrWord : wholeNumber)(field.shape.minimum ?? 0, nullWordOf(field)),
+      );
+    default:
+      return option;
+  }
+}
+
+const nullWordOf = ({ null_word = 'none' }: WithOption): string => null_word;
+
+function wordsOf(field: WithOption, takes_none: boolean): string {
+  const { says = '', is_long } = field;
+  if (takes_none && kindOf(field) === 'Integer') return `${says}, or ${nullWordOf(field)}`;
+  if (is_long) return `${says}; @file and - (standard input) are read`;
+  return kindOf(field) === 'Record' ? `${says}; may be repeated` : says;
+}
+
+/* --- What was given, and refusals ---------------------------------------------------------------------------------- */
 
 /** Without what was not given. */
 export function given(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {

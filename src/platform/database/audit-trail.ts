@@ -7,7 +7,8 @@ import { toIso } from '../host/clock.ts';
 import { firstIdOf, newId } from '../host/ids.ts';
 import type { Actor } from '../http/callers.ts';
 import type { Tx } from './database.ts';
-import { auditEvents, type Changes } from './tables.ts';
+import type { Changes } from './schemas.ts';
+import { auditEvents } from './tables.ts';
 
 export interface AuditEntry {
   /** Dotted noun and verb, such as `api_key.rotated`. */

@@ -1,5 +1,11 @@
-/** Drizzle definitions of the platform's own tables; `migrations/` makes them, and a test compares the two. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { Changes } from './schemas.ts';
+
+export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+export const ACTOR_KINDS = ['token', 'person', 'shell', 'system'] as const;
+export type ActorKind = (typeof ACTOR_KINDS)[number];
 
 export const meta = sqliteTable('meta', {
   name: text().primaryKey(),
@@ -13,16 +19,8 @@ export const dataKeys = sqliteTable('data_keys', {
   created_at: integer().notNull(),
 });
 
-/** Who is held responsible in the audit trail; `http/callers.ts` says what is known of one. */
-export const ACTOR_KINDS = ['token', 'person', 'shell', 'system'] as const;
-export type ActorKind = (typeof ACTOR_KINDS)[number];
-
-export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
-
 export const jobs = sqliteTable('jobs', {
   id: text().primaryKey(),
-  /** Null for a job of no project, such as a backup. */
   project_id: integer(),
   type: text().notNull(),
   status: text().$type<JobStatus>().notNull(),
@@ -41,19 +39,12 @@ export const jobs = sqliteTable('jobs', {
 });
 export type JobRow = typeof jobs.$inferSelect;
 
-export const rowCounts = sqliteTable(
-  'row_counts',
-  {
-    list: text().notNull(),
-    project_id: integer().notNull(),
-    facet: text().notNull(),
-    n: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.list, table.project_id, table.facet] })],
-);
-
-/** What each field that changed was and became; of secrets, and of what is known of a contact, only that it did. */
-export type Changes = Record<string, { from: unknown; to: unknown } | { secret: true } | { personal: true }>;
+export const rowCounts = sqliteTable('row_counts', {
+  list: text().notNull(),
+  project_id: integer().notNull(),
+  facet: text().notNull(),
+  n: integer().notNull(),
+});
 
 export const auditEvents = sqliteTable('audit_events', {
   id: text().primaryKey(),
@@ -70,22 +61,18 @@ export const auditEvents = sqliteTable('audit_events', {
   changes: text({ mode: 'json' }).$type<Changes>().notNull(),
 });
 
+export const idempotentAnswers = sqliteTable('idempotent_answers', {
+  project_id: integer().notNull(),
+  caller: text().notNull(),
+  idempotency_key: text().notNull(),
+  request_hash: text().notNull(),
+  status: integer().notNull(),
+  body: text().notNull(),
+  created_at: integer().notNull(),
+});
+
 export const rateWindows = sqliteTable('rate_windows', {
   caller: text().primaryKey(),
   ends_at: integer().notNull(),
   used: integer().notNull(),
 });
-
-export const idempotentAnswers = sqliteTable(
-  'idempotent_answers',
-  {
-    project_id: integer().notNull(),
-    caller: text().notNull(),
-    idempotency_key: text().notNull(),
-    request_hash: text().notNull(),
-    status: integer().notNull(),
-    body: text().notNull(),
-    created_at: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.project_id, table.caller, table.idempotency_key] })],
-);

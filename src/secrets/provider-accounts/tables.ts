@@ -1,5 +1,5 @@
-/** Drizzle definitions: accounts and databases at providers, and whom they serve. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const AI_PROVIDERS = [
   'openai',
@@ -11,51 +11,49 @@ export const AI_PROVIDERS = [
   'ollama',
   'custom',
 ] as const;
+export type AiProvider = (typeof AI_PROVIDERS)[number];
 
-/** What every record at a provider has. */
-const record = () => ({
+export const aiAccounts = sqliteTable('ai_accounts', {
   id: integer().primaryKey({ autoIncrement: true }),
   public_id: text().notNull(),
   name: text().notNull(),
-  created_at: integer().notNull(),
-  updated_at: integer().notNull(),
-});
-
-export const aiAccounts = sqliteTable('ai_accounts', {
-  ...record(),
-  provider: text().$type<(typeof AI_PROVIDERS)[number]>().notNull(),
+  provider: text().$type<AiProvider>().notNull(),
   key_prefix: text(),
   sealed_api_key: text(),
   base_url: text(),
   organization_id: text(),
   is_active: integer({ mode: 'boolean' }).notNull(),
   all_projects: integer({ mode: 'boolean' }).notNull(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
 });
 export type AiAccountRow = typeof aiAccounts.$inferSelect;
 
-export const aiAccountProjects = sqliteTable(
-  'ai_account_projects',
-  {
-    ai_account_id: integer().notNull(),
-    project_id: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.ai_account_id, table.project_id] })],
-);
+export const aiAccountProjects = sqliteTable('ai_account_projects', {
+  ai_account_id: integer().notNull(),
+  project_id: integer().notNull(),
+});
 
 export const databaseAccounts = sqliteTable('database_accounts', {
-  ...record(),
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
+  name: text().notNull(),
   provider: text(),
   organization_slug: text(),
   token_prefix: text().notNull(),
   sealed_access_token: text().notNull(),
   expires_at: integer(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
 });
 export type DatabaseAccountRow = typeof databaseAccounts.$inferSelect;
 
 export const databaseProjects = sqliteTable('database_projects', {
-  ...record(),
+  id: integer().primaryKey({ autoIncrement: true }),
+  public_id: text().notNull(),
   account_id: integer(),
   ref: text().notNull(),
+  name: text().notNull(),
   region: text(),
   status: text(),
   api_url: text(),
@@ -68,15 +66,13 @@ export const databaseProjects = sqliteTable('database_projects', {
   sealed_secret_key: text(),
   sealed_db_password: text(),
   sealed_connection_string: text(),
+  created_at: integer().notNull(),
+  updated_at: integer().notNull(),
 });
 export type DatabaseProjectRow = typeof databaseProjects.$inferSelect;
 
-export const databaseProjectLinks = sqliteTable(
-  'database_project_links',
-  {
-    database_project_id: integer().notNull(),
-    project_id: integer().notNull(),
-    is_shown: integer({ mode: 'boolean' }).notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.database_project_id, table.project_id] })],
-);
+export const databaseProjectLinks = sqliteTable('database_project_links', {
+  database_project_id: integer().notNull(),
+  project_id: integer().notNull(),
+  is_shown: integer({ mode: 'boolean' }).notNull(),
+});

@@ -1,15 +1,14 @@
-/** Drizzle definitions: stored vault fields, when a service changed, and the trail of reveals. */
-import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+/** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const vaultServices = sqliteTable(
-  'vault_services',
-  {
-    project_id: integer().notNull(),
-    service: text().notNull(),
-    updated_at: integer().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.project_id, table.service] })],
-);
+export const REVEAL_HOWS = ['reveal', 'file', 'env', 'run'] as const;
+export type RevealHow = (typeof REVEAL_HOWS)[number];
+
+export const vaultServices = sqliteTable('vault_services', {
+  project_id: integer().notNull(),
+  service: text().notNull(),
+  updated_at: integer().notNull(),
+});
 
 export const vaultValues = sqliteTable('vault_values', {
   id: integer().primaryKey({ autoIncrement: true }),
@@ -18,14 +17,11 @@ export const vaultValues = sqliteTable('vault_values', {
   field: text().notNull(),
   sealed: text().notNull(),
   filename: text(),
-  /** Of the service `env` alone; the fields of others say themselves whether they are secret. */
-  is_plain: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  is_plain: integer({ mode: 'boolean' }).notNull(),
 });
 export type VaultValueRow = typeof vaultValues.$inferSelect;
-
-export type RevealHow = 'reveal' | 'file' | 'env' | 'run';
 
 export const vaultReveals = sqliteTable('vault_reveals', {
   id: integer().primaryKey({ autoIncrement: true }),

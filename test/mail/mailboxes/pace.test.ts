@@ -9,7 +9,7 @@ import {
   roomOf,
   tellPace,
 } from '../../../src/mail/mailboxes/pace.ts';
-import type { Pace } from '../../../src/mail/mailboxes/tables.ts';
+import type { Pace } from '../../../src/mail/mailboxes/store.ts';
 
 const NOW = Date.parse('2030-01-15T12:00:00Z');
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];

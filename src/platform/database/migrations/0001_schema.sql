@@ -1,5 +1,5 @@
--- The schema, noun by noun in the order of src/. The reason of an index, a trigger or a column stands beside it; a definition of each
--- table stands in its noun's tables.ts, and a test holds both equal. Times are milliseconds UTC; a boolean is 0 or 1.
+-- The schema, noun by noun in the order of src/. The reason of an index, a trigger or a column stands beside it. scripts/tables.ts
+-- writes each noun's tables.ts off it, and says how types are told here. Times are milliseconds UTC; a boolean is 0 or 1.
 -- row_counts and the other counters are kept by triggers, so that a page of a list costs the same whatever the size of its table.
 
 -- --- platform ------------------------------------------------------------------------------------------------------
@@ -16,19 +16,19 @@ CREATE TABLE data_keys (
   created_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE jobs (
+CREATE TABLE jobs ( -- JobRow
   id TEXT PRIMARY KEY,
   project_id INTEGER REFERENCES projects (id) ON DELETE CASCADE, -- null: of none, such as a backup
   type TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed')), -- JobStatus
   priority INTEGER NOT NULL, -- lower runs first
   lane TEXT NOT NULL,        -- what the job competes for, such as one sending domain
   run_at INTEGER NOT NULL,   -- epoch ms; 0 means at once, whatever the clock does
   attempts INTEGER NOT NULL DEFAULT 0,
   max_attempts INTEGER NOT NULL,
   interruptions INTEGER NOT NULL DEFAULT 0, -- attempts cut off by a crash: they count in attempts, not towards max_attempts
-  payload TEXT NOT NULL,
-  result TEXT,
+  payload TEXT NOT NULL, -- JSON Record<string, unknown>
+  result TEXT, -- JSON Record<string, unknown>
   error TEXT,
   queued_at INTEGER NOT NULL,
   started_at INTEGER,
@@ -70,7 +70,7 @@ CREATE TABLE row_counts (
 CREATE TABLE audit_events (
   id TEXT PRIMARY KEY,
   at INTEGER NOT NULL,
-  actor_kind TEXT NOT NULL CHECK (actor_kind IN ('token', 'person', 'shell', 'system')),
+  actor_kind TEXT NOT NULL CHECK (actor_kind IN ('token', 'person', 'shell', 'system')), -- ActorKind
   actor_id TEXT,
   actor_name TEXT NOT NULL,
   ip TEXT,
@@ -78,8 +78,8 @@ CREATE TABLE audit_events (
   target TEXT,
   project_id INTEGER,
   project_public_id TEXT,
-  metadata TEXT NOT NULL DEFAULT '{}',
-  changes TEXT NOT NULL DEFAULT '{}' -- what fields of a change were and became; of secrets only their names
+  metadata TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, unknown>
+  changes TEXT NOT NULL DEFAULT '{}' -- JSON Changes; what fields of a change were and became
 ) STRICT;
 CREATE INDEX audit_by_project ON audit_events (project_id, id);
 CREATE INDEX audit_by_event ON audit_events (event, id);
@@ -133,24 +133,23 @@ CREATE INDEX rate_windows_by_end ON rate_windows (ends_at);
 
 -- --- access: projects ----------------------------------------------------------------------------------------------
 
-CREATE TABLE projects (
+CREATE TABLE projects ( -- ProjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
   slug TEXT NOT NULL UNIQUE,
-  -- 'arriving': it is being imported from another Satchel; nobody but the import sees it.
-  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive', 'arriving')),
+  status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'inactive', 'arriving')), -- 'active' | 'inactive'; arriving: only its import sees it
   notes TEXT,
   description TEXT,
   app_identifier TEXT,
   primary_url TEXT,
   repo_url TEXT,
-  repo_is_public INTEGER,
-  platforms TEXT NOT NULL DEFAULT '[]',
-  tech_stack TEXT NOT NULL DEFAULT '[]',
+  repo_is_public INTEGER CHECK (repo_is_public IN (0, 1)),
+  platforms TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  tech_stack TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   -- By name: a project that was imported may name domains that are yet to be added.
-  sending_domain TEXT,
-  sending_domains TEXT CHECK (json_array_length(sending_domains) > 0),
+  sending_domain TEXT, -- where mail goes out from that names no domain; null: the default domain, else the first of its own
+  sending_domains TEXT CHECK (json_array_length(sending_domains) > 0), -- JSON string[]; those that it may send from; null: all
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -168,35 +167,26 @@ CREATE TRIGGER projects_count_delete AFTER DELETE ON projects BEGIN
   UPDATE row_counts SET n = n - 1 WHERE list = 'projects' AND project_id = 0 AND facet = OLD.status;
 END;
 
--- What stopped as a project was exported or imported, and goes on when that is said, by its public id. Sequences and broadcasts say
--- by their pause_reason that they did.
-CREATE TABLE withheld (
-  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule')),
-  id TEXT NOT NULL,
-  PRIMARY KEY (project_id, kind, id)
-) STRICT, WITHOUT ROWID;
-
 -- --- access: keys --------------------------------------------------------------------------------------------------
 
-CREATE TABLE api_keys (
+CREATE TABLE api_keys ( -- KeyRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   key_prefix TEXT NOT NULL,
   key_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
   sealed_key TEXT,               -- for reveal; null when the plaintext is not retained
-  can_read INTEGER NOT NULL DEFAULT 0,
-  can_write INTEGER NOT NULL DEFAULT 0,
-  can_send_emails INTEGER NOT NULL DEFAULT 0,
-  can_manage_email_marketing INTEGER NOT NULL DEFAULT 0,
-  restricted INTEGER NOT NULL DEFAULT 0,
-  allow_no_origin INTEGER NOT NULL DEFAULT 0,
+  can_read INTEGER NOT NULL DEFAULT 0 CHECK (can_read IN (0, 1)),
+  can_write INTEGER NOT NULL DEFAULT 0 CHECK (can_write IN (0, 1)),
+  can_send_emails INTEGER NOT NULL DEFAULT 0 CHECK (can_send_emails IN (0, 1)),
+  can_manage_email_marketing INTEGER NOT NULL DEFAULT 0 CHECK (can_manage_email_marketing IN (0, 1)),
+  restricted INTEGER NOT NULL DEFAULT 0 CHECK (restricted IN (0, 1)),
+  allow_no_origin INTEGER NOT NULL DEFAULT 0 CHECK (allow_no_origin IN (0, 1)),
   email_daily_limit INTEGER,
   rate_limit_per_minute INTEGER,
-  permissions TEXT NOT NULL DEFAULT '{}',
-  is_test INTEGER NOT NULL DEFAULT 0,
-  is_active INTEGER NOT NULL DEFAULT 1,
+  permissions TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, boolean>
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   last_used_at INTEGER -- noted at most once a minute
@@ -211,50 +201,50 @@ END;
 
 -- --- access: origins -----------------------------------------------------------------------------------------------
 
-CREATE TABLE key_origins (
+CREATE TABLE key_origins ( -- OriginRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   api_key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
   type TEXT NOT NULL CHECK (type IN ('domain', 'android', 'ios')),
   value TEXT NOT NULL,
-  sha256_fingerprints TEXT NOT NULL DEFAULT '[]',
-  sha1_fingerprints TEXT NOT NULL DEFAULT '[]',
+  sha256_fingerprints TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  sha1_fingerprints TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   created_at INTEGER NOT NULL,
   UNIQUE (api_key_id, type, value)
 ) STRICT;
 
-CREATE TABLE global_origins (
+CREATE TABLE global_origins ( -- GlobalOriginRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   type TEXT NOT NULL CHECK (type IN ('domain', 'android', 'ios')),
   value TEXT NOT NULL,
-  sha256_fingerprints TEXT NOT NULL DEFAULT '[]',
-  sha1_fingerprints TEXT NOT NULL DEFAULT '[]',
+  sha256_fingerprints TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  sha1_fingerprints TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   note TEXT,
-  is_active INTEGER NOT NULL DEFAULT 1,
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   created_at INTEGER NOT NULL,
   UNIQUE (type, value)
 ) STRICT;
 
 -- --- access: tokens ------------------------------------------------------------------------------------------------
 
-CREATE TABLE access_tokens (
+CREATE TABLE access_tokens ( -- TokenRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL,
   token_prefix TEXT NOT NULL,
   token_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
-  all_projects INTEGER NOT NULL DEFAULT 0,
-  can_manage_database INTEGER NOT NULL DEFAULT 0,
-  can_read_vault INTEGER NOT NULL DEFAULT 0,
-  can_reveal_vault INTEGER NOT NULL DEFAULT 0,
-  can_write_vault INTEGER NOT NULL DEFAULT 0,
-  can_read_database_tokens INTEGER NOT NULL DEFAULT 0,
-  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0,
+  all_projects INTEGER NOT NULL DEFAULT 0 CHECK (all_projects IN (0, 1)),
+  can_manage_database INTEGER NOT NULL DEFAULT 0 CHECK (can_manage_database IN (0, 1)),
+  can_read_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_read_vault IN (0, 1)),
+  can_reveal_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_reveal_vault IN (0, 1)),
+  can_write_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_write_vault IN (0, 1)),
+  can_read_database_tokens INTEGER NOT NULL DEFAULT 0 CHECK (can_read_database_tokens IN (0, 1)),
+  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0 CHECK (can_read_ai_accounts IN (0, 1)),
   expires_at INTEGER,
   revoked_at INTEGER,
   last_used_at INTEGER,
   last_used_ip TEXT,
   created_at INTEGER NOT NULL,
-  can_administer INTEGER NOT NULL DEFAULT 0, -- Goes with all_projects alone.
-  created_by_kind TEXT,
+  can_administer INTEGER NOT NULL DEFAULT 0 CHECK (can_administer IN (0, 1)), -- Goes with all_projects alone.
+  created_by_kind TEXT CHECK (created_by_kind IN ('token', 'person', 'shell', 'system')),
   created_by_id TEXT,
   created_by_name TEXT,
   person_id INTEGER -- also where a token of theirs made it; the person may be gone
@@ -272,19 +262,19 @@ CREATE INDEX access_token_projects_by_project ON access_token_projects (project_
 -- --- access: people ------------------------------------------------------------------------------------------------
 
 -- People who sign in: what they may do, how they prove who they are, and where they are signed in.
-CREATE TABLE people (
+CREATE TABLE people ( -- PersonRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   email TEXT NOT NULL UNIQUE COLLATE NOCASE, -- addresses are ASCII
   name TEXT,
-  all_projects INTEGER NOT NULL DEFAULT 0,
-  can_manage_database INTEGER NOT NULL DEFAULT 0,
-  can_read_vault INTEGER NOT NULL DEFAULT 0,
-  can_reveal_vault INTEGER NOT NULL DEFAULT 0,
-  can_write_vault INTEGER NOT NULL DEFAULT 0,
-  can_read_database_tokens INTEGER NOT NULL DEFAULT 0,
-  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0,
-  can_administer INTEGER NOT NULL DEFAULT 0,
-  is_active INTEGER NOT NULL DEFAULT 1,
+  all_projects INTEGER NOT NULL DEFAULT 0 CHECK (all_projects IN (0, 1)),
+  can_manage_database INTEGER NOT NULL DEFAULT 0 CHECK (can_manage_database IN (0, 1)),
+  can_read_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_read_vault IN (0, 1)),
+  can_reveal_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_reveal_vault IN (0, 1)),
+  can_write_vault INTEGER NOT NULL DEFAULT 0 CHECK (can_write_vault IN (0, 1)),
+  can_read_database_tokens INTEGER NOT NULL DEFAULT 0 CHECK (can_read_database_tokens IN (0, 1)),
+  can_read_ai_accounts INTEGER NOT NULL DEFAULT 0 CHECK (can_read_ai_accounts IN (0, 1)),
+  can_administer INTEGER NOT NULL DEFAULT 0 CHECK (can_administer IN (0, 1)),
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   password_hash TEXT,    -- argon2id; null until a link is used
   sealed_totp TEXT,      -- null while the second step is off
   sealed_next_totp TEXT, -- shown, and not yet confirmed with a code
@@ -305,13 +295,13 @@ CREATE TABLE person_projects (
 CREATE INDEX person_projects_by_project ON person_projects (project_id);
 
 -- One-time links that are still good; person_id is null for the first person, who says who they are.
-CREATE TABLE person_links (
+CREATE TABLE person_links ( -- LinkRow
   token_hash TEXT PRIMARY KEY, -- SHA-256, hex
   person_id INTEGER UNIQUE REFERENCES people (id) ON DELETE CASCADE,
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE person_sessions (
+CREATE TABLE person_sessions ( -- SessionRow
   id TEXT PRIMARY KEY,
   token_hash TEXT NOT NULL UNIQUE, -- SHA-256, hex
   person_id INTEGER NOT NULL REFERENCES people (id) ON DELETE CASCADE,
@@ -339,7 +329,7 @@ CREATE TABLE person_networks (
 -- --- files: objects ------------------------------------------------------------------------------------------------
 
 -- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store.
-CREATE TABLE objects (
+CREATE TABLE objects ( -- ObjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -347,7 +337,7 @@ CREATE TABLE objects (
   mime_type TEXT NOT NULL,
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
-  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private')), -- Visibility
   store TEXT NOT NULL CHECK (store IN ('local', 's3')),
   missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
@@ -423,7 +413,7 @@ CREATE TABLE object_link_keys (
 -- --- files: uploads ------------------------------------------------------------------------------------------------
 
 -- Resumable uploads. The bytes that came stand where those of the object will, under its id: up to the offset they are durable.
-CREATE TABLE uploads (
+CREATE TABLE uploads ( -- UploadRow
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   key_id INTEGER NOT NULL REFERENCES api_keys (id) ON DELETE CASCADE,
@@ -441,12 +431,12 @@ CREATE INDEX uploads_expiring ON uploads (expires_at);
 
 -- --- mail: sending domains -----------------------------------------------------------------------------------------
 
-CREATE TABLE sending_domains (
+CREATE TABLE sending_domains ( -- DomainRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,
-  is_default INTEGER NOT NULL DEFAULT 0,
-  is_active INTEGER NOT NULL DEFAULT 1,
-  is_trusted INTEGER NOT NULL DEFAULT 0, -- the operator vouches for it: no look-up needed
+  is_default INTEGER NOT NULL DEFAULT 0 CHECK (is_default IN (0, 1)),
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+  is_trusted INTEGER NOT NULL DEFAULT 0 CHECK (is_trusted IN (0, 1)), -- the operator vouches for it: no look-up needed
   verified_at INTEGER,
   ownership_token TEXT NOT NULL,
   dkim_selector TEXT NOT NULL,
@@ -464,20 +454,20 @@ CREATE UNIQUE INDEX sending_domains_one_default ON sending_domains (is_default) 
 
 -- --- mail: mailboxes -----------------------------------------------------------------------------------------------
 
-CREATE TABLE mailboxes (
+CREATE TABLE mailboxes ( -- MailboxRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   domain_id INTEGER NOT NULL REFERENCES sending_domains (id) ON DELETE CASCADE,
   address TEXT NOT NULL UNIQUE,
-  kind TEXT NOT NULL CHECK (kind IN ('smtp', 'capture')),
+  kind TEXT NOT NULL CHECK (kind IN ('smtp', 'capture')), -- MailboxKind
   smtp_host TEXT,
   smtp_port INTEGER,
-  smtp_security TEXT,
+  smtp_security TEXT CHECK (smtp_security IN ('tls', 'starttls', 'opportunistic', 'none')),
   smtp_username TEXT,
   sealed_smtp_password TEXT,
   return_path TEXT,
   daily_limit INTEGER,
-  for_transactional INTEGER NOT NULL DEFAULT 1,
-  for_marketing INTEGER NOT NULL DEFAULT 0,
+  for_transactional INTEGER NOT NULL DEFAULT 1 CHECK (for_transactional IN (0, 1)),
+  for_marketing INTEGER NOT NULL DEFAULT 0 CHECK (for_marketing IN (0, 1)),
   status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused')),
   failures INTEGER NOT NULL DEFAULT 0, -- connection failures in a row
   resting_until INTEGER,               -- after failures it is left alone until then
@@ -486,7 +476,7 @@ CREATE TABLE mailboxes (
   last_success_at INTEGER,
   revision INTEGER NOT NULL DEFAULT 1, -- grows with every change of its settings: open connections of an old one are not reused
   created_at INTEGER NOT NULL,
-  is_signed_by_relay INTEGER NOT NULL DEFAULT 0, -- no DKIM signature of ours
+  is_signed_by_relay INTEGER NOT NULL DEFAULT 0 CHECK (is_signed_by_relay IN (0, 1)), -- no DKIM signature of ours
   refusal TEXT, -- the relay's words for what it holds against the mailbox
   refused_at INTEGER, -- null again with the next mail that it takes
   verp INTEGER CHECK (verp IN (0, 1)), -- null: where the mailbox has an inbox
@@ -503,16 +493,16 @@ CREATE TABLE mailbox_usage (
   PRIMARY KEY (day, mailbox_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE mailbox_paces (
+CREATE TABLE mailbox_paces ( -- PaceRow
   mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
   turn_at REAL NOT NULL,           -- the turn that the last mail had
-  sent TEXT NOT NULL,              -- [slice of the rate's minute or hour, mails that went in it], oldest first
+  sent TEXT NOT NULL, -- JSON [slice: number, count: number][]; slices of the rate's minute or hour, and mails that went in each, oldest first
   allowed REAL,                    -- mails a second that its relay was found to take
   speed REAL,                      -- mails a second that may go now
   speed_at INTEGER NOT NULL,       -- since when
   waits INTEGER NOT NULL,          -- waits in a row
   waits_until INTEGER NOT NULL,
-  is_probing INTEGER NOT NULL,     -- after the wait one mail asks for all
+  is_probing INTEGER NOT NULL CHECK (is_probing IN (0, 1)), -- after the wait one mail asks for all
   probed_at REAL NOT NULL,         -- when that began; 0 where none is out
   ended_at INTEGER NOT NULL,       -- when the last burst did: what had begun by then teaches nothing
   since INTEGER,                   -- the first refusal of this trouble
@@ -523,7 +513,7 @@ CREATE TABLE mailbox_paces (
 -- --- mail: inboxes -------------------------------------------------------------------------------------------------
 
 -- Where reports about a mailbox's mail arrive, and how far each was read.
-CREATE TABLE inboxes (
+CREATE TABLE inboxes ( -- InboxRow
   mailbox_id INTEGER PRIMARY KEY REFERENCES mailboxes (id) ON DELETE CASCADE,
   version TEXT NOT NULL, -- another one whenever it is set: what is read of the one before is not noted here
   host TEXT NOT NULL,
@@ -534,18 +524,18 @@ CREATE TABLE inboxes (
   folder TEXT NOT NULL,
   uid_validity TEXT, -- of the folder as it was read last; null before
   last_uid INTEGER NOT NULL, -- messages up to this one were looked at
-  unflagged TEXT NOT NULL, -- UIDs of messages whose reports took effect, and which may not bear the flag yet
+  unflagged TEXT NOT NULL, -- JSON number[]; UIDs of messages whose reports took effect, and which may not bear the flag yet
   reports INTEGER NOT NULL, -- how many took effect
   last_look_at INTEGER,
   last_error TEXT, -- null again with the next look that goes well
   last_error_at INTEGER,
   skipped INTEGER NOT NULL DEFAULT 0, -- how many, of the folder as its UIDs are now
-  last_skipped TEXT NOT NULL DEFAULT '[]' -- the last of them: [{"uid": 7, "at": 1700000000000}]
+  last_skipped TEXT NOT NULL DEFAULT '[]' -- JSON { uid: number, at: number }[]; the last of them
 ) STRICT;
 
 -- --- mail: templates -----------------------------------------------------------------------------------------------
 
-CREATE TABLE email_templates (
+CREATE TABLE email_templates ( -- TemplateRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -557,9 +547,9 @@ CREATE TABLE email_templates (
   body_text TEXT,
   body_markdown TEXT, -- what both bodies were made from
   description TEXT,
-  variables TEXT NOT NULL DEFAULT '[]',
-  is_active INTEGER NOT NULL DEFAULT 1,
-  is_marketing INTEGER NOT NULL DEFAULT 0,
+  variables TEXT NOT NULL DEFAULT '[]', -- JSON TemplateVariable[]
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+  is_marketing INTEGER NOT NULL DEFAULT 0 CHECK (is_marketing IN (0, 1)),
   layout TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -576,14 +566,14 @@ CREATE TABLE key_usage (
 ) STRICT, WITHOUT ROWID;
 
 -- The log: one row for each message, kept when its body is gone.
-CREATE TABLE emails (
+CREATE TABLE emails ( -- EmailRow
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   job_id TEXT,
   api_key_id INTEGER,
-  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')),
-  is_test INTEGER NOT NULL DEFAULT 0,
-  status TEXT NOT NULL CHECK (status IN (
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')), -- EmailSource
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
+  status TEXT NOT NULL CHECK (status IN ( -- EmailStatus
     'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
     'canceled')),
   requested_domain TEXT,    -- null: the default, and any other with capacity
@@ -594,16 +584,16 @@ CREATE TABLE emails (
   domain TEXT NOT NULL,
   to_email TEXT NOT NULL,
   to_name TEXT,
-  cc TEXT NOT NULL DEFAULT '[]',
-  bcc TEXT NOT NULL DEFAULT '[]',
+  cc TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  bcc TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   reply_to TEXT,
   subject TEXT NOT NULL,
   template TEXT,
-  attachments TEXT NOT NULL DEFAULT '[]',
-  headers TEXT NOT NULL DEFAULT '{}', -- extra headers, such as List-Unsubscribe
+  attachments TEXT NOT NULL DEFAULT '[]', -- JSON AttachmentRecord[]
+  headers TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, string>; extra headers, such as List-Unsubscribe
   message_id TEXT NOT NULL,
-  taken TEXT NOT NULL DEFAULT '[]',    -- recipients a relay has taken; a retry leaves them out
-  refused TEXT NOT NULL DEFAULT '[]',  -- recipients refused for good, with the relay's words
+  taken TEXT NOT NULL DEFAULT '[]', -- JSON string[]; recipients a relay has taken; a retry leaves them out
+  refused TEXT NOT NULL DEFAULT '[]', -- JSON RefusedRecord[]; recipients refused for good, with the relay's words
   attempts INTEGER NOT NULL DEFAULT 0,
   smtp_code INTEGER,
   smtp_response TEXT,
@@ -622,7 +612,7 @@ CREATE TABLE emails (
   bounced_at INTEGER,
   complained_at INTEGER,
   failed_at INTEGER,
-  allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- addresses that bind every attempt; none: any that fits
+  allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- JSON string[]; addresses that bind every attempt; none: any that fits
   merge TEXT, -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
   due_at INTEGER,   -- of bulk mail that waits, which has no job: when it is tried next, 0 at once
   began_at INTEGER, -- of bulk mail: its first attempt, which has no row of its own where the relay took the mail
@@ -713,7 +703,7 @@ CREATE INDEX email_hours_by_hour ON email_hours (hour);
 
 -- --- mail: deliveries ----------------------------------------------------------------------------------------------
 
-CREATE TABLE email_attempts (
+CREATE TABLE email_attempts ( -- AttemptRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   attempt INTEGER NOT NULL,
@@ -721,11 +711,14 @@ CREATE TABLE email_attempts (
   choice TEXT NOT NULL, -- why this mailbox, and why not the others
   started_at INTEGER NOT NULL,
   finished_at INTEGER,  -- null: under way, or cut off by a crash
-  outcome TEXT,         -- sent, captured, refused, deferred, unreachable, unanswered, postponed, interrupted
+  -- captured: kept instead of delivered; unanswered: a relay got it and said nothing of it; postponed: waits for what is the server's
+  -- own, such as room on its disk; interrupted: cut off by a crash or a stop.
+  outcome TEXT CHECK (outcome IN ( -- AttemptOutcome
+    'sent', 'captured', 'refused', 'deferred', 'unreachable', 'unanswered', 'postponed', 'interrupted')),
   smtp_code INTEGER,
   smtp_response TEXT,
   tls TEXT, -- the version, or 'none'; NULL where no connection came about
-  may_be_sent INTEGER NOT NULL DEFAULT 0 -- cut off, or without an answer behind the message: it may have been delivered
+  may_be_sent INTEGER NOT NULL DEFAULT 0 CHECK (may_be_sent IN (0, 1)) -- cut off, or without an answer behind the message: it may have been delivered
 ) STRICT;
 CREATE INDEX email_attempts_by_email ON email_attempts (email_id, id);
 
@@ -734,7 +727,7 @@ CREATE TABLE captured_messages (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   mailbox TEXT NOT NULL,
-  envelope TEXT NOT NULL, -- {from, to[]}
+  envelope TEXT NOT NULL, -- JSON { from: string, to: string[] }
   raw BLOB NOT NULL,
   captured_at INTEGER NOT NULL
 ) STRICT;
@@ -742,10 +735,10 @@ CREATE INDEX captured_by_email ON captured_messages (email_id);
 CREATE INDEX captured_by_age ON captured_messages (captured_at);
 
 -- Reports of other mail servers, and of an operator in their place. Each counts once.
-CREATE TABLE email_reports (
+CREATE TABLE email_reports ( -- ReportRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('delivered', 'bounced', 'soft_bounced', 'refused', 'complained')),
+  kind TEXT NOT NULL CHECK (kind IN ('delivered', 'bounced', 'soft_bounced', 'refused', 'complained')), -- ReportKind
   address TEXT NOT NULL COLLATE NOCASE, -- the recipient whom it concerns
   smtp_code INTEGER,
   words TEXT NOT NULL,
@@ -760,31 +753,31 @@ CREATE INDEX email_reports_refused ON email_reports (reported_at) WHERE kind = '
 
 -- --- mail: schedules -----------------------------------------------------------------------------------------------
 
-CREATE TABLE email_schedules (
+CREATE TABLE email_schedules ( -- ScheduleRow
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   api_key_id INTEGER, -- the creating key; runs follow its is_test
-  is_test INTEGER NOT NULL DEFAULT 0,
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
   name TEXT NOT NULL,
-  recipients TEXT NOT NULL,
+  recipients TEXT NOT NULL, -- JSON ScheduleValues['recipients']
   cron_expression TEXT NOT NULL,
   timezone TEXT NOT NULL,
   template TEXT,
-  variables TEXT NOT NULL DEFAULT '{}',
+  variables TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, unknown>
   subject TEXT,
   body_html TEXT,
   body_text TEXT,
-  cc TEXT NOT NULL DEFAULT '[]',
-  bcc TEXT NOT NULL DEFAULT '[]',
+  cc TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  bcc TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   reply_to TEXT,
   from_name TEXT,
   domain TEXT,
   description TEXT,
   missed_runs TEXT NOT NULL DEFAULT 'skip' CHECK (missed_runs IN ('skip', 'run_once')),
-  is_active INTEGER NOT NULL DEFAULT 1,
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   next_run_at INTEGER,
   last_run_at INTEGER,
-  last_status TEXT,
+  last_status TEXT CHECK (last_status IN ('queued', 'completed', 'failed', 'skipped')), -- LastStatus; of the last run; skipped: left out after a downtime
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -799,9 +792,9 @@ END;
 
 -- --- marketing: settings -------------------------------------------------------------------------------------------
 
-CREATE TABLE marketing_settings (
+CREATE TABLE marketing_settings ( -- SettingsRow
   project_id INTEGER PRIMARY KEY REFERENCES projects (id) ON DELETE CASCADE,
-  enabled INTEGER NOT NULL DEFAULT 0,
+  enabled INTEGER NOT NULL DEFAULT 0 CHECK (enabled IN (0, 1)),
   from_name TEXT,
   reply_to TEXT,
   postal_address TEXT,
@@ -814,7 +807,7 @@ CREATE TABLE marketing_settings (
   send_window_end TEXT,
   timezone TEXT NOT NULL DEFAULT 'UTC',
   bounce_pause_threshold_percent REAL NOT NULL,
-  accounts TEXT NOT NULL DEFAULT '[]', -- mailbox addresses; empty: every active marketing mailbox
+  accounts TEXT NOT NULL DEFAULT '[]', -- JSON string[]; mailbox addresses; empty: every active marketing mailbox
   updated_at INTEGER NOT NULL
 ) STRICT;
 
@@ -836,19 +829,19 @@ CREATE TABLE marketing_usage (
 
 -- --- marketing: lists ----------------------------------------------------------------------------------------------
 
-CREATE TABLE contact_lists (
+CREATE TABLE contact_lists ( -- ListRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   description TEXT,
-  default_consent_basis TEXT,
-  double_opt_in INTEGER NOT NULL DEFAULT 0,
-  token_hosts TEXT NOT NULL DEFAULT '[]',
+  default_consent_basis TEXT CHECK (default_consent_basis IN ('consent', 'double_opt_in', 'contract', 'legitimate_interest', 'existing_customer')), -- ConsentBasis
+  double_opt_in INTEGER NOT NULL DEFAULT 0 CHECK (double_opt_in IN (0, 1)),
+  token_hosts TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   confirmation_template TEXT,
-  from_address TEXT,
-  sign_up_page INTEGER NOT NULL DEFAULT 0,
-  language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- of its mail; null: en
+  from_address TEXT, -- the mailbox that mails go out from which ask to confirm a sign-up
+  sign_up_page INTEGER NOT NULL DEFAULT 0 CHECK (sign_up_page IN (0, 1)),
+  language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- Language; of its mail; null: en
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -880,7 +873,7 @@ CREATE TABLE contact_counts (
 
 -- One address on one list. No foreign keys: a project with a million contacts is deleted at once, and the rows that are
 -- left without their list are swept in small steps.
-CREATE TABLE contacts (
+CREATE TABLE contacts ( -- ContactRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL,
@@ -888,8 +881,8 @@ CREATE TABLE contacts (
   email TEXT NOT NULL, -- canonical: lower case, domain in ASCII
   first_name TEXT,
   last_name TEXT,
-  custom TEXT NOT NULL DEFAULT '{}',
-  status TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')),
+  custom TEXT NOT NULL DEFAULT '{}', -- JSON CustomFields
+  status TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')), -- ContactStatus
   source TEXT,
   reason TEXT,
   contact_token TEXT NOT NULL UNIQUE,
@@ -904,7 +897,7 @@ CREATE TABLE contacts (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
-  is_mx_unasked INTEGER NOT NULL DEFAULT 0,
+  is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
   UNIQUE (list_id, email)
 ) STRICT;
@@ -933,7 +926,7 @@ CREATE TABLE contact_tags (
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   tag TEXT NOT NULL,
   list_id INTEGER NOT NULL,
-  status TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')), -- ContactStatus
   PRIMARY KEY (contact_id, tag)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_tags_by_tag ON contact_tags (list_id, tag, contact_id);
@@ -951,16 +944,16 @@ END;
 
 -- --- marketing: imports --------------------------------------------------------------------------------------------
 
-CREATE TABLE contact_imports (
+CREATE TABLE contact_imports ( -- ImportRow
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
   job_id TEXT,
   method TEXT NOT NULL CHECK (method IN ('paste', 'csv')),
-  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'failed', 'cancelled')), -- ImportStatus
   object_public_id TEXT,          -- the CSV file
-  settings TEXT NOT NULL,         -- columns, defaults, delimiter and so on, as they were asked for or found
-  position TEXT NOT NULL,         -- where the next piece begins: changes with the counters, in one commit
+  settings TEXT NOT NULL, -- JSON ImportSettings; columns, defaults, delimiter and so on, as they were asked for or found
+  position TEXT NOT NULL, -- JSON ImportPosition; where the next piece begins: changes with the counters, in one commit
   total_rows INTEGER,             -- null until the rows of a long file are counted
   accepted INTEGER NOT NULL DEFAULT 0,
   duplicate INTEGER NOT NULL DEFAULT 0,
@@ -991,17 +984,17 @@ CREATE TABLE contact_import_rejections (
 CREATE TABLE contact_import_waiting (
   import_id TEXT NOT NULL REFERENCES contact_imports (id) ON DELETE CASCADE,
   row_number INTEGER NOT NULL,
-  fields TEXT NOT NULL,
+  fields TEXT NOT NULL, -- JSON WaitingFields
   PRIMARY KEY (import_id, row_number)
 ) STRICT, WITHOUT ROWID;
 
 -- --- marketing: suppressions ---------------------------------------------------------------------------------------
 
-CREATE TABLE suppressions (
+CREATE TABLE suppressions ( -- SuppressionRow
   id TEXT PRIMARY KEY,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   hash TEXT NOT NULL, -- HMAC-SHA-256 of the canonical address, hex; the address itself is nowhere
-  kind TEXT NOT NULL CHECK (kind IN ('manual', 'unsubscribed', 'hard_bounce', 'complaint')),
+  kind TEXT NOT NULL CHECK (kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; weakest first: a stronger reason takes the place of a weaker one, and what somebody decided outlasts a bounce
   created_at INTEGER NOT NULL,
   mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
   UNIQUE (project_id, hash)
@@ -1021,7 +1014,7 @@ CREATE TABLE contact_confirmations (
   token_hash TEXT PRIMARY KEY,
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   expires_at INTEGER NOT NULL,
-  is_test INTEGER NOT NULL DEFAULT 0, -- of a test key's sign-up
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- of a test key's sign-up
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
@@ -1029,25 +1022,24 @@ CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
 
 -- --- marketing: sequences ------------------------------------------------------------------------------------------
 
-CREATE TABLE sequences (
+CREATE TABLE sequences ( -- SequenceRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'paused', 'finished')),
+  status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'paused', 'finished')), -- SequenceStatus
   max_recipients INTEGER NOT NULL,
-  exit_events TEXT NOT NULL DEFAULT '[]',
-  enroll_tags TEXT NOT NULL DEFAULT '[]',
-  auto_enroll_new_contacts INTEGER NOT NULL DEFAULT 0,
-  track_opens INTEGER NOT NULL DEFAULT 0,
-  steps TEXT NOT NULL DEFAULT '[]', -- in the order in which they were given
+  exit_events TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  enroll_tags TEXT NOT NULL DEFAULT '[]', -- JSON string[]
+  auto_enroll_new_contacts INTEGER NOT NULL DEFAULT 0 CHECK (auto_enroll_new_contacts IN (0, 1)),
+  track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  steps TEXT NOT NULL DEFAULT '[]', -- JSON unknown[]; in the order in which they were given
   job_id TEXT,                      -- the job that moves its enrollments while it is active
   bounces_since INTEGER,            -- sends from then on count towards the bounce threshold
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  pause_reason TEXT
-  CHECK (pause_reason IN ('manual', 'moved', 'bounce_threshold', 'relay_refuses'))
+  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'bounce_threshold', 'relay_refuses')) -- PauseReason
 ) STRICT;
 CREATE INDEX sequences_by_project ON sequences (project_id, id);
 -- Asked for at every new contact of a list.
@@ -1064,21 +1056,21 @@ CREATE TABLE contact_events (
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   event TEXT NOT NULL,
   occurred_at INTEGER NOT NULL,
-  meta TEXT,
+  meta TEXT, -- JSON Record<string, unknown>
   created_at INTEGER NOT NULL,
-  is_whole_second INTEGER NOT NULL DEFAULT 0, -- occurred_at is known to the second alone
+  is_whole_second INTEGER NOT NULL DEFAULT 0 CHECK (is_whole_second IN (0, 1)), -- occurred_at is known to the second alone
   PRIMARY KEY (contact_id, event)
 ) STRICT, WITHOUT ROWID;
 
 -- A contact's way through a sequence.
-CREATE TABLE enrollments (
+CREATE TABLE enrollments ( -- EnrollmentRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   sequence_id INTEGER NOT NULL REFERENCES sequences (id) ON DELETE CASCADE,
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
-  is_test INTEGER NOT NULL DEFAULT 0, -- made by a test key: its mail is captured, and it stands in no counter
-  state TEXT NOT NULL CHECK (state IN ('active', 'completed', 'exited', 'failed')),
-  exit_reason TEXT CHECK (exit_reason IN ('event', 'condition', 'unsubscribed', 'suppressed', 'bounced', 'complained',
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- made by a test key: its mail is captured, and it stands in no counter
+  state TEXT NOT NULL CHECK (state IN ('active', 'completed', 'exited', 'failed')), -- EnrollmentState
+  exit_reason TEXT CHECK (exit_reason IN ('event', 'condition', 'unsubscribed', 'suppressed', 'bounced', 'complained', -- ExitReason
     'sequence_finished', 'manual')),
   error TEXT,
   track TEXT NOT NULL,
@@ -1124,7 +1116,7 @@ CREATE TRIGGER enrollments_count_delete AFTER DELETE ON enrollments BEGIN
 END;
 
 -- What a step sent to whom.
-CREATE TABLE sequence_mails (
+CREATE TABLE sequence_mails ( -- SequenceMailRow
   email_id TEXT PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   sequence_id INTEGER NOT NULL,
   enrollment_id INTEGER NOT NULL,
@@ -1136,10 +1128,10 @@ CREATE TABLE sequence_mails (
   bounced_at INTEGER,
   unsubscribed_at INTEGER,
   complained_at INTEGER,
-  is_waiting INTEGER NOT NULL DEFAULT 1, -- for its relay: few, however many it sent
+  is_waiting INTEGER NOT NULL DEFAULT 1 CHECK (is_waiting IN (0, 1)), -- for its relay: few, however many it sent
   ended_at INTEGER,   -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
-  is_test INTEGER NOT NULL DEFAULT 0 -- of a test key's enrollment: captured, and counted nowhere
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)) -- of a test key's enrollment: captured, and counted nowhere
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, email_id);
 CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
@@ -1178,20 +1170,21 @@ CREATE TABLE sequence_counts (
 -- --- marketing: broadcasts -----------------------------------------------------------------------------------------
 
 -- One mail to a list.
-CREATE TABLE broadcasts (
+CREATE TABLE broadcasts ( -- BroadcastRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
   name TEXT NOT NULL,
   template TEXT, -- a slug; a draft may have none yet
-  variables TEXT NOT NULL DEFAULT '{}',
+  variables TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, string>
   preheader TEXT, -- what inboxes show behind the subject
-  filter TEXT, -- null: everybody on the list
-  track_opens INTEGER NOT NULL DEFAULT 0,
-  status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')),
-  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
-  is_test INTEGER NOT NULL DEFAULT 0, -- sent by a test key: captured, and counted nowhere
+  filter TEXT, -- JSON Record<string, unknown>; null: everybody on the list
+  track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')), -- BroadcastStatus
+  pause_reason TEXT CHECK (pause_reason IN ( -- PauseReason
+    'manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- sent by a test key: captured, and counted nowhere
   send_at INTEGER,
   started_at INTEGER,
   finished_at INTEGER,
@@ -1220,12 +1213,12 @@ END;
 
 -- A contact that had its turn: the mail that it got, or why it got none. It is there once, whatever becomes of the mail, the log or
 -- the contact, which is no foreign key.
-CREATE TABLE broadcast_recipients (
+CREATE TABLE broadcast_recipients ( -- RecipientRow
   broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   contact_id INTEGER NOT NULL,
   email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
-  reason TEXT, -- why it was left out
-  is_waiting INTEGER NOT NULL DEFAULT 0, -- for its relay
+  reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'filter', 'no_value')), -- LeftOutReason; why it was left out
+  is_waiting INTEGER NOT NULL DEFAULT 0 CHECK (is_waiting IN (0, 1)), -- for its relay
   sent_at INTEGER,
   ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   clicked_at INTEGER,
@@ -1329,8 +1322,8 @@ CREATE TABLE email_clicks (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   position INTEGER NOT NULL, -- of the link
   at INTEGER NOT NULL,
-  flag TEXT CHECK (flag IN ('head', 'robot', 'burst', 'machine')), -- why it drives nothing; null: a person's
-  is_settled INTEGER NOT NULL,
+  flag TEXT CHECK (flag IN ('head', 'robot', 'burst', 'machine')), -- ClickFlag; why it drives nothing; null: a person's
+  is_settled INTEGER NOT NULL CHECK (is_settled IN (0, 1)),
   user_agent TEXT
 ) STRICT;
 CREATE INDEX email_clicks_by_email ON email_clicks (email_id, at);
@@ -1347,7 +1340,7 @@ CREATE TABLE vault_services (
 ) STRICT, WITHOUT ROWID;
 
 -- One stored field. Plain ones are sealed like secrets: nobody who can write the file can change what an app relies on.
-CREATE TABLE vault_values (
+CREATE TABLE vault_values ( -- VaultValueRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   service TEXT NOT NULL,
@@ -1369,25 +1362,25 @@ CREATE TABLE vault_reveals (
   actor_id TEXT,
   actor_name TEXT NOT NULL,
   ip TEXT,
-  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run')),
+  how TEXT NOT NULL CHECK (how IN ('reveal', 'file', 'env', 'run')), -- RevealHow
   service TEXT, -- null for the whole vault
   field TEXT
 ) STRICT;
 CREATE INDEX vault_reveals_by_project ON vault_reveals (project_id, id);
 
--- --- secrets: AI accounts ------------------------------------------------------------------------------------------
+-- --- secrets: provider accounts -----------------------------------------------------------------------------------------------
 
-CREATE TABLE ai_accounts (
+CREATE TABLE ai_accounts ( -- AiAccountRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
-  provider TEXT NOT NULL,
+  provider TEXT NOT NULL CHECK (provider IN ('openai', 'anthropic', 'gemini', 'openrouter', 'bedrock', 'vertex-ai', 'ollama', 'custom')), -- AiProvider
   key_prefix TEXT,
   sealed_api_key TEXT,
   base_url TEXT,
   organization_id TEXT,
-  is_active INTEGER NOT NULL DEFAULT 1,
-  all_projects INTEGER NOT NULL DEFAULT 0, -- a standing rule: later projects too
+  is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+  all_projects INTEGER NOT NULL DEFAULT 0 CHECK (all_projects IN (0, 1)), -- a standing rule: later projects too
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -1400,9 +1393,8 @@ CREATE TABLE ai_account_projects (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX ai_account_projects_by_project ON ai_account_projects (project_id);
 
--- --- secrets: database accounts ------------------------------------------------------------------------------------
 
-CREATE TABLE database_accounts (
+CREATE TABLE database_accounts ( -- DatabaseAccountRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
@@ -1415,7 +1407,7 @@ CREATE TABLE database_accounts (
   updated_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE database_projects (
+CREATE TABLE database_projects ( -- DatabaseProjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   account_id INTEGER REFERENCES database_accounts (id) ON DELETE RESTRICT,
@@ -1442,7 +1434,7 @@ CREATE INDEX database_projects_by_account ON database_projects (account_id);
 CREATE TABLE database_project_links (
   database_project_id INTEGER NOT NULL REFERENCES database_projects (id) ON DELETE CASCADE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  is_shown INTEGER NOT NULL DEFAULT 0,
+  is_shown INTEGER NOT NULL DEFAULT 0 CHECK (is_shown IN (0, 1)),
   PRIMARY KEY (database_project_id, project_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX database_project_links_by_project ON database_project_links (project_id);
@@ -1450,18 +1442,18 @@ CREATE UNIQUE INDEX database_project_links_one_shown ON database_project_links (
 
 -- --- webhooks ------------------------------------------------------------------------------------------------------
 
-CREATE TABLE webhooks (
+CREATE TABLE webhooks ( -- WebhookRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   url TEXT NOT NULL,
   description TEXT,
-  types TEXT,                   -- a JSON array; null is all
+  types TEXT, -- JSON EventType[]; null is all
   sealed_secret TEXT NOT NULL,
   sealed_old_secret TEXT,       -- signs as well until then
   old_secret_until INTEGER,
-  is_active INTEGER NOT NULL,
-  disabled_reason TEXT CHECK (disabled_reason IN ('gone', 'failing')),
+  is_active INTEGER NOT NULL CHECK (is_active IN (0, 1)),
+  disabled_reason TEXT CHECK (disabled_reason IN ('gone', 'failing')), -- DisabledReason
   failing_since INTEGER,        -- the first of the tries that have failed since one went well
   after_event INTEGER NOT NULL, -- the last event from before it was made
   deliveries INTEGER NOT NULL DEFAULT 0,
@@ -1471,13 +1463,13 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_by_project ON webhooks (project_id, id);
 
 -- What happened, for whoever listened then. Nothing is referenced: what is left of a deleted project goes in small steps.
-CREATE TABLE webhook_events (
+CREATE TABLE webhook_events ( -- EventRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id INTEGER NOT NULL,
   type TEXT NOT NULL,
   body TEXT NOT NULL,           -- as it is sent
   address TEXT,                 -- whom it speaks of
-  is_fanned_out INTEGER NOT NULL,
+  is_fanned_out INTEGER NOT NULL CHECK (is_fanned_out IN (0, 1)),
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX webhook_events_to_fan_out ON webhook_events (id) WHERE is_fanned_out = 0;
@@ -1485,12 +1477,12 @@ CREATE INDEX webhook_events_by_age ON webhook_events (created_at);
 CREATE INDEX webhook_events_by_project ON webhook_events (project_id);
 CREATE INDEX webhook_events_by_address ON webhook_events (project_id, address) WHERE address IS NOT NULL;
 
-CREATE TABLE webhook_deliveries (
+CREATE TABLE webhook_deliveries ( -- DeliveryRow
   id TEXT PRIMARY KEY,
   webhook_id INTEGER NOT NULL,
   event_id INTEGER NOT NULL,
   type TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed')),
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'delivered', 'failed')), -- DeliveryStatus
   attempts INTEGER NOT NULL,
   next_at INTEGER,
   response_status INTEGER,
@@ -1507,3 +1499,14 @@ END;
 CREATE TRIGGER webhook_deliveries_count_delete AFTER DELETE ON webhook_deliveries BEGIN
   UPDATE webhooks SET deliveries = deliveries - 1 WHERE id = OLD.webhook_id;
 END;
+
+-- --- operation: transfers -------------------------------------------------------------------------------------------
+
+-- What stopped as a project was exported or imported, and goes on when that is said, by its public id. Sequences and broadcasts say
+-- by their pause_reason that they did.
+CREATE TABLE withheld (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule')), -- WithheldKind
+  id TEXT NOT NULL,
+  PRIMARY KEY (project_id, kind, id)
+) STRICT, WITHOUT ROWID;
