@@ -6,6 +6,7 @@ import { createCli } from '../../src/app/command-line.ts';
 import { type SequenceApp, startSequenceApp } from '../marketing/sequences/setup.ts';
 import { dataOf } from '../marketing/settings/setup.ts';
 import { standInProcess } from '../support/command.ts';
+import { until } from '../support/until.ts';
 import { allVerbs, pathOf } from '../support/verbs.ts';
 import { startReceiver } from '../webhooks/setup.ts';
 
@@ -160,7 +161,7 @@ test('each verb that changes something leaves its event, as done by the shell us
       expect([command, lines]).toEqual([command, Math.min(lines, 6)]);
     if (keep) ids[keep] = ID.exec(written.stdout)?.[0] ?? '';
     // What a turn of the server reads is of one moment; a process of its own would have ended in another turn.
-    await Bun.sleep(0);
+    await until(() => (trail()[0]?.id ?? '') > before);
     const left = trail().filter(({ id, actor_kind }) => id > before && actor_kind === 'shell');
     expect([command, left.map((one) => one.event)]).toEqual([command, expect.arrayContaining([event])]);
     if (!/\.(?:changed|(?:origin_)?updated)$/.test(event)) continue;

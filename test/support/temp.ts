@@ -37,9 +37,10 @@ export function makeDatabase(dir = makeTempDir()): { database: Database; path: s
   return { database: openDatabase(path), path };
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until it is moved: forward as time passes, back as if it were set. */
 export class TestClock {
   at_ms: number;
+  #passed_ms = 0;
 
   constructor(at = '2030-01-15T12:00:00Z') {
     this.at_ms = Date.parse(at);
@@ -49,7 +50,12 @@ export class TestClock {
     return this.at_ms;
   }
 
+  steady(): number {
+    return this.#passed_ms;
+  }
+
   advance(ms: number): void {
     this.at_ms += ms;
+    this.#passed_ms += Math.max(ms, 0);
   }
 }

@@ -3,6 +3,8 @@
 export interface Clock {
   /** Milliseconds since the epoch, UTC. */
   now(): number;
+  /** Milliseconds that only go forward, whatever `now` is set to; the host's own where a clock has none. */
+  steady?(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };

@@ -172,7 +172,7 @@ class Engine implements JobEngine {
   }
 
   async start(): Promise<void> {
-    this.#clock_offset_ms = this.#clock.now() - monotonicMs();
+    this.#clock_offset_ms = this.#clockOffset();
     const now = this.#clock.now();
     const interrupted = listInterruptedJobs(this.#database.read);
     // After an orderly stop there are none, and no commit to wait for before the first request.
@@ -455,9 +455,13 @@ class Engine implements JobEngine {
     this.#timer = setTimeout(() => void this.#claim(), sleep_ms);
   }
 
+  #clockOffset(): number {
+    return this.#clock.now() - (this.#clock.steady?.() ?? monotonicMs());
+  }
+
   /** A clock that was set back must not make retries wait for the time it was set back by. */
   async #followClock(): Promise<void> {
-    const offset = this.#clock.now() - monotonicMs();
+    const offset = this.#clockOffset();
     const set_back_ms = this.#clock_offset_ms - offset;
     if (Math.abs(set_back_ms) < 2_000) return;
     this.#logger.warn('the clock jumped', { by_ms: Math.round(-set_back_ms) });

@@ -174,9 +174,9 @@ test('what holds secrets is never compressed', async () => {
     'POST /totp',
   ])
     expect(never).toContain(route);
-  // Told by what they answer, so that a new one is not forgotten.
+  // Told by what they answer, so that a new one is not forgotten. A change of a secret says that it is one, and no more.
   const answers_secret = on.app.app.routes.filter(({ docs }) =>
-    SECRET_FIELD.test(JSON.stringify(docs.response ?? null)),
+    SECRET_FIELD.test(JSON.stringify(docs.response ?? null).replaceAll(SAID_TO_BE_SECRET, '')),
   );
   expect(answers_secret.length).toBeGreaterThan(8);
   expect(
@@ -184,6 +184,7 @@ test('what holds secrets is never compressed', async () => {
   ).toEqual([]);
 });
 
+const SAID_TO_BE_SECRET = '"secret":{"const":true,"type":"boolean"}';
 const SECRET_FIELD =
   /"(plaintext_key|token|secret|link|recovery_codes|password|api_key|access_token|secret_key|content_base64|undecryptable)":/;
 
