@@ -73,6 +73,12 @@ async function compileFor(platform: string, outfile: string): Promise<Package[]>
   }
 }
 
+/** The change log, whose unreleased entries are those of this version, on the day of its commit. */
+function datedChanges(changes: string): string {
+  const [day] = releaseTime().toISOString().split('T');
+  return changes.replace('## Unreleased', `## [${version}] - ${day}`);
+}
+
 /** Packs an executable into an archive in `folder`; returns the archive's name. */
 export async function pack(platform: string, executable: string, folder: string): Promise<string> {
   const name = `satchel-${version}-${platform}`;
@@ -81,6 +87,10 @@ export async function pack(platform: string, executable: string, folder: string)
     await mkdir(join(unpacked, 'scripts'), { recursive: true });
     await cp(executable, join(unpacked, 'satchel'));
     for (const part of PACKED) await cp(join(ROOT, part), join(unpacked, part), { recursive: true });
+    await Bun.write(
+      join(unpacked, 'CHANGELOG.md'),
+      datedChanges(await Bun.file(join(ROOT, 'CHANGELOG.md')).text()),
+    );
     const same = [
       '--sort=name',
       '--owner=0',

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { version } from '../../package.json';
 import { listPackages, writeSbom } from '../../scripts/bill-of-materials.ts';
 import { pack, writeChecksums } from '../../scripts/release.ts';
 import { parseObject } from '../support/helpers.ts';
@@ -98,6 +99,14 @@ describe('install.sh --from', () => {
     expect(readdirSync(join(prefix, 'backups'))).toEqual([expect.stringMatching(/^before-upgrade-/)]);
     expect(install(['--uninstall', '--prefix', prefix])).toMatchObject({ exit: 0 });
     expect(existsSync(join(prefix, 'bin/satchel'))).toBe(false);
+  });
+
+  test('tells what is new under the version and the day of what it was built from', () => {
+    const changes = readFileSync(join(unpacked, 'CHANGELOG.md'), 'utf8');
+    expect(changes).toMatch(
+      new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm'),
+    );
+    expect(changes).not.toContain('Unreleased');
   });
 
   test("puts a system service's files below DESTDIR", () => {
