@@ -5,6 +5,7 @@ import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
 import type { Emails } from '../mail/emails/service.ts';
 import type { Mailboxes } from '../mail/mailboxes/service.ts';
+import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -18,6 +19,7 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { broadcastNaming } from './broadcasts/naming.ts';
+import { heedReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
@@ -35,6 +37,7 @@ import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { sequenceNaming } from './sequences/naming.ts';
+import { heedReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
@@ -64,6 +67,7 @@ interface MarketingNeeds {
   templates: Templates;
   emails: Emails;
   deliveries: Deliveries;
+  replies: Replies;
   /** What webhooks hold of an address. */
   webhooks: { holderOfAddresses(): PrivacyDeps['holders'][number] };
   enqueue(tx: Tx, job: NewJob): string;
@@ -113,6 +117,11 @@ export function createMarketing(needs: MarketingNeeds) {
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
   deliveries.listen((tx, event) => broadcast_life.heedMail(tx, event), { source: 'broadcast' });
+  needs.replies.listen((tx, answered) => {
+    const on_reply = { ...sequencing, contacts, answered };
+    heedReplyToSequence(tx, on_reply);
+    heedReplyToBroadcast(tx, on_reply);
+  });
   deliveries.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : sequence_life).fateOfMail(tx, mail),
   );
@@ -129,6 +138,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
+    needs.replies.holderOfAddresses(),
     deliveries.holderOfAddresses(),
     importsHolder,
     subscriptions.holderOfAddresses(),
@@ -140,6 +150,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const explainMore = (project_id: number, email: string) => [
     ...sequences.explainAddress(project_id, email),
     ...broadcasts.explainAddress(project_id, email),
+    ...needs.replies.explainAddress(project_id, email),
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const names = {
