@@ -398,6 +398,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
       services.report_reader.stop();
+      services.templates.stop();
       await uploads.stop();
       await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
