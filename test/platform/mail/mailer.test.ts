@@ -1,6 +1,7 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import type { AppError } from '../../../src/errors.ts';
+import type { Asked } from '../../../src/platform/host/threads.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
 import type { FramedContent, MailerRequest, MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
@@ -489,8 +490,8 @@ test('a frame travels once, and again where the thread had too many', async () =
     startWorker: () => {
       const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
       const post = worker.postMessage.bind(worker);
-      worker.postMessage = (requests: MailerRequest[]) => {
-        for (const request of requests)
+      worker.postMessage = (requests: Asked<MailerRequest>[]) => {
+        for (const { ask: request } of requests)
           ops.push(request.op === 'keep_frame' ? `keep ${request.frame.key}` : request.op);
         post(requests);
       };
