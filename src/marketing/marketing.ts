@@ -1,4 +1,5 @@
 /** Email marketing, composed: the people, how they came and how they leave, and the conversation with them. */
+import type { LinkDomains } from '../access/projects/link-domains.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Objects } from '../files/objects/service.ts';
@@ -57,6 +58,7 @@ interface MarketingNeeds {
   resolver: Resolver;
   rates: DurableRates;
   projects: Projects;
+  link_domains: LinkDomains;
   captcha: SubscriptionsDeps['captcha'];
   objects: Objects;
   mailboxes: Mailboxes;

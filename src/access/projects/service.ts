@@ -1,4 +1,5 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
+import type { Config } from '../../config.ts';
 import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -13,6 +14,7 @@ import {
 } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
+import { checkLinkDomain } from './link-domains.ts';
 import type {
   AbbreviatedKey,
   AbbreviatedProject,
@@ -67,6 +69,7 @@ export interface ProjectEvent {
 type ProjectListener = (tx: Tx, event: ProjectEvent) => void;
 
 interface ProjectsDeps {
+  config: Pick<Config, 'public_url'>;
   database: Database;
   clock: Clock;
   /** Those of these names that no sending domain has; mail/sending-domains implements it. */
@@ -88,6 +91,7 @@ export class Projects {
   readonly #cascades: readonly ProjectCascade[];
   readonly #database_links: DatabaseLinks;
   readonly #unknownDomains: ProjectsDeps['unknownDomains'];
+  readonly #public_url: string;
   readonly #keysOf: ProjectsDeps['keysOf'];
   readonly #listeners: ProjectListener[] = [];
 
@@ -97,6 +101,7 @@ export class Projects {
     this.#cascades = deps.cascades ?? [];
     this.#database_links = deps.databaseLinks;
     this.#unknownDomains = deps.unknownDomains;
+    this.#public_url = deps.config.public_url;
     this.#keysOf = deps.keysOf;
   }
 
@@ -205,12 +210,30 @@ export class Projects {
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
       () => this.#sendingOf(this.#database.read, current, sent),
+      () => current && this.#linkDomainOf(this.#database.read, current, sent),
     );
   }
 
   /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
   #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
     return mergeSending(current, sent, (names) => this.#unknownDomains(read, names));
+  }
+
+  /** What a change makes of its link domain: another one is yet to be asked. Throws as `checkLinkDomain` does. */
+  #linkDomainOf(
+    read: Tx,
+    current: ProjectRow,
+    { link_domain: sent }: ProjectChanges,
+  ): Partial<store.NewProject> {
+    if (sent === undefined) return {};
+    const of = { project_id: current.id, public_url: this.#public_url };
+    const link_domain = sent === null ? null : checkLinkDomain(read, sent, of);
+    if (link_domain === current.link_domain) return {};
+    return {
+      link_domain,
+      link_domain_status: link_domain === null ? null : 'pending',
+      link_domain_problem: null,
+    };
   }
 
   /**
@@ -272,7 +295,13 @@ export class Projects {
       if (!current) throw notFound('Project');
       const was_active = current.status === 'active';
       const sending = this.#sendingOf(tx, current, changes);
-      const changed = store.updateProject(tx, project.id, { ...values, ...sending, updated_at: now });
+      const link_domain = this.#linkDomainOf(tx, current, changes);
+      const changed = store.updateProject(tx, project.id, {
+        ...values,
+        ...sending,
+        ...link_domain,
+        updated_at: now,
+      });
       if (!changed) throw notFound('Project');
       if (!was_active && changed.status === 'active')
         this.#tell(tx, { kind: 'started', project_id: project.id });
@@ -466,7 +495,8 @@ function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
 
 /** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
 function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { slug, platforms, tech_stack, sending_domain: _, sending_domains: __, ...rest } = changes;
+  const { slug, platforms, tech_stack, ...others } = changes;
+  const { sending_domain: _, sending_domains: __, link_domain: ___, ...rest } = others;
   return {
     ...rest,
     ...(slug === undefined ? {} : { slug: checkSlug(slug) }),

@@ -1,5 +1,5 @@
 /** The SQL of projects and of the scopes of tokens and people. */
-import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -75,6 +75,30 @@ const sendingById = rawSql<Sending, [number]>(
 /** Null when the project is gone. */
 export function findSending(read: Tx, id: number): Sending | null {
   return sendingById.get(read, id);
+}
+
+// Each mail's links, and each request by a host name that is not the public one.
+const activeLinkDomain = rawSql<{ link_domain: string | null }, [number]>(
+  "SELECT link_domain FROM projects WHERE id = ? AND link_domain_status = 'active'",
+);
+const atLinkDomain = rawSql<{ id: number }, [string]>('SELECT id FROM projects WHERE link_domain = ?');
+
+export function findActiveLinkDomain(read: Tx, id: number): string | null {
+  return activeLinkDomain.get(read, id)?.link_domain ?? null;
+}
+
+/** The id of the project that has this link domain, whatever its status. */
+export function findProjectAtLinkDomain(read: Tx, name: string): number | null {
+  return atLinkDomain.get(read, name)?.id ?? null;
+}
+
+export function listWithLinkDomain(read: Tx): ProjectRow[] {
+  return read
+    .select()
+    .from(projects)
+    .where(and(isNotNull(projects.link_domain), IS_HERE))
+    .orderBy(asc(projects.link_domain))
+    .all();
 }
 
 const naming = rawSql<{ slug: string }, [string]>(`

@@ -17,6 +17,9 @@ export const projects = sqliteTable('projects', {
   tech_stack: text({ mode: 'json' }).$type<string[]>().notNull(),
   sending_domain: text(),
   sending_domains: text({ mode: 'json' }).$type<string[]>(),
+  link_domain: text(),
+  link_domain_status: text().$type<'pending' | 'active' | 'failing'>(),
+  link_domain_problem: text(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });
