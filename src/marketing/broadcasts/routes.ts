@@ -17,7 +17,8 @@ import {
   timeline,
   UNVERSIONED,
 } from './schemas.ts';
-import { BROADCAST_STATUSES, type Broadcasts } from './service.ts';
+import type { Broadcasts } from './service.ts';
+import { BROADCAST_STATUSES } from './tables.ts';
 
 const TAG = 'Broadcasts';
 const ONE = '/email-broadcasts/:broadcast';

@@ -12,8 +12,9 @@ import { emailAddress, oneOf, type Static, t, text, ulid } from '../../platform/
 import { madeReply } from '../../platform/http/second-names.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
-import { changes, creation, enroll, enrollment, preview, problem, record, timeline } from './schemas.ts';
-import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';
+import { changes, check, creation, enroll, enrollment, preview, record, timeline } from './schemas.ts';
+import type { Sequences } from './service.ts';
+import { ENROLLMENT_STATES, SEQUENCE_STATUSES } from './tables.ts';
 
 const TAG = 'Sequences';
 
@@ -132,13 +133,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       path: '/email-sequences/:sequence/check',
       tag: TAG,
       summary: 'What keeps a sequence from being activated',
-      response: t.Object({
-        ready: t.Boolean(),
-        captured: t.Boolean({
-          description: 'All mailboxes of its marketing capture: nobody gets its mail, and no DNS is asked.',
-        }),
-        problems: t.Array(problem),
-      }),
+      response: check,
       load,
       handle: ({ caller, resource }) => sequences.check(caller.project.id, resource.id),
     }),
