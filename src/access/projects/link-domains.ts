@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Config } from '../../config.ts';
-import { conflict, invalid, messageOf } from '../../errors.ts';
+import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import { isLoopback } from '../../platform/host/loopback.ts';
@@ -173,6 +173,21 @@ async function readAtMost(response: Response, bytes: number): Promise<string> {
     if (text.length > bytes) break;
   }
   return text;
+}
+
+/** The link domain of a project that arrives from elsewhere, yet to be asked; none where its name may not be one here. */
+export function arrivingLinkDomain(
+  tx: Tx,
+  name: unknown,
+  public_url: string,
+): Pick<ProjectRow, 'link_domain' | 'link_domain_status' | 'link_domain_problem'> {
+  try {
+    const link_domain = checkLinkDomain(tx, String(name ?? ''), { project_id: 0, public_url });
+    return { link_domain, link_domain_status: 'pending', link_domain_problem: null };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { link_domain: null, link_domain_status: null, link_domain_problem: null };
+  }
 }
 
 /** A link domain as it is stored. Throws AppError `invalid`, and `conflict` LINK_DOMAIN_TAKEN where another project has it. */

@@ -1,6 +1,7 @@
 /**
  * Taking a project's file in, once it was examined: it is read again, and its rows are written in pieces under a project that
- * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
+ * nobody sees. The import { arrivingLinkDomain } from '../../access/projects/link-domains.ts';
+import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
  * again, whatever cuts it off.
  */
 import { AppError, conflict, messageOf } from '../../errors.ts';
@@ -50,6 +51,8 @@ export interface Missing {
   people: string[];
   domains: string[];
   mailboxes: string[];
+  /** A name that another project here has, or the public URL. */
+  link_domains: string[];
   ai_accounts: string[];
   database_projects: string[];
 }
@@ -136,6 +139,7 @@ export class Import {
       const { id: _elsewhere, ...row } = project;
       const id = store.insertRecord(tx, 'projects', {
         ...row,
+        ...arrivingLinkDomain(tx, project.link_domain, deps.config.public_url),
         status: 'arriving',
         slug: `arriving-${public_id.toLowerCase()}`,
       });
@@ -328,7 +332,10 @@ export class Import {
 
   /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
-    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.#examined.manifest;
+    const { manifest } = this.#examined;
+    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = manifest;
+    const link_domain = manifest.project.link_domain ?? null;
+    const has_it = findProject(tx, String(this.#id))?.link_domain !== null;
     for (const token of tokens) {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
       if (store.idHere(tx, 'token', String(token.token_hash)) === null) {
@@ -351,6 +358,7 @@ export class Import {
       people: granted.filter((email) => unknown('person', email)),
       domains: domains.filter((name) => unknown('domain', name)),
       mailboxes: used.filter((address) => unknown('mailbox', address)),
+      link_domains: link_domain === null || has_it ? [] : [String(link_domain)],
       // Also those that are here: who assigns them gives whoever has the project their secrets.
       ai_accounts: ai_accounts.map(({ name }) => name),
       database_projects: database_projects.map(({ name }) => name),
