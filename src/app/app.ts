@@ -5,8 +5,7 @@ import { Keys, keysShownBy } from '../access/keys/service.ts';
 import { Origins } from '../access/origins/service.ts';
 import { createPeople } from '../access/people/entry.ts';
 import { peopleCronEntries } from '../access/people/tasks.ts';
-import { LinkDomains } from '../access/projects/link-domains.ts';
-import { forgetDataKey, Projects } from '../access/projects/service.ts';
+import { forgetDataKey, LinkDomains, Projects } from '../access/projects/service.ts';
 import { projectCronEntries } from '../access/projects/tasks.ts';
 import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
@@ -404,6 +403,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
       services.report_reader.stop();
+      services.templates.stop();
       await uploads.stop();
       await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();

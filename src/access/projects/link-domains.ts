@@ -175,6 +175,21 @@ async function readAtMost(response: Response, bytes: number): Promise<string> {
   return text;
 }
 
+/** What a change makes of a link domain: another one is yet to be asked. Throws as `checkLinkDomain` does. */
+export function mergeLinkDomain(
+  tx: Tx,
+  current: ProjectRow,
+  { link_domain: sent }: { link_domain?: string | null },
+  public_url: string,
+): Partial<ProjectRow> {
+  if (sent === undefined) return {};
+  const link_domain =
+    sent === null ? null : checkLinkDomain(tx, sent, { project_id: current.id, public_url });
+  if (link_domain === current.link_domain) return {};
+  const link_domain_status = link_domain === null ? null : 'pending';
+  return { link_domain, link_domain_status, link_domain_problem: null };
+}
+
 /** The link domain of a project that arrives from elsewhere, yet to be asked; none where its name may not be one here. */
 export function arrivingLinkDomain(
   tx: Tx,
@@ -191,11 +206,7 @@ export function arrivingLinkDomain(
 }
 
 /** A link domain as it is stored. Throws AppError `invalid`, and `conflict` LINK_DOMAIN_TAKEN where another project has it. */
-export function checkLinkDomain(
-  tx: Tx,
-  text: string,
-  of: { project_id: number; public_url: string },
-): string {
+function checkLinkDomain(tx: Tx, text: string, of: { project_id: number; public_url: string }): string {
   const name = canonicalDomain(text.replace(/\.$/, ''));
   const refuse = (message: string): never => {
     throw invalid({ link_domain: [message] });

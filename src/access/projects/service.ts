@@ -14,7 +14,7 @@ import {
 } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
-import { checkLinkDomain } from './link-domains.ts';
+import { mergeLinkDomain } from './link-domains.ts';
 import type {
   AbbreviatedKey,
   AbbreviatedProject,
@@ -30,6 +30,15 @@ import type { ProjectState, ScopeHolder, Sending } from './store.ts';
 import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
+export {
+  deleteArriving,
+  findArrived,
+  insertArriving,
+  listArriving,
+  lostLinkDomains,
+  showArriving,
+} from './arriving.ts';
+export { LinkDomains } from './link-domains.ts';
 export {
   type AbbreviatedKey,
   type AbbreviatedProject,
@@ -182,7 +191,7 @@ export class Projects {
 
   /** What clients see of a project. */
   present(project: ProjectRow): ProjectRecord {
-    const { updated_at, created_at, ...fields } = project;
+    const { updated_at, created_at, is_moved: _, ...fields } = project;
     const database_project_id = this.#database_links.linkedId(this.#database.read, project.id);
     return { ...fields, database_project_id, created_at: toIso(created_at) };
   }
@@ -210,30 +219,13 @@ export class Projects {
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
       () => this.#sendingOf(this.#database.read, current, sent),
-      () => current && this.#linkDomainOf(this.#database.read, current, sent),
+      () => current && mergeLinkDomain(this.#database.read, current, sent, this.#public_url),
     );
   }
 
   /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
   #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
     return mergeSending(current, sent, (names) => this.#unknownDomains(read, names));
-  }
-
-  /** What a change makes of its link domain: another one is yet to be asked. Throws as `checkLinkDomain` does. */
-  #linkDomainOf(
-    read: Tx,
-    current: ProjectRow,
-    { link_domain: sent }: ProjectChanges,
-  ): Partial<store.NewProject> {
-    if (sent === undefined) return {};
-    const of = { project_id: current.id, public_url: this.#public_url };
-    const link_domain = sent === null ? null : checkLinkDomain(read, sent, of);
-    if (link_domain === current.link_domain) return {};
-    return {
-      link_domain,
-      link_domain_status: link_domain === null ? null : 'pending',
-      link_domain_problem: null,
-    };
   }
 
   /**
@@ -245,7 +237,7 @@ export class Projects {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
-      if (wanted !== null) refuseTakenSlug(tx, wanted, null);
+      if (wanted !== null) store.refuseTakenSlug(tx, wanted, null);
       const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
       const project = store.insertProject(tx, {
         public_id: newId(now),
@@ -261,6 +253,7 @@ export class Projects {
         platforms: input.platforms ?? [],
         tech_stack: input.tech_stack ?? [],
         ...this.#sendingOf(tx, null, input),
+        is_moved: false,
         created_at: now,
         updated_at: now,
       });
@@ -289,22 +282,23 @@ export class Projects {
     return await this.#database.write((tx) => {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
-      if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      if (values.slug !== undefined) store.refuseTakenSlug(tx, values.slug, project.id);
       const before = this.#told(tx, project.id);
       const current = store.findProjectById(tx, project.id);
       if (!current) throw notFound('Project');
-      const was_active = current.status === 'active';
+      const starts = current.status !== 'active' && values.status === 'active';
       const sending = this.#sendingOf(tx, current, changes);
-      const link_domain = this.#linkDomainOf(tx, current, changes);
+      const link_domain = mergeLinkDomain(tx, current, changes, this.#public_url);
+      const moved = starts ? { is_moved: false } : {};
       const changed = store.updateProject(tx, project.id, {
         ...values,
         ...sending,
         ...link_domain,
+        ...moved,
         updated_at: now,
       });
       if (!changed) throw notFound('Project');
-      if (!was_active && changed.status === 'active')
-        this.#tell(tx, { kind: 'started', project_id: project.id });
+      if (starts) this.#tell(tx, { kind: 'started', project_id: project.id });
       if (link !== undefined) this.#database_links.link(tx, project.id, link);
       const told = changesOf(before, this.#told(tx, project.id));
       this.#audit(tx, actor, { event: 'project.updated', project: changed, changes: told }, now);
@@ -314,7 +308,8 @@ export class Projects {
 
   /** A project as the trail tells of it. */
   #told(tx: Tx, id: number): object {
-    return { ...store.findProjectById(tx, id), database_project_id: this.#database_links.linkedId(tx, id) };
+    const { is_moved: _, ...project } = store.findProjectById(tx, id) ?? {};
+    return { ...project, database_project_id: this.#database_links.linkedId(tx, id) };
   }
 
   /** Has something told of what becomes of projects, in the transaction that does it. */
@@ -326,18 +321,17 @@ export class Projects {
     for (const listener of this.#listeners) listener(tx, event);
   }
 
-  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. Returns whether it was active. */
-  moveAway(tx: Tx, id: number): boolean {
-    const was_active = store.isActive(tx, id);
-    if (was_active) store.updateProject(tx, id, { status: 'inactive', updated_at: this.#clock.now() });
+  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. */
+  moveAway(tx: Tx, id: number): void {
+    if (store.isActive(tx, id))
+      store.updateProject(tx, id, { status: 'inactive', is_moved: true, updated_at: this.#clock.now() });
     this.#tell(tx, { kind: 'moved', project_id: id });
-    return was_active;
   }
 
-  /** Has an inactive project go on. */
-  start(tx: Tx, id: number): void {
-    if (store.isActive(tx, id)) return;
-    store.updateProject(tx, id, { status: 'active', updated_at: this.#clock.now() });
+  /** Has a project go on that was active until it moved away. */
+  moveBack(tx: Tx, id: number): void {
+    if (!store.findProjectById(tx, id)?.is_moved) return;
+    store.updateProject(tx, id, { status: 'active', is_moved: false, updated_at: this.#clock.now() });
     this.#tell(tx, { kind: 'started', project_id: id });
   }
 
@@ -440,6 +434,11 @@ export class Projects {
     });
   }
 
+  /** Adds a project to those that somebody is scoped to. Who has all of them has this one. */
+  addScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
+    store.insertScope(tx, holder, project_id);
+  }
+
   /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */
   replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
     store.replaceScope(tx, holder, project_ids);
@@ -482,15 +481,6 @@ export function findProject(read: Tx, ref: string): ProjectRow | null {
   if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
   if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());
   return store.findProjectBySlug(read, ref);
-}
-
-function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
-  const holder = store.findProjectBySlug(tx, slug);
-  if (!holder || holder.id === own_id) return;
-  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
-    code: 'SLUG_ALREADY_EXISTS',
-    errors: { slug: ['is already taken by another project'] },
-  });
 }
 
 /** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */

@@ -1,6 +1,8 @@
 /** The SQL of projects and of the scopes of tokens and people. */
+
 import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { conflict } from '../../errors.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -32,6 +34,16 @@ export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow |
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
   return bySlug(read).get({ ref: slug }) ?? null;
+}
+
+/** Throws AppError `conflict` SLUG_ALREADY_EXISTS where another project than `own_id` has it. */
+export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
+  const holder = findProjectBySlug(tx, slug);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
+    code: 'SLUG_ALREADY_EXISTS',
+    errors: { slug: ['is already taken by another project'] },
+  });
 }
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;

@@ -20,6 +20,7 @@ export const projects = sqliteTable('projects', {
   link_domain: text(),
   link_domain_status: text().$type<'pending' | 'active' | 'failing'>(),
   link_domain_problem: text(),
+  is_moved: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

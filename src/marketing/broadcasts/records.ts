@@ -1,7 +1,7 @@
 /** Broadcasts, and who had their turn in one, as answers show them. Pure functions. */
 import { DAY_MS, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import { present } from '../../platform/http/fields.ts';
-import { mailNumbersOf } from '../campaigns/schemas.ts';
+import { mailNumbersOf } from '../campaign-schemas.ts';
 import type { ContactRow } from '../contacts/service.ts';
 import {
   type BroadcastRecord,

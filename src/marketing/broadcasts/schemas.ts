@@ -12,6 +12,7 @@ import {
   required,
   shown,
 } from '../../platform/http/fields.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   changesOf,
   dateTime,
@@ -31,7 +32,7 @@ import {
   sent_variables,
   template,
   variables,
-} from '../campaigns/schemas.ts';
+} from '../campaign-schemas.ts';
 import { contact_filter } from '../contacts/service.ts';
 import { BROADCAST_STATUSES, LEFT_OUT_REASONS, type LeftOutReason, PAUSE_REASONS } from './tables.ts';
 
@@ -122,6 +123,7 @@ export const changes = named(
 export type BroadcastChanges = Partial<Static<typeof changes>>;
 export const record = named('Broadcast', recordOf(FIELDS));
 
+export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) });
 export const sending = t.Object({
   send_at: t.Optional(
     nullable({

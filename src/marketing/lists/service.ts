@@ -1,5 +1,5 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
-import type { LinkDomains } from '../../access/projects/link-domains.ts';
+import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';

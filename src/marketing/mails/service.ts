@@ -3,8 +3,7 @@
  * shown, and where its links lead.
  */
 
-import type { LinkDomains } from '../../access/projects/link-domains.ts';
-import type { Projects } from '../../access/projects/service.ts';
+import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
@@ -28,6 +27,7 @@ import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
+  addContactToken,
   type Merge,
   mergedOf,
   readMerge,
@@ -454,9 +454,8 @@ export class MarketingMail {
   /** The project whose mail a link's token is of; null for one that was not made here. */
   projectOfLink(read: Tx, token: string): number | null {
     const name = readLinkToken(token);
-    return (
-      (name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id))?.project_id) ?? null
-    );
+    const source = name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
+    return source?.project_id ?? null;
   }
 
   /** What belongs to the source that a token names, if its project made the token: by the source's id, or by one of before it moved here. */
@@ -498,10 +497,4 @@ function refusalOf(state: TemplateState | null): string | null {
   if (!state) return 'does not exist';
   if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
-}
-
-/** Added behind what there is, which stays as it was written. */
-function addContactToken(url: URL, token: string): void {
-  if (url.searchParams.has('contact_token')) return;
-  url.search += `${url.search === '' ? '?' : '&'}contact_token=${encodeURIComponent(token)}`;
 }

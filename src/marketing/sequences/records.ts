@@ -1,6 +1,6 @@
 /** Sequences and enrollments as answers show them. */
 import { present } from '../../platform/http/fields.ts';
-import { mailNumbersOf } from '../campaigns/schemas.ts';
+import { mailNumbersOf } from '../campaign-schemas.ts';
 import type { ContactRow } from '../contacts/service.ts';
 import type { listCounts } from './enrollment-store.ts';
 import { describeStepCondition, stepsOf } from './model.ts';

@@ -19,6 +19,7 @@ import {
   required,
   shown,
 } from '../../platform/http/fields.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import {
   counter,
@@ -27,7 +28,7 @@ import {
   readiness,
   sent_variables,
   template,
-} from '../campaigns/schemas.ts';
+} from '../campaign-schemas.ts';
 import { contact_filter } from '../contacts/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './tables.ts';
 
@@ -113,6 +114,7 @@ export const changes = named('SequenceChanges', changesOfFields(FIELDS));
 export type SequenceChanges = Static<typeof changes>;
 export const record = named('Sequence', recordOf(FIELDS));
 
+export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) });
 export const check = t.Object({
   ...readiness,
   problems: t.Array(t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) })),
@@ -172,6 +174,12 @@ export const ENROLLMENT_FIELDS = {
 };
 export type EnrollmentRecord = RecordOfFields<typeof ENROLLMENT_FIELDS>;
 export const enrollment = named('Enrollment', recordOf(ENROLLMENT_FIELDS));
+
+export const by_state = t.Object({
+  ...pageQuery,
+  state: t.Optional(oneOf(ENROLLMENT_STATES)),
+  track: t.Optional(text({ min: 1, max: 100 })),
+});
 
 export const preview = t.Object({
   contact: t.Optional(nullable(ulid())),

@@ -3,7 +3,7 @@
  * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
  */
 
-import type { LinkDomains } from '../../access/projects/link-domains.ts';
+import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, invalid } from '../../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,

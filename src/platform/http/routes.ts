@@ -461,10 +461,7 @@ interface OpenRouteSpec<F extends TSchema>
   path: string;
   /** Shape of the form that a page posts; its fields are text, read as numbers and booleans where the shape asks for those. */
   form?: F;
-  /**
-   * The project that the path is about, by what it names; null where it names nothing that is there. It answers at that project's
-   * link domain too; without this it does not at any.
-   */
+  /** The project that the path is about, at whose link domain it answers too; null where it names nothing that is there. */
   projectOf?(ctx: RequestContext): number | null | Promise<number | null>;
   /** Refuses, or counts whom it may refuse, before the form is read. */
   before?(ctx: RequestContext): Promise<void> | void;

@@ -253,7 +253,34 @@ describe('under it', () => {
     expect((await on.app.call('GET', pathname)).status).toBe(200);
   });
 
-  test('a confirmation leads there, and what tells whose it is answers nowhere else', async () => {
+  test('a sign-up page and its confirmation are there', async () => {
+    await change('shop', 'links.test');
+    await on.template('opt-in', {
+      ...{ category: 'opt_in', is_marketing: false, layout: null },
+      ...{ subject: 'Confirm', body_text: '{{confirm_url}}', body_html: null },
+      variables: [{ name: 'confirm_url', required: true }],
+    });
+    const fields = { double_opt_in: true, sign_up_page: true, confirmation_template: 'opt-in' };
+    const made = dataOf(await on.call('POST', '/email-lists', { name: 'Open', ...fields }), 201);
+    const { sign_up_url } = made;
+    expect(String(sign_up_url).startsWith(`${base}/join/`)).toBe(true);
+    const path = new URL(String(sign_up_url)).pathname;
+    await change('other', 'second.test');
+    expect((await at('links.test', path)).status).toBe(200);
+    expect((await at('second.test', path)).status).toBe(404);
+    const body = new URLSearchParams({ email: 'eve@example.com' });
+    expect((await at('links.test', path, { method: 'POST', body })).status).toBe(200);
+    await on.pass();
+    const { database, emails } = on.app.services;
+    const row = database.read.select().from(emailRows).where(eq(emailRows.to_email, 'eve@example.com')).get();
+    if (!row) throw new Error('no confirmation');
+    const url = new URL(emails.contentOf(database.read, row).body_text ?? '');
+    expect(url.origin).toBe(base);
+    expect((await at('second.test', url.pathname, { method: 'POST' })).status).toBe(404);
+    expect((await at('links.test', url.pathname, { method: 'POST' })).status).toBe(200);
+  });
+
+  test('what tells whose it is answers there and nowhere else', async () => {
     await change('shop', 'links.test');
     const proof = await at('links.test', '/.well-known/satchel');
     expect([proof.status, await proof.text()]).toEqual([200, expect.stringMatching(/^[0-9a-f]{64}$/)]);

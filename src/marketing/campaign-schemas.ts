@@ -1,7 +1,7 @@
 /** What requests and answers about sequences and about broadcasts have in common. */
-import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../../limits.ts';
-import { type Static, t, text } from '../../platform/http/schema.ts';
-import { OPENED_BY_MACHINE } from '../mails/service.ts';
+import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../limits.ts';
+import { type Static, t, text } from '../platform/http/schema.ts';
+import { OPENED_BY_MACHINE } from './mails/service.ts';
 
 export const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' });
 export const preheader = text({
