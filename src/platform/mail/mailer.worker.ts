@@ -36,6 +36,10 @@ self.onmessage = (event: MessageEvent<MailerRequest[]>) => {
 function handle(request: MailerRequest): void {
   switch (request.op) {
     case 'configure':
+      // One mailer after the other may use the thread: each begins anew.
+      pools.clear();
+      frames.clear();
+      is_stopping = false;
       deadlines = request.deadlines;
       return;
     case 'keep_frame':
