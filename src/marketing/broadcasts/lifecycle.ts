@@ -27,7 +27,8 @@ import {
 import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import * as recipients from './recipient-store.ts';
-import { type BroadcastChanges, type Broadcasts, mailingOf, refuseFrom } from './service.ts';
+import type { BroadcastChanges } from './schemas.ts';
+import { type Broadcasts, mailingOf, refuseFrom } from './service.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, PauseReason, RecipientRow } from './tables.ts';
 
@@ -77,24 +78,18 @@ export class BroadcastLife {
    * Changes what is given of a draft, or of one that is scheduled: its time too, and without one it is a draft again. Throws
    * AppError `not_found`, `conflict` for any other, and `invalid` by field.
    */
-  async change(
-    project_id: number,
-    public_id: string,
-    changes: BroadcastChanges & { send_at?: string | null | undefined },
-    note: Note,
-  ): Promise<void> {
-    const { broadcasts, database } = this.#deps;
+  async change(project_id: number, public_id: string, changes: BroadcastChanges, note: Note): Promise<void> {
+    const { broadcasts, database, clock } = this.#deps;
     await database.write((tx) => {
       const row = broadcasts.require(project_id, public_id, tx);
       refuseFrom(row, ['draft', 'scheduled'], 'changed');
       const errors: FieldErrors = {};
-      const { send_at: time, ...rest } = changes;
-      const send_at = this.#readTime(time, errors);
+      const send_at = this.#readTime(changes.send_at, errors);
       if (row.status === 'draft' && send_at !== null)
         errors.send_at = ['may be changed once it is scheduled: POST .../send schedules a draft'];
-      const changed = broadcasts.change(tx, row, rest, errors);
-      const plan = this.#replan(tx, row, time, send_at);
-      const after = store.updateBroadcast(tx, row.id, { ...changed, ...plan });
+      const values = broadcasts.merge(tx, { project_id, current: row }, changes, errors);
+      const plan = this.#replan(tx, row, changes.send_at, send_at);
+      const after = store.updateBroadcast(tx, row.id, { ...values, ...plan, updated_at: clock.now() });
       note(tx, {
         event: 'broadcast.changed',
         target: `broadcast:${row.public_id}`,

@@ -1,5 +1,5 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
-import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { AppError, conflict, type FieldErrors, notFound } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
@@ -7,8 +7,9 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
+import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import type { ContactFilter, Contacts } from '../contacts/service.ts';
+import type { Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import {
   type Mailing,
@@ -25,37 +26,20 @@ import type { Suppressions } from '../suppressions/service.ts';
 import { type Count, countAudience } from './audience.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
+import { presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
 import {
+  type BroadcastChanges,
   type BroadcastRecord,
-  present,
-  presentLinks,
-  presentRecipient,
+  FIELDS,
+  type NewBroadcast,
   type RecipientRecord,
   type TimelinePoint,
-  timelineOf,
-} from './records.ts';
+} from './schemas.ts';
 import * as store from './store.ts';
-import {
-  BROADCAST_STATUSES,
-  type BroadcastRow,
-  type BroadcastStatus,
-  LEFT_OUT_REASONS,
-  PAUSE_REASONS,
-} from './tables.ts';
+import type { BroadcastRow, BroadcastStatus } from './tables.ts';
 
-export { contact_filter } from '../contacts/service.ts';
-export { BROADCAST_STATUSES, type BroadcastRecord, type BroadcastRow, LEFT_OUT_REASONS, PAUSE_REASONS };
-
-/** What is given of a broadcast; null clears what takes it. */
-export interface BroadcastChanges {
-  name?: string | null | undefined;
-  list?: string | null | undefined;
-  template?: string | null | undefined;
-  preheader?: string | null | undefined;
-  variables?: Record<string, unknown> | null | undefined;
-  filter?: ContactFilter | null | undefined;
-  track_opens?: boolean | null | undefined;
-}
+export type { BroadcastRecord } from './schemas.ts';
+export type { BroadcastRow } from './tables.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
 export interface Readiness extends Count {
@@ -134,31 +118,17 @@ export class Broadcasts {
   }
 
   /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
-  async create(
-    project_id: number,
-    input: BroadcastChanges & { name: string; list: string },
-    note: Note,
-  ): Promise<BroadcastRecord> {
-    const { lists, database } = this.#deps;
-    const row = await database.write((tx) => {
-      const errors: FieldErrors = {};
-      const list = lists.findNamed(project_id, input.list, errors);
-      const variables = readVariables(input.variables ?? {}, 'variables', errors);
-      refuseAll(errors);
-      if (!list) throw notFound('List');
-      lists.requireOpen(tx, list);
-      const { name, template = null, preheader = null, filter = null } = input;
-      const track_opens = input.track_opens ?? false;
-      const of = { project_id, list_id: list.id, name, template, preheader, variables, filter, track_opens };
-      return this.#insert(tx, of, note);
-    });
+  async create(project_id: number, input: NewBroadcast, note: Note): Promise<BroadcastRecord> {
+    const row = await this.#deps.database.write((tx) =>
+      this.#insert(tx, { project_id, ...this.merge(tx, { project_id, current: null }, input, {}) }, note),
+    );
     return this.#present(row);
   }
 
   /** Makes a draft that is as a broadcast is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
   async copy(project_id: number, public_id: string, note: Note): Promise<BroadcastRecord> {
     const row = await this.#deps.database.write((tx) => {
-      const of = this.require(project_id, public_id, tx);
+      const { id: _id, ...of } = this.require(project_id, public_id, tx);
       this.#deps.lists.requireOpen(tx, { id: of.list_id });
       const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
       return this.#insert(tx, { ...of, name }, note, { copy_of: of.public_id });
@@ -168,58 +138,31 @@ export class Broadcasts {
 
   #insert(
     tx: Tx,
-    of: Pick<
-      BroadcastRow,
-      'project_id' | 'list_id' | 'name' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
-    >,
+    of: Omit<BroadcastRow, 'id' | 'public_id' | 'created_at' | 'updated_at' | keyof typeof UNSENT>,
     note: Note,
     metadata: Record<string, unknown> = {},
   ): BroadcastRow {
     const now = this.#deps.clock.now();
     const public_id = newId(now);
-    const { project_id, list_id, name, template, preheader, variables, filter, track_opens } = of;
     const target = `broadcast:${public_id}`;
-    note(tx, { event: 'broadcast.created', target, metadata: { name, ...metadata } });
-    return store.insertBroadcast(tx, {
-      ...UNSENT,
-      public_id,
-      project_id,
-      list_id,
-      name,
-      template,
-      preheader,
-      variables,
-      filter,
-      track_opens,
-      created_at: now,
-      updated_at: now,
-    });
+    note(tx, { event: 'broadcast.created', target, metadata: { name: of.name, ...metadata } });
+    return store.insertBroadcast(tx, { ...of, ...UNSENT, public_id, created_at: now, updated_at: now });
   }
 
-  /** The row of a draft or of one that is scheduled, with these changes, within the transaction. Throws AppError `invalid` by field. */
-  change(
+  /**
+   * The values of a draft, or of one that is scheduled, after a change; `current` is null for a new one. Throws AppError `invalid`
+   * with `errors`, to which it adds its own, and `conflict` (list_archived) for another list that takes nobody.
+   */
+  merge(
     tx: Tx,
-    current: BroadcastRow,
-    changes: BroadcastChanges,
+    { project_id, current }: { project_id: number; current: BroadcastRow | null },
+    sent: BroadcastChanges,
     errors: FieldErrors,
-  ): Partial<BroadcastRow> {
-    const { lists, clock } = this.#deps;
-    const list = changes.list ? lists.findNamed(current.project_id, changes.list, errors) : null;
-    const variables = changes.variables
-      ? readVariables(changes.variables, 'variables', errors)
-      : current.variables;
-    refuseAll(errors);
-    if (list && list.id !== current.list_id) lists.requireOpen(tx, list);
-    return {
-      list_id: list?.id ?? current.list_id,
-      name: changes.name ?? current.name,
-      template: changes.template === undefined ? current.template : changes.template,
-      preheader: changes.preheader === undefined ? current.preheader : changes.preheader,
-      variables,
-      filter: changes.filter === undefined ? current.filter : changes.filter,
-      track_opens: changes.track_opens ?? current.track_opens,
-      updated_at: clock.now(),
-    };
+  ) {
+    const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '' }, sent);
+    const variables = readVariables(values.variables, 'variables', errors);
+    const list_id = this.#deps.lists.choose(tx, { project_id, current }, sent.list, errors);
+    return { ...values, variables, list_id };
   }
 
   /**
@@ -402,7 +345,7 @@ export class Broadcasts {
       const own_clicks = row.is_test ? [] : clicked.filter(({ broadcast_id }) => broadcast_id === row.id);
       const own_counts = counts.filter(({ broadcast_id }) => broadcast_id === row.id);
       return [
-        present(row, {
+        presentBroadcast(row, {
           list: list.public_id,
           counts: own_counts,
           links: presentLinks(own, own_clicks),

@@ -160,7 +160,7 @@ function registerForesight(noun: Noun<Needs>): void {
       const address = textOption(options, 'contact');
       const contact = address === undefined ? null : sequences.contactOf(row, address);
       const clicks = listOption(options, 'clicks');
-      const seen = sequences.preview(row.project_id, id, { contact: contact?.public_id, clicks });
+      const seen = sequences.preview(row.project_id, id, { contact: contact?.public_id ?? null, clicks });
       const rows = seen.timeline.map(({ at, key, ...one }) => {
         const { track, result, subject } = one;
         return { at, step: key, track, result, subject };

@@ -10,7 +10,8 @@ import type { Contacts } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
-import { type EnrollmentRecord, presentEnrollment } from './records.ts';
+import { presentEnrollment } from './records.ts';
+import type { EnrollmentRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 

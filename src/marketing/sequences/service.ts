@@ -1,5 +1,5 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
-import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Templates } from '../../mail/templates/service.ts';
@@ -7,6 +7,7 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
+import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
@@ -30,37 +31,21 @@ import { type ExplainDeps, endedOf, explainContact, explainSequence, waitsOf } f
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
-import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
-import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail, type StepInput } from './steps.ts';
-import * as store from './store.ts';
+import { presentEnrollment, presentSequence } from './records.ts';
 import {
-  ENROLLMENT_STATES,
-  type EnrollmentState,
-  PAUSE_REASONS,
-  SEQUENCE_STATUSES,
-  type SequenceRow,
-  type SequenceStatus,
-} from './tables.ts';
+  type EnrollmentRecord,
+  FIELDS,
+  type NewSequence,
+  type PreviewInput,
+  type SequenceChanges,
+  type SequenceRecord,
+} from './schemas.ts';
+import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail } from './steps.ts';
+import * as store from './store.ts';
+import type { EnrollmentState, SequenceRow, SequenceStatus } from './tables.ts';
 
-export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
-
-export interface SequenceChanges {
-  name?: string | null | undefined;
-  list?: string | null | undefined;
-  max_recipients?: number | null | undefined;
-  exit_events?: string[] | null | undefined;
-  enroll_tags?: string[] | null | undefined;
-  auto_enroll_new_contacts?: boolean | null | undefined;
-  track_opens?: boolean | null | undefined;
-  steps?: StepInput[] | null | undefined;
-}
-
-interface PreviewInput {
-  contact?: string | null | undefined;
-  start_at?: string | null | undefined;
-  events?: { event: string; after_hours: number }[] | null | undefined;
-  clicks?: string[] | null | undefined;
-}
+export type { SequenceRecord } from './schemas.ts';
+export type { SequenceRow } from './tables.ts';
 
 export interface SequencesDeps extends Omit<ExplainDeps, 'emails'> {
   lists: Lists;
@@ -109,46 +94,11 @@ export class Sequences {
     return row;
   }
 
-  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field. */
-  async create(
-    project_id: number,
-    input: SequenceChanges & { name: string; list: string; max_recipients: number },
-    note: Note,
-  ): Promise<SequenceRecord> {
-    const { lists, database, clock } = this.#deps;
-    const row = await database.write((tx) => {
-      const errors: FieldErrors = {};
-      const list = lists.findNamed(project_id, input.list, errors);
-      const steps = readSteps(input.steps ?? [], errors);
-      refuseBadEvents(input.exit_events ?? [], errors);
-      if (!list || Object.keys(errors).length > 0) throw invalid(errors);
-      lists.requireOpen(tx, list);
-      const now = clock.now();
-      const public_id = newId(now);
-      note(tx, {
-        event: 'sequence.created',
-        target: `sequence:${public_id}`,
-        metadata: { name: input.name },
-      });
-      return store.insertSequence(tx, {
-        public_id,
-        project_id,
-        list_id: list.id,
-        name: input.name,
-        status: 'draft',
-        pause_reason: null,
-        max_recipients: input.max_recipients,
-        exit_events: input.exit_events ?? [],
-        enroll_tags: input.enroll_tags ?? [],
-        auto_enroll_new_contacts: input.auto_enroll_new_contacts ?? false,
-        track_opens: input.track_opens ?? false,
-        steps,
-        job_id: null,
-        bounces_since: null,
-        created_at: now,
-        updated_at: now,
-      });
-    });
+  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
+  async create(project_id: number, input: NewSequence, note: Note): Promise<SequenceRecord> {
+    const row = await this.#deps.database.write((tx) =>
+      this.#insert(tx, { project_id, ...this.#merge(tx, { project_id, current: null }, input) }, note),
+    );
     return this.#present(row);
   }
 
@@ -157,26 +107,26 @@ export class Sequences {
    * (list_archived) where the list is.
    */
   async copy(project_id: number, public_id: string, note: Note): Promise<SequenceRecord> {
-    const { lists, database, clock } = this.#deps;
-    const row = await database.write((tx) => {
+    const row = await this.#deps.database.write((tx) => {
       const { id: _id, ...of } = this.require(project_id, public_id, tx);
-      lists.requireOpen(tx, { id: of.list_id });
-      const now = clock.now();
-      const copy_id = newId(now);
+      this.#deps.lists.requireOpen(tx, { id: of.list_id });
       const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
-      const metadata = { name, copy_of: of.public_id };
-      note(tx, { event: 'sequence.created', target: `sequence:${copy_id}`, metadata });
-      const fresh = { job_id: null, bounces_since: null, created_at: now, updated_at: now };
-      return store.insertSequence(tx, {
-        ...of,
-        ...fresh,
-        public_id: copy_id,
-        name,
-        status: 'draft',
-        pause_reason: null,
-      });
+      return this.#insert(tx, { ...of, name }, note, { copy_of: of.public_id });
     });
     return this.#present(row);
+  }
+
+  #insert(
+    tx: Tx,
+    of: Omit<SequenceRow, 'id' | 'public_id' | 'created_at' | 'updated_at' | keyof typeof NOT_STARTED>,
+    note: Note,
+    metadata: Record<string, unknown> = {},
+  ): SequenceRow {
+    const now = this.#deps.clock.now();
+    const public_id = newId(now);
+    const target = `sequence:${public_id}`;
+    note(tx, { event: 'sequence.created', target, metadata: { name: of.name, ...metadata } });
+    return store.insertSequence(tx, { ...of, ...NOT_STARTED, public_id, created_at: now, updated_at: now });
   }
 
   /**
@@ -193,31 +143,9 @@ export class Sequences {
     const row = await this.#deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
-      const errors: FieldErrors = {};
-      for (const [field, value] of Object.entries(changes))
-        if (value === null) errors[field] = ['must have a value'];
-      const before = stepsOf(current);
-      const steps = changes.steps ? readSteps(changes.steps, errors) : before;
-      if (changes.steps && current.status !== 'draft') {
-        refuseOtherSteps(before, steps, errors);
-        this.#refuseTemplates(project_id, { before, steps }, errors);
-      }
-      const list = changes.list ? this.#deps.lists.findNamed(project_id, changes.list, errors) : null;
-      refuseBadEvents(changes.exit_events ?? [], errors);
-      refuseAll(errors);
-      if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
-      if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
-      const changed = store.updateSequence(tx, current.id, {
-        list_id: list?.id ?? current.list_id,
-        name: changes.name ?? current.name,
-        max_recipients: changes.max_recipients ?? current.max_recipients,
-        exit_events: changes.exit_events ?? current.exit_events,
-        enroll_tags: changes.enroll_tags ?? current.enroll_tags,
-        auto_enroll_new_contacts: changes.auto_enroll_new_contacts ?? current.auto_enroll_new_contacts,
-        track_opens: changes.track_opens ?? current.track_opens,
-        steps,
-        updated_at: this.#deps.clock.now(),
-      });
+      const values = this.#merge(tx, { project_id, current }, changes);
+      const updated_at = this.#deps.clock.now();
+      const changed = store.updateSequence(tx, current.id, { ...values, updated_at });
       note(tx, {
         event: 'sequence.changed',
         target: `sequence:${current.public_id}`,
@@ -229,6 +157,28 @@ export class Sequences {
     // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
     if (row.status !== 'draft' && changes.steps) await this.#deps.going_on.retime(row.id);
     return this.#present(row);
+  }
+
+  /** The values of a sequence after a change; `current` is null for a new one. Throws as `create` and `update` do. */
+  #merge(
+    tx: Tx,
+    { project_id, current }: { project_id: number; current: SequenceRow | null },
+    sent: SequenceChanges,
+  ) {
+    const errors: FieldErrors = {};
+    const { steps: sent_steps, ...plain } = sent;
+    const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '', steps: [] }, plain);
+    const before = current === null ? [] : stepsOf(current);
+    const steps = sent_steps ? readSteps(sent_steps, errors) : before;
+    const runs = current !== null && current.status !== 'draft';
+    if (sent_steps && runs) {
+      refuseOtherSteps(before, steps, errors);
+      this.#refuseTemplates(project_id, { before, steps }, errors);
+    }
+    refuseBadEvents(sent.exit_events ?? [], errors);
+    const list_id = this.#deps.lists.choose(tx, { project_id, current }, sent.list, errors);
+    if (runs) refuseOthersMail(current, { ...values, list_id });
+    return { ...values, steps, list_id };
   }
 
   /** A running sequence takes no template that would have kept it from being activated. */
@@ -482,10 +432,12 @@ export class Sequences {
     return found.flatMap((row) => {
       const list = this.#deps.lists.findById(row.list_id);
       const own = counts.filter((count) => count.sequence_id === row.id);
-      return list ? [present(row, list.public_id, own)] : [];
+      return list ? [presentSequence(row, list.public_id, own)] : [];
     });
   }
 }
 
+/** Columns of a draft. */
+const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
 /** What the name of a copy ends with. */
 const COPY = ' (copy)';
