@@ -243,11 +243,6 @@ export const MAX_REPORT_DEPTH = 10;
 export const MAX_REPORT_TEXT_BYTES = 32 * 1024;
 /** Addresses and signatures of a message that are looked at for one of ours; reports have a handful of each. */
 export const MAX_REPORT_CANDIDATES = 100;
-/** Contract: of a reply's text, the quoted part left out, and how long it is kept. */
-export const MAX_REPLY_TEXT_BYTES = 64 * 1024;
-export const REPLY_RETENTION_MS = 90 * 86_400_000;
-/** Decision: whoever knows a mail's Message-ID may answer it without end; past so many, those of people and of machines each, none is noted. */
-export const MAX_REPLIES_PER_EMAIL = 100;
 /** RFC 5321 4.5.3.1.1: a local part. */
 export const MAX_LOCAL_PART_CHARS = 64;
 /** Decision: an inbox is looked at each minute where IDLE tells nothing. */

@@ -1,5 +1,5 @@
 /** Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is noted. */
-import { MAX_REPLIES_PER_EMAIL, REPLY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
+import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
@@ -32,6 +32,10 @@ export interface Answered {
 }
 export type AnsweredListener = (tx: Tx, answered: Answered) => void;
 
+/** Contract. */
+export const REPLY_RETENTION_MS = 90 * 86_400_000;
+/** Decision: whoever knows a mail's Message-ID may answer it without end; so many of people and of machines each are noted. */
+export const MAX_REPLIES_PER_EMAIL = 100;
 /** `contact why` tells of so many. */
 const MAX_TOLD = 10;
 

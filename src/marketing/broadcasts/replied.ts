@@ -5,7 +5,7 @@ import type { Contacts } from '../contacts/service.ts';
 import { findByEmail, updateRecipient } from './recipient-store.ts';
 
 /** Only one of the address that the mail went to: anybody else may write too. */
-export function heedReplyToBroadcast(
+export function noteReplyToBroadcast(
   tx: Tx,
   of: {
     answered: Answered;

@@ -5,7 +5,7 @@ import { findEnrollment, findMail, updateMail } from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 
 /** Only one of the address that the mail went to: anybody else may write too. */
-export function heedReplyToSequence(
+export function noteReplyToSequence(
   tx: Tx,
   { answered, contact_events }: { answered: Answered; contact_events: ContactEvents },
 ): void {

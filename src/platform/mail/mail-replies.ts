@@ -1,7 +1,6 @@
 /** Reading what people, and machines in their place, answer to a mail of ours. */
 import type { Email } from 'postal-mime';
 import {
-  MAX_REPLY_TEXT_BYTES,
   MAX_REPORT_BYTES,
   MAX_REPORT_CANDIDATES,
   MAX_REPORT_DEPTH,
@@ -27,6 +26,8 @@ export interface MailReply {
   is_automatic: boolean;
 }
 
+/** Contract: of what somebody wrote. */
+export const MAX_REPLY_TEXT_BYTES = 64 * 1024;
 /** Of References, which may be a long thread, so many are looked at: the last ones. */
 const MAX_REFERENCES = 20;
 

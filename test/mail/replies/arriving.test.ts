@@ -1,7 +1,7 @@
 /** Replies that arrive in an inbox of a real IMAP server: what they change, whom they are told to, and who may write them. */
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { MAX_REPLIES_PER_EMAIL, REPLY_RETENTION_MS } from '../../../src/limits.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
+import { MAX_REPLIES_PER_EMAIL, REPLY_RETENTION_MS } from '../../../src/mail/replies/service.ts';
 import { type SequenceApp, startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../../support/dovecot.ts';
 import { actor } from '../../support/helpers.ts';

@@ -1,7 +1,7 @@
 /** What is read of replies, and which of them no person wrote; hostile ones cost no more than reports do. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { MAX_REPLY_TEXT_BYTES, MAX_REPORT_PARTS } from '../../../src/limits.ts';
-import { answeredIds, readMailReply } from '../../../src/platform/mail/mail-replies.ts';
+import { MAX_REPORT_PARTS } from '../../../src/limits.ts';
+import { answeredIds, MAX_REPLY_TEXT_BYTES, readMailReply } from '../../../src/platform/mail/mail-replies.ts';
 import { createReportReader, UnreadableReport } from '../../../src/platform/mail/report-reader.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { HOSTILE } from '../../support/hostile-messages.ts';
