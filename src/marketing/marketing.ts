@@ -1,5 +1,5 @@
 /** Email marketing, composed: the people, how they came and how they leave, and the conversation with them. */
-import type { Projects } from '../access/projects/service.ts';
+import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
@@ -56,6 +56,7 @@ interface MarketingNeeds {
   resolver: Resolver;
   rates: DurableRates;
   projects: Projects;
+  link_domains: LinkDomains;
   captcha: SubscriptionsDeps['captcha'];
   objects: Objects;
   mailboxes: Mailboxes;
