@@ -5,35 +5,28 @@
  */
 
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
-import type { AcceptBulk, Emails } from '../../mail/emails/service.ts';
-import type { Templates } from '../../mail/templates/service.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
-import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
+import type { AcceptBulk } from '../../mail/emails/service.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
 import {
-  type Clicks,
   LOOK_AGAIN_MS,
   MAILS_AHEAD,
   MAILS_AHEAD_WAIT_MS,
-  type Mailing,
-  type MailOwner,
-  type MarketingMail,
-  templateProblems,
+  type NextTurn,
   waitForCapacity,
-} from '../mails/service.ts';
-import {
-  type MarketingSettings,
-  readUsage,
-  type Settings,
-  shutUntil,
-  takeUsage,
-} from '../settings/service.ts';
-import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
+} from '../campaign-capacity.ts';
+import { templateProblems } from '../campaign-readiness.ts';
+import type { CampaignDeps } from '../campaigns.ts';
+import { barOf, type ContactRow } from '../contacts/service.ts';
+import type { ListRow } from '../lists/service.ts';
+import type { Clicks, Mailing, MailOwner } from '../mails/service.ts';
+import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
+import type { SuppressionCheck } from '../suppressions/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
 import type { GoingOn } from './going-on.ts';
+import { SEQUENCE_STEP } from './lifecycle.ts';
 import {
   type Decision,
   decide,
@@ -44,7 +37,7 @@ import {
   type Tracks,
   tracksOf,
 } from './model.ts';
-import { findSequenceById } from './store.ts';
+import { rows } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
 /** Routes that one enrollment takes at once: more go in a circle. */
@@ -52,23 +45,12 @@ const MAX_ROUTES_AT_ONCE = 20;
 
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
-export interface EngineDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
-  marketing_mail: MarketingMail;
-  emails: Pick<Emails, 'acceptBulk'>;
-  templates: Pick<Templates, 'factsOf'>;
+
+interface EngineDeps extends CampaignDeps {
   contact_events: Pick<ContactEvents, 'since'>;
   clicks: Pick<Clicks, 'unsettled'>;
   going_on: Pick<GoingOn, 'complete'>;
 }
-
-/** How a turn of the engine ended: everything waits until then, nothing is due any more, or the sequence is over. */
-export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
 
 /** A time when no mail may go: enrollments that are to send wait, and the others move on. */
 interface Shut {
@@ -86,6 +68,8 @@ interface Piece {
 }
 
 export class SequenceEngine {
+  readonly what = 'sequence';
+  readonly job_type = SEQUENCE_STEP;
   readonly #deps: EngineDeps;
   /** By sequence: the place up to which a turn has looked at what was due while no mail could go. The next turn begins there. */
   readonly #asked = new Map<number, store.DuePlace>();
@@ -97,28 +81,32 @@ export class SequenceEngine {
   /** Moves what is due until nothing is, everything must wait, or `stopping`. */
   async turn(
     owner: MailOwner,
-    of: { sequence_id: number; job_id: string },
+    { id: sequence_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
-  ): Promise<Turn> {
+  ): Promise<NextTurn> {
     const { database, clock, emails } = this.#deps;
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
       const piece: Piece | null = await database.writePiece((tx) =>
-        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, shut: from, now_ms, accept })),
+        emails.acceptBulk(tx, (accept) =>
+          this.#movePiece(tx, owner, { sequence_id, job_id, shut: from, now_ms, accept }),
+        ),
       );
       shut = piece?.shut ?? null;
-      if (shut) this.#asked.set(of.sequence_id, shut.after);
-      else this.#asked.delete(of.sequence_id);
-      if (piece === null) return { is_over: true };
+      if (shut) this.#asked.set(sequence_id, shut.after);
+      else this.#asked.delete(sequence_id);
+      if (piece === null) return null;
       if (piece.is_full && !stopping.aborted) continue;
       // No longer than a minute, as settings and mailboxes may change meanwhile.
-      return shut ? { waits_until: Math.min(shut.waits_until, now_ms + LOOK_AGAIN_MS) } : { is_idle: true };
+      return shut
+        ? Math.min(shut.waits_until, now_ms + LOOK_AGAIN_MS)
+        : (tx) => this.#nextDue(tx, sequence_id);
     }
   }
 
   /** When a sequence's next enrollment is due; a day hence where nobody waits, as one that comes hastens the job. */
-  nextDue(tx: Tx, sequence_id: number): number {
+  #nextDue(tx: Tx, sequence_id: number): number {
     return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
   }
 
@@ -129,7 +117,7 @@ export class SequenceEngine {
     { sequence_id, job_id, now_ms, accept, ...from }: PieceOf,
   ): Piece | null {
     const { lists, marketing, suppressions } = this.#deps;
-    const sequence = findSequenceById(tx, sequence_id);
+    const sequence = rows.findById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
     if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;
