@@ -20,7 +20,8 @@ import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
-import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
+import { broadcastCronEntries } from './broadcasts/tasks.ts';
+import { createCampaignTask } from './campaign-tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { contactCronEntries } from './contacts/tasks.ts';
@@ -37,7 +38,7 @@ import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
-import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
+import { sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
@@ -219,8 +220,8 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
   return [
     createImportTask(services),
     createSubscribeTask(subscriptions, clock),
-    createSequenceTask(sequence_engine, projects),
-    createBroadcastTask(broadcast_engine, projects),
+    createCampaignTask(sequence_engine, projects),
+    createCampaignTask(broadcast_engine, projects),
   ];
 }
 
