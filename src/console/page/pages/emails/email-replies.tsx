@@ -12,7 +12,7 @@ export function EmailReplies({ path }: { path: { project: string; id: string } }
   return (
     <Panel title="Replies" lead="What came to the inbox of its mailbox. Anybody may write any name there.">
       <Loaded load={load}>
-        {(replies) => (
+        {({ data: replies }) => (
           <div class="stack">
             {replies.length === 0 && <p class="muted">They are no longer kept.</p>}
             {replies.map(({ from, subject, text, received_at }, index) => (
