@@ -2,6 +2,7 @@
 
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
+import { projectChecks } from '../access/projects/checks.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
 import { variantChecks } from '../files/variants/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
@@ -42,6 +43,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...variantChecks(services),
     ...ownershipChecks(services),
     ...certificateChecks(services),
+    ...projectChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),

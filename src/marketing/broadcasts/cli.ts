@@ -18,8 +18,8 @@ import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts
 import type { Noun } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { explainProblem } from '../campaign-readiness.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
-import { explainProblem } from '../mails/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import { changes, creation, FIELDS, sending } from './schemas.ts';
 import type { BroadcastRecord, Broadcasts } from './service.ts';

@@ -32,6 +32,10 @@ const DONE: MailerReply = { op: 'done' };
 serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
   switch (request.op) {
     case 'configure':
+      // One mailer after the other may use the thread: each begins anew.
+      pools.clear();
+      frames.clear();
+      is_stopping = false;
       deadlines = request.deadlines;
       return DONE;
     case 'keep_frame':
