@@ -1,6 +1,5 @@
 /** `satchel marketing`: who a project's marketing comes from, how it looks, when and how much of it goes out. */
 import type { Projects } from '../../access/projects/service.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
 import {
@@ -8,6 +7,7 @@ import {
   limitOrWord,
   listOption,
   type Options,
+  requireChanges,
   textOption,
 } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
