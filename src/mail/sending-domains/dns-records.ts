@@ -29,8 +29,14 @@ export interface BounceCheck {
 
 type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
 
-/** The records to publish. `relays` are the hosts that send for the domain; SPF names them. */
-export function recordsToPublish(domain: DomainKeys, relays: readonly string[]): DnsRecord[] {
+/**
+ * The records to publish. `relays` are the hosts that send for the domain; SPF names them. `reports_to` is the address that receivers
+ * report to.
+ */
+export function recordsToPublish(
+  domain: DomainKeys,
+  { relays, reports_to }: { relays: readonly string[]; reports_to: string },
+): DnsRecord[] {
   const spf = `v=spf1 ${['a', 'mx', ...sendersOf(relays)].join(' ')} ~all`;
   return [
     { purpose: 'ownership', type: 'TXT', name: `_satchel.${domain.name}`, value: ownershipValue(domain) },
@@ -40,7 +46,7 @@ export function recordsToPublish(domain: DomainKeys, relays: readonly string[]):
       purpose: 'dmarc',
       type: 'TXT',
       name: `_dmarc.${domain.name}`,
-      value: `v=DMARC1; p=quarantine; rua=mailto:postmaster@${domain.name}`,
+      value: `v=DMARC1; p=quarantine; rua=mailto:${reports_to}`,
     },
   ];
 }
