@@ -13,7 +13,7 @@ import { registerEmailLogCommand } from '../mail/emails/cli.ts';
 import { registerEmailSendCommand } from '../mail/emails/send-cli.ts';
 import { registerMailboxCommands } from '../mail/mailboxes/cli.ts';
 import { registerScheduleCommands } from '../mail/schedules/cli.ts';
-import { registerDomainReportCommands } from '../mail/domain-reports/cli.ts';
+import { registerDomainReportCommand } from '../mail/domain-reports/cli.ts';
 import { registerDomainCommands } from '../mail/sending-domains/cli.ts';
 import { registerTemplateCommands } from '../mail/templates/cli.ts';
 import { registerBroadcastCommands } from '../marketing/broadcasts/cli.ts';
@@ -51,8 +51,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerVariantMaker(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
-  registerDomainCommands(cli);
-  registerDomainReportCommands(cli);
+  registerDomainReportCommand(registerDomainCommands(cli));
   registerMailboxCommands(cli);
   const email = registerEmailCommands(cli);
   registerEmailSendCommand(cli, email);

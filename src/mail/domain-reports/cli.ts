@@ -1,14 +1,13 @@
 /** `satchel domain reports`: who sends in the name of a domain, by what receivers report. */
 import { invalid } from '../../errors.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { formatTable } from '../../platform/cli/tables.ts';
 import type { DomainReportsRecord } from './schemas.ts';
 import { DOMAIN_REPORTS_DAYS, type DomainReports } from './service.ts';
 
 /** Registers `satchel domain reports`. */
-export function registerDomainReportCommands(cli: Cli<{ domain_reports: DomainReports }>): void {
-  cli
-    .noun('domain', 'domains that mail goes out from, and the DNS records they need')
+export function registerDomainReportCommand(domain: Noun<{ domain_reports: DomainReports }>): void {
+  domain
     .verb('reports <name>', 'who sends in its name and what fails, by what receivers report (DMARC, TLS)')
     .remark('Reports are read where they arrive: satchel mailbox change ADDRESS --inbox, and the rua= that "satchel domain verify" prints.')
     .example('satchel domain reports mail.example.com --days 7')

@@ -57,9 +57,9 @@ export function dkimRecord(domain: string, selector: string, public_key: string)
 }
 
 /** For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not required. */
-export function advisedRecords(domain: Pick<DomainRow, 'name' | 'created_at'>): DnsRecord[] {
+export function advisedRecords(domain: Pick<DomainRow, 'created_at' | 'name'>, reports_to: string): DnsRecord[] {
   const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
-  const report = `v=TLSRPTv1; rua=mailto:postmaster@${domain.name}`;
+  const report = `v=TLSRPTv1; rua=mailto:${reports_to}`;
   return [
     { purpose: 'mta_sts', type: 'TXT', name: `_mta-sts.${domain.name}`, value: `v=STSv1; id=${id}` },
     { purpose: 'tls_rpt', type: 'TXT', name: `_smtp._tls.${domain.name}`, value: report },
@@ -80,10 +80,10 @@ function ownershipValue(domain: DomainKeys): string {
 export async function checkRecords(
   resolver: Resolver,
   domain: DomainKeys,
-  options: { relays: readonly string[]; is_signed: boolean },
+  options: { relays: readonly string[]; reports_to: string; is_signed: boolean },
 ): Promise<RecordCheck[]> {
   return Promise.all(
-    recordsToPublish(domain, options.relays).map(async (record) => ({
+    recordsToPublish(domain, options).map(async (record) => ({
       ...record,
       ...(await checkRecord(resolver, record, { domain, ...options })),
     })),

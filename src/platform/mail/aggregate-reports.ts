@@ -105,7 +105,7 @@ function unpack(bytes: Buffer): Buffer | null {
 
 /** The only file of a zip (APPNOTE 4.3): by its directory, as the header in front of a file may not know its length. */
 function unzip(bytes: Buffer): Buffer | null {
-  const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1');
+  const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
   if (end === -1 || bytes.readUInt16LE(end + 10) !== 1) return null;
   const entry = bytes.readUInt32LE(end + 16);
   if (bytes.toString('latin1', entry, entry + 4) !== 'PK\x01\x02') return null;
