@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -16,7 +16,7 @@ beforeAllInConsole(async (started) => {
   key = await shop.key({ can_send_emails: true, can_write: true, permissions: { email_template: true } });
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const rows = (query: string): unknown[] => on.app.services.database.read.all(sql.raw(query));
 const idIn = (page: Page): string => new URL(page.url()).pathname.split('/').at(-1) ?? '';
 

@@ -1,10 +1,10 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
-import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
+import { beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import type { NewPersonInput } from '../../src/access/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { openChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../support/helpers.ts';
@@ -29,7 +29,6 @@ export interface ConsoleTest {
   dns: DnsServer;
   /** Of somebody who may do everything. */
   credentials: Credentials;
-  close(): Promise<void>;
 }
 
 export interface Credentials {
@@ -50,8 +49,8 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
       SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
     },
   });
-  const browser = await launchChromium();
-  return { app, browser, dns, close: () => browser.close() };
+  const browser = await openChromium();
+  return { app, browser, dns };
 }
 
 /** The same with somebody who may do everything. */
@@ -64,16 +63,12 @@ export async function startConsole(): Promise<ConsoleTest> {
   return { ...on, credentials };
 }
 
-/** Starts a console for the tests of a file, where there is a browser, and takes it away after them; gives all of them time. */
+/** Starts a console for the tests of a file, where there is a browser, and gives all of them time. */
 export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
   setDefaultTimeout(TIMEOUT_MS);
-  let on: ConsoleTest | undefined;
   beforeAll(async () => {
-    if (executable === null) return;
-    on = await startConsole();
-    await prepare(on);
+    if (executable !== null) await prepare(await startConsole());
   });
-  afterAll(() => on?.close());
 }
 
 /** Somebody with a password, which they set by their link. */
@@ -116,6 +111,19 @@ export async function signIn(
   });
   expect(response.status()).toBe(204);
   return context;
+}
+
+/** Of who may do everything; its pages close as the next test opens its own. */
+const signed_in = new WeakMap<ConsoleTest, Promise<BrowserContext>>();
+
+/** Opens a path below /console as who may do everything, signed in once for all tests of a file; what the last one opened so is closed. */
+export async function openSignedIn(on: ConsoleTest, path: string): Promise<OpenPage> {
+  const known = signed_in.get(on);
+  const signing_in = known ?? signIn(on);
+  signed_in.set(on, signing_in);
+  const context = await signing_in;
+  await Promise.all(context.pages().map((page) => page.close()));
+  return openPage(on, context, path);
 }
 
 export interface OpenPage {
@@ -209,7 +217,7 @@ export async function expectSound({ page, complaints }: OpenPage): Promise<void>
   expect({ url: page.url(), complaints }).toEqual({ url: page.url(), complaints: [] });
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
-    `axe.run({ iframes: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
+    `axe.run(document, { iframes: false, preload: false, resultTypes: ['violations'], selectors: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
   );
   expect({ url: page.url(), found }).toEqual({ url: page.url(), found: [] });
 }

@@ -23,7 +23,7 @@ import { makeKey, type Server, satchel, startServer, upload } from './binary.ts'
 setDefaultTimeout(120_000);
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
 const UPLOADERS = 8;
-const ROUNDS = 4;
+const ROUNDS = 2;
 /** Some thousand pages of log, so that it is moved into the database in between. */
 const UPLOADS_A_ROUND = 300;
 /** Some 40 MB of log, were it never begun anew. */
