@@ -18,6 +18,8 @@ export const TIMEOUT_MS = 120_000;
 const GIVE_UP_MS = 60_000;
 /** More than passes between two steps of a test. */
 const AHEAD_MS = 60_000;
+/** What a page of ours says with its requests. */
+const OF_A_PAGE = { 'X-Satchel-Console': '1' };
 /** A small telephone, and a desk. */
 export const NARROW = { width: 360, height: 740 };
 export const WIDE = { width: 1280, height: 800 };
@@ -105,24 +107,33 @@ export async function signIn(
   options: OpenOptions & { credentials?: Credentials } = {},
 ): Promise<BrowserContext> {
   const context = await openBrowser(on, options);
-  const response = await context.request.post(`${on.app.url}/console/session`, {
-    data: options.credentials ?? on.credentials,
-    headers: { 'X-Satchel-Console': '1' },
-  });
-  expect(response.status()).toBe(204);
+  await enter(on, context, options.credentials ?? on.credentials);
   return context;
 }
 
+async function enter(
+  on: { app: Pick<TestApp, 'url'> },
+  context: BrowserContext,
+  credentials: Credentials,
+): Promise<void> {
+  const response = await context.request.post(`${on.app.url}/console/session`, {
+    data: credentials,
+    headers: OF_A_PAGE,
+  });
+  expect(response.status()).toBe(204);
+}
+
 /** Of who may do everything; its pages close as the next test opens its own. */
-const signed_in = new WeakMap<ConsoleTest, Promise<BrowserContext>>();
+const signed_in = new WeakMap<ConsoleTest, BrowserContext>();
 
 /** Opens a path below /console as who may do everything, signed in once for all tests of a file; what the last one opened so is closed. */
 export async function openSignedIn(on: ConsoleTest, path: string): Promise<OpenPage> {
-  const known = signed_in.get(on);
-  const signing_in = known ?? signIn(on);
-  signed_in.set(on, signing_in);
-  const context = await signing_in;
+  const context = signed_in.get(on) ?? (await openBrowser(on));
+  signed_in.set(on, context);
   await Promise.all(context.pages().map((page) => page.close()));
+  // Tests move the clock on, past the end of sessions too.
+  const session = await context.request.get(`${on.app.url}/console/session`, { headers: OF_A_PAGE });
+  if (!session.ok()) await enter(on, context, on.credentials);
   return openPage(on, context, path);
 }
 
