@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
+import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
@@ -69,7 +70,7 @@ describe.skipIf(executable === null)('mail in a browser', () => {
     await page.getByRole('button', { name: 'Dark' }).click();
     await page.locator('.preview-frame.dark').waitFor();
     await page.getByRole('button', { name: 'Phone' }).click();
-    expect((await page.locator('.preview-frame.phone').boundingBox())?.width).toBe(375);
+    await until(async () => (await page.locator('.preview-frame.phone').boundingBox())?.width === 375);
     await page.getByRole('button', { name: 'Text' }).click();
     expect(await page.locator('.mail-text').textContent()).toBe(HOSTILE);
     await page.getByRole('button', { name: 'Headers' }).click();

@@ -1,5 +1,5 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
-import { beforeAll, expect, setDefaultTimeout } from 'bun:test';
+import { afterEach, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import type { NewPersonInput } from '../../src/access/people/schemas.ts';
@@ -68,8 +68,15 @@ export async function startConsole(): Promise<ConsoleTest> {
 /** Starts a console for the tests of a file, where there is a browser, and gives all of them time. */
 export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
   setDefaultTimeout(TIMEOUT_MS);
+  let on: ConsoleTest | undefined;
   beforeAll(async () => {
-    if (executable !== null) await prepare(await startConsole());
+    if (executable === null) return;
+    on = await startConsole();
+    await prepare(on);
+  });
+  afterEach(async () => {
+    const pages = on ? (signed_in.get(on)?.pages() ?? []) : [];
+    await Promise.all(pages.map((page) => page.close()));
   });
 }
 
@@ -123,14 +130,13 @@ async function enter(
   expect(response.status()).toBe(204);
 }
 
-/** Of who may do everything; its pages close as the next test opens its own. */
+/** Of who may do everything; its pages close after each test. */
 const signed_in = new WeakMap<ConsoleTest, BrowserContext>();
 
-/** Opens a path below /console as who may do everything, signed in once for all tests of a file; what the last one opened so is closed. */
+/** Opens a path below /console as who may do everything, signed in once for all tests of a file; closed after the test. */
 export async function openSignedIn(on: ConsoleTest, path: string): Promise<OpenPage> {
   const context = signed_in.get(on) ?? (await openBrowser(on));
   signed_in.set(on, context);
-  await Promise.all(context.pages().map((page) => page.close()));
   // Tests move the clock on, past the end of sessions too.
   const session = await context.request.get(`${on.app.url}/console/session`, { headers: OF_A_PAGE });
   if (!session.ok()) await enter(on, context, on.credentials);
