@@ -2,7 +2,11 @@
 
 import { MAX_REPORT_BYTES } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type AggregateReport, MAX_AGGREGATE_MESSAGE_BYTES, mayBeAggregate } from '../platform/mail/aggregate-reports.ts';
+import {
+  type AggregateReport,
+  MAX_AGGREGATE_MESSAGE_BYTES,
+  mayBeAggregate,
+} from '../platform/mail/aggregate-reports.ts';
 import { answeredIds, type MailReply } from '../platform/mail/mail-replies.ts';
 import type { MailReport } from '../platform/mail/mail-reports.ts';
 import { headerSectionOf } from '../platform/mail/raw-report.ts';
@@ -54,8 +58,7 @@ export class Arrivals {
     const report = await deliveries.readReport(message);
     if (report) return { report };
     const head = headerSectionOf(message);
-    const aggregate =
-      head !== null && mayBeAggregate(head) && (await report_reader.readAggregate(message));
+    const aggregate = head !== null && mayBeAggregate(head) && (await report_reader.readAggregate(message));
     if (aggregate) return { aggregate };
     if (head === null || !this.#mayAnswer(mailbox_id, head)) return null;
     const reply = await report_reader.readReply(message);

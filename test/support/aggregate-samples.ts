@@ -17,7 +17,12 @@ export function row(of: Row = {}): string {
   return `<record><row><source_ip>${ip}</source_ip><count>${count}</count><policy_evaluated><disposition>${disposition}</disposition><dkim>${dkim}</dkim><spf>${spf}</spf></policy_evaluated></row><identifiers><header_from>${from}</header_from></identifiers><auth_results><dkim><domain>${from}</domain><selector>${selector}</selector><result>${dkim}</result></dkim><spf><domain>relay.example</domain><result>pass</result></spf></auth_results></record>`;
 }
 
-export function dmarc({ rows = [row()], id = '1234', end = '2026-11-26T23:59:59Z', org = 'google.com' } = {}): string {
+export function dmarc({
+  rows = [row()],
+  id = '1234',
+  end = '2026-11-26T23:59:59Z',
+  org = 'google.com',
+} = {}): string {
   const end_s = Date.parse(end) / 1_000;
   return `<?xml version="1.0" encoding="UTF-8" ?>\n<feedback><report_metadata><org_name>${org}</org_name><email>noreply@google.com</email><report_id>${id}</report_id><date_range><begin>${end_s - 86_399}</begin><end>${end_s}</end></date_range></report_metadata><policy_published><domain>shop.example.com</domain><adkim>r</adkim><p>none</p><pct>100</pct></policy_published>${rows.join('\n')}</feedback>\n`;
 }
@@ -27,7 +32,8 @@ export function message(of: { type: string; content: Buffer; beside?: string }):
   const { type, content, beside } = of;
   const base64 = content.toString('base64').replace(/.{76}/g, '$&\r\n');
   const part = `Content-Type: ${type}; name="google.com!shop.example.com!1!2.zip"\r\nContent-Disposition: attachment; filename="google.com!shop.example.com!1!2.zip"\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64}\r\n`;
-  const head = 'From: noreply-dmarc-support@google.com\r\nSubject: Report domain: shop.example.com Submitter: google.com Report-ID: 1234\r\nMIME-Version: 1.0\r\n';
+  const head =
+    'From: noreply-dmarc-support@google.com\r\nSubject: Report domain: shop.example.com Submitter: google.com Report-ID: 1234\r\nMIME-Version: 1.0\r\n';
   if (beside === undefined) return head + part;
   return `${head}Content-Type: multipart/mixed; boundary="x"\r\n\r\n--x\r\nContent-Type: ${beside}\r\n\r\nThis is an aggregate report.\r\n--x\r\n${part}--x--\r\n`;
 }

@@ -1,7 +1,7 @@
 /** `satchel domain reports`: who sends in the name of a domain, by what receivers report. */
 import { invalid } from '../../errors.ts';
-import type { Noun } from '../../platform/cli/verb.ts';
 import { formatTable } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import type { DomainReportsRecord } from './schemas.ts';
 import { DOMAIN_REPORTS_DAYS, type DomainReports } from './service.ts';
 
@@ -9,7 +9,9 @@ import { DOMAIN_REPORTS_DAYS, type DomainReports } from './service.ts';
 export function registerDomainReportCommand(domain: Noun<{ domain_reports: DomainReports }>): void {
   domain
     .verb('reports <name>', 'who sends in its name and what fails, by what receivers report (DMARC, TLS)')
-    .remark('Reports are read where they arrive: satchel mailbox change ADDRESS --inbox, and the rua= that "satchel domain verify" prints.')
+    .remark(
+      'Reports are read where they arrive: satchel mailbox change ADDRESS --inbox, and the rua= that "satchel domain verify" prints.',
+    )
     .example('satchel domain reports mail.example.com --days 7')
     .option('--days <days>', `the last days, up to ${DOMAIN_REPORTS_DAYS} (default: 30)`)
     .does(async ({ services }, options, name) => {

@@ -71,7 +71,10 @@ export class DomainReports {
       const place = { domain_id, day, ip: source.ip };
       const is_full = known >= MAX_SOURCES_PER_DAY && !store.hasSource(tx, place);
       if (known < MAX_SOURCES_PER_DAY) known += 1;
-      store.addSource(tx, is_full ? { ...place, ip: '' } : place, { ...source, ours: this.#oursOf(tx, source) });
+      store.addSource(tx, is_full ? { ...place, ip: '' } : place, {
+        ...source,
+        ours: this.#oursOf(tx, source),
+      });
     }
     for (const { domain, reason, sessions } of report.tls)
       if (domain === name) store.addTls(tx, { domain_id, day, reason, sessions });
@@ -130,7 +133,11 @@ export class DomainReports {
       const own = store.listSources(read, { domain_id: id, day }).filter(isOurs);
       const sum = (of: (source: store.SourceNumbers) => number): number =>
         own.reduce((total, source) => total + of(source), 0);
-      return { name, count: sum(({ count }) => count), unaligned: sum(({ count, aligned }) => count - aligned) };
+      return {
+        name,
+        count: sum(({ count }) => count),
+        unaligned: sum(({ count, aligned }) => count - aligned),
+      };
     });
   }
 
@@ -181,7 +188,8 @@ function explain(source: store.SourceNumbers, days: number): string {
     return failing === 0
       ? 'This server, by its relays: all is well.'
       : `This server, by its relays: ${fail}; what is wrong with the records: satchel domain verify.`;
-  if (failing === 0) return 'Another sender that may use this name, such as a newsletter service: all is well.';
+  if (failing === 0)
+    return 'Another sender that may use this name, such as a newsletter service: all is well.';
   if (source.aligned > 0)
     return `Another sender that may use this name, or a server that passes mail on: ${fail}; have it sign with DKIM for this domain.`;
   const stopped = source.reject + source.quarantine >= failing;

@@ -110,5 +110,7 @@ export function deleteBefore(tx: Tx, domain_id: number, day: number): void {
   tx.delete(domainSources)
     .where(and(eq(domainSources.domain_id, domain_id), lt(domainSources.day, day)))
     .run();
-  tx.delete(domainTls).where(and(eq(domainTls.domain_id, domain_id), lt(domainTls.day, day))).run();
+  tx.delete(domainTls)
+    .where(and(eq(domainTls.domain_id, domain_id), lt(domainTls.day, day)))
+    .run();
 }

@@ -164,7 +164,9 @@ function presentRecordCheck(record: RecordCheck): string {
   }
   const [, rua] = /\b(rua=\S+)/.exec(record.value) ?? [];
   if (record.status === 'found' && rua !== undefined && !record.found?.includes(rua.slice(4)))
-    lines.push(`  reports: with ${rua} receivers tell who sends in its name: satchel domain reports ${record.name.replace(/^_dmarc\./, '')}`);
+    lines.push(
+      `  reports: with ${rua} receivers tell who sends in its name: satchel domain reports ${record.name.replace(/^_dmarc\./, '')}`,
+    );
   return lines.join('\n');
 }
 

@@ -57,7 +57,10 @@ export function dkimRecord(domain: string, selector: string, public_key: string)
 }
 
 /** For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not required. */
-export function advisedRecords(domain: Pick<DomainRow, 'created_at' | 'name'>, reports_to: string): DnsRecord[] {
+export function advisedRecords(
+  domain: Pick<DomainRow, 'created_at' | 'name'>,
+  reports_to: string,
+): DnsRecord[] {
   const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
   const report = `v=TLSRPTv1; rua=mailto:${reports_to}`;
   return [

@@ -191,7 +191,10 @@ export class SendingDomains {
     const reports_to = this.#reportsTo(database.read, domain);
     return {
       ...this.#recordOf(database.read, domain),
-      records: recordsToPublish(domain, { relays: mailboxes().relaysOf(database.read, domain.id), reports_to }),
+      records: recordsToPublish(domain, {
+        relays: mailboxes().relaysOf(database.read, domain.id),
+        reports_to,
+      }),
       advised: advisedRecords(domain, reports_to),
       dkim_rotation: rotationOf(domain),
     };

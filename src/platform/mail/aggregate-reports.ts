@@ -60,7 +60,9 @@ export function mayBeAggregate(head: string): boolean {
   const type = fieldOf(head, 'content-type');
   return (
     /^tls-report-domain[ \t]*:/im.test(head) ||
-    /^(?:application\/(?:x-)?(?:zip|gzip|zip-compressed|gzip-compressed|tlsrpt\+(?:json|gzip))|text\/xml|application\/xml)\b|report-type="?tlsrpt/i.test(type) ||
+    /^(?:application\/(?:x-)?(?:zip|gzip|zip-compressed|gzip-compressed|tlsrpt\+(?:json|gzip))|text\/xml|application\/xml)\b|report-type="?tlsrpt/i.test(
+      type,
+    ) ||
     /report[ -]?(?:domain|id)\b|\bdmarc\b|\btls-?rpt\b/i.test(fieldOf(head, 'subject'))
   );
 }
@@ -99,7 +101,8 @@ function textIn(bytes: Buffer): string | null {
 }
 
 function unpack(bytes: Buffer): Buffer | null {
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES });
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b)
+    return gunzipSync(bytes, { maxOutputLength: MAX_UNPACKED_BYTES });
   return bytes.toString('latin1', 0, 4) === 'PK\x03\x04' ? unzip(bytes) : bytes;
 }
 
@@ -170,7 +173,8 @@ function parseFeedback(text: string, head: Map<string, string>, onRow: (row: Row
       if (count > MAX_ROWS) refuse();
       row = { texts: new Map(), signers: [] };
     }
-    if (at === 'record/auth_results/dkim' && row && row.signers.length < MAX_SIGNERS) row.signers.push(new Map());
+    if (at === 'record/auth_results/dkim' && row && row.signers.length < MAX_SIGNERS)
+      row.signers.push(new Map());
   });
   const take = (more: string): void => {
     said += more;
@@ -200,7 +204,14 @@ class Sources {
     const at = (path: string): string => (texts.get(`record/${path}`) ?? '').toLowerCase();
     const [ip, header_from] = [at('row/source_ip'), at('identifiers/header_from').replace(/\.$/, '')];
     const count = Number(at('row/count'));
-    if (isIP(ip) === 0 || header_from === '' || !Number.isSafeInteger(count) || count < 1 || count > MAX_COUNT) return;
+    if (
+      isIP(ip) === 0 ||
+      header_from === '' ||
+      !Number.isSafeInteger(count) ||
+      count < 1 ||
+      count > MAX_COUNT
+    )
+      return;
     const key = `${header_from} ${ip}`;
     const source = this.#sources.get(key) ?? { ...NONE, header_from, ip, signers: [] };
     this.#sources.set(key, source);
@@ -212,7 +223,9 @@ class Sources {
     const disposition = at('row/policy_evaluated/disposition');
     source[disposition === 'quarantine' || disposition === 'reject' ? disposition : 'none'] += count;
     const passed = signers.filter((signer) => signer.get('result')?.toLowerCase() === 'pass');
-    const named = new Set(passed.map((of) => `${of.get('domain')?.toLowerCase() ?? ''} ${of.get('selector') ?? ''}`));
+    const named = new Set(
+      passed.map((of) => `${of.get('domain')?.toLowerCase() ?? ''} ${of.get('selector') ?? ''}`),
+    );
     for (const name of named) addSigner(source, name, count);
   }
 
@@ -236,7 +249,15 @@ class Sources {
   }
 }
 
-export const NUMBERS = ['count', 'dkim_aligned', 'spf_aligned', 'aligned', 'none', 'quarantine', 'reject'] as const;
+export const NUMBERS = [
+  'count',
+  'dkim_aligned',
+  'spf_aligned',
+  'aligned',
+  'none',
+  'quarantine',
+  'reject',
+] as const;
 const NONE = { count: 0, dkim_aligned: 0, spf_aligned: 0, aligned: 0, none: 0, quarantine: 0, reject: 0 };
 
 function addSigner({ signers }: ReportedSource, name: string, count: number): void {
@@ -248,7 +269,12 @@ function addSigner({ signers }: ReportedSource, name: string, count: number): vo
 
 /** One line, as long as a name may be. */
 function nameOf(value: unknown): string {
-  return typeof value === 'string' ? value.replace(/\p{Cc}+/gu, ' ').trim().slice(0, MAX_NAME_CHARS) : '';
+  return typeof value === 'string'
+    ? value
+        .replace(/\p{Cc}+/gu, ' ')
+        .trim()
+        .slice(0, MAX_NAME_CHARS)
+    : '';
 }
 
 /* --- TLS ------------------------------------------------------------------------------------------------------------ */
@@ -308,7 +334,9 @@ function sessionsOf(of: Record<string, unknown>): AggregateReport['tls'] {
 }
 
 function countOf(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= MAX_COUNT ? value : 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= MAX_COUNT
+    ? value
+    : 0;
 }
 
 function parseJson(text: string): unknown {

@@ -1,21 +1,41 @@
 /** Reports about domains, made by hand in the forms of large receivers; and hostile ones, which come to nothing. */
 import { afterAll, expect, test } from 'bun:test';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { MAX_SOURCES_PER_REPORT, mayBeAggregate, readAggregateReport } from '../../../src/platform/mail/aggregate-reports.ts';
+import {
+  MAX_SOURCES_PER_REPORT,
+  mayBeAggregate,
+  readAggregateReport,
+} from '../../../src/platform/mail/aggregate-reports.ts';
 import { createReportReader, UnreadableReport } from '../../../src/platform/mail/report-reader.ts';
-import { longestTurnMs } from '../../support/event-loop.ts';
 import { dmarc, message, row, zip } from '../../support/aggregate-samples.ts';
+import { longestTurnMs } from '../../support/event-loop.ts';
 
 const read = (text: string) => readAggregateReport(Buffer.from(text, 'latin1'));
 const END = Date.parse('2026-11-26T23:59:59Z');
 
 test.each([
   ['Google: a zip alone', message({ type: 'application/zip', content: zip([dmarc()]) })],
-  ['Microsoft: gzip beside a text', message({ type: 'application/gzip', content: gzipSync(dmarc()), beside: 'text/html' })],
+  [
+    'Microsoft: gzip beside a text',
+    message({ type: 'application/gzip', content: gzipSync(dmarc()), beside: 'text/html' }),
+  ],
   ['Yahoo: gzip', message({ type: 'application/x-gzip', content: gzipSync(dmarc()), beside: 'text/plain' })],
-  ['mail.ru: a zip of an unknown type', message({ type: 'application/octet-stream', content: zip([dmarc()], { is_stored: true }), beside: 'text/plain' })],
+  [
+    'mail.ru: a zip of an unknown type',
+    message({
+      type: 'application/octet-stream',
+      content: zip([dmarc()], { is_stored: true }),
+      beside: 'text/plain',
+    }),
+  ],
   ['XML as it is', message({ type: 'text/xml', content: Buffer.from(dmarc()) })],
-  ['two members of gzip that are one text', message({ type: 'application/gzip', content: Buffer.concat([gzipSync(dmarc().slice(0, 300)), gzipSync(dmarc().slice(300))]) })],
+  [
+    'two members of gzip that are one text',
+    message({
+      type: 'application/gzip',
+      content: Buffer.concat([gzipSync(dmarc().slice(0, 300)), gzipSync(dmarc().slice(300))]),
+    }),
+  ],
 ])('in the form of %s', async (_, text) => {
   expect(mayBeAggregate(text.split('\r\n\r\n')[0] ?? '')).toBe(true);
   expect(await read(text)).toEqual({
@@ -27,8 +47,20 @@ test.each([
     tls: [],
     sources: [
       {
-        ...{ header_from: 'shop.example.com', ip: '192.0.2.1', count: 7, dkim_aligned: 7, spf_aligned: 0, aligned: 7 },
-        ...{ none: 7, quarantine: 0, reject: 0, signers: [{ domain: 'shop.example.com', selector: 'satchel', count: 7 }] },
+        ...{
+          header_from: 'shop.example.com',
+          ip: '192.0.2.1',
+          count: 7,
+          dkim_aligned: 7,
+          spf_aligned: 0,
+          aligned: 7,
+        },
+        ...{
+          none: 7,
+          quarantine: 0,
+          reject: 0,
+          signers: [{ domain: 'shop.example.com', selector: 'satchel', count: 7 }],
+        },
       },
     ],
   });
@@ -53,7 +85,14 @@ test('a report of TLS', async () => {
   const domain = 'shop.example.com';
   const content = gzipSync(JSON.stringify(report));
   expect(await read(message({ type: 'application/tlsrpt+gzip', content, beside: 'text/plain' }))).toEqual({
-    ...{ kind: 'tls', organization: 'Google Inc.', report_id: 'a@google.com', ends_at: END, sources: [], policy: null },
+    ...{
+      kind: 'tls',
+      organization: 'Google Inc.',
+      report_id: 'a@google.com',
+      ends_at: END,
+      sources: [],
+      policy: null,
+    },
     tls: [
       { domain, reason: 'success', sessions: 90 },
       { domain, reason: 'certificate-expired', sessions: 6 },
@@ -64,7 +103,8 @@ test('a report of TLS', async () => {
 });
 
 test('10,000 rows, of which a thousand sources are told apart, and no row more', async () => {
-  const rows = (n: number): string[] => Array.from({ length: n }, (_, i) => row({ ip: `10.0.${i >> 8}.${i & 255}`, count: i < 5 ? 9 : 1 }));
+  const rows = (n: number): string[] =>
+    Array.from({ length: n }, (_, i) => row({ ip: `10.0.${i >> 8}.${i & 255}`, count: i < 5 ? 9 : 1 }));
   const content = (n: number): Buffer => gzipSync(dmarc({ rows: rows(n) }));
   const report = await read(message({ type: 'application/gzip', content: content(10_000) }));
   expect(report?.sources).toHaveLength(MAX_SOURCES_PER_REPORT + 1);
@@ -79,8 +119,14 @@ const HOSTILE: Record<string, string> = {
   'a bomb in a zip': message({ type: 'application/zip', content: zip([' '.repeat(64 * 1024 * 1024)]) }),
   'a DOCTYPE': gz(dmarc().replace('<feedback>', '<!DOCTYPE feedback [<!ENTITY a "b">]><feedback>')),
   'an entity': gz(dmarc().replace('google.com', '&a;')),
-  'two texts in two members of gzip': message({ type: 'application/gzip', content: Buffer.concat([gzipSync(dmarc()), gzipSync(dmarc())]) }),
-  'junk behind gzip': message({ type: 'application/gzip', content: Buffer.concat([gzipSync(dmarc()), Buffer.from('junk')]) }),
+  'two texts in two members of gzip': message({
+    type: 'application/gzip',
+    content: Buffer.concat([gzipSync(dmarc()), gzipSync(dmarc())]),
+  }),
+  'junk behind gzip': message({
+    type: 'application/gzip',
+    content: Buffer.concat([gzipSync(dmarc()), Buffer.from('junk')]),
+  }),
   'a zip of two files': message({ type: 'application/zip', content: zip([dmarc(), dmarc()]) }),
   'half a zip': message({ type: 'application/zip', content: zip([dmarc()]).subarray(0, 200) }),
   'no UTF-8': gz(Buffer.from(dmarc().replace('google.com', 'g\xf6ogle'), 'latin1')),
@@ -88,11 +134,13 @@ const HOSTILE: Record<string, string> = {
   'elements ever deeper': gz(`<feedback>${'<a>'.repeat(100_000)}`),
   'two million elements': gz(`<feedback>${'<a/>'.repeat(2_000_000)}</feedback>`),
   'a text without end': gz(dmarc().replace('google.com', 'x'.repeat(9_000_000))),
-  'attributes without end': gz(`<feedback ${Array.from({ length: 400_000 }, (_, i) => `a${i}="b"`).join(' ')}/>`),
+  'attributes without end': gz(
+    `<feedback ${Array.from({ length: 400_000 }, (_, i) => `a${i}="b"`).join(' ')}/>`,
+  ),
   'no report': gz('<html></html>'),
   'JSON ever deeper': gz(`{"a":${'['.repeat(5_000_000)}`),
   'a negative count': gz(dmarc({ rows: [row({ count: -5 })] })),
-  'nothing': message({ type: 'application/zip', content: Buffer.alloc(0) }),
+  nothing: message({ type: 'application/zip', content: Buffer.alloc(0) }),
 };
 const reader = createReportReader();
 afterAll(() => reader.stop());

@@ -17,7 +17,12 @@ import { Records } from './records.tsx';
 import { Reports } from './reports.tsx';
 import { SigningKey } from './signing-key.tsx';
 
-const TABS = { records: 'DNS records', reports: 'Reports', key: 'Signing key', settings: 'Settings' } as const;
+const TABS = {
+  records: 'DNS records',
+  reports: 'Reports',
+  key: 'Signing key',
+  settings: 'Settings',
+} as const;
 
 export default function SendingDomainPage({ params }: PageProps<'name'>) {
   const load = useLoad('GET /sending-domains/{name}', { path: params });

@@ -15,7 +15,8 @@ export function Reports({ name }: { name: string }) {
         {({ organizations, total, aligned, policy, sources, tls }) =>
           organizations.length === 0 ? (
             <p class="muted">
-              Nobody reported yet. Reports come to the address in rua= of its DMARC record, where a mailbox of it has an inbox.
+              Nobody reported yet. Reports come to the address in rua= of its DMARC record, where a mailbox of
+              it has an inbox.
             </p>
           ) : (
             <div class="stack">
