@@ -95,6 +95,8 @@ export interface RouteDocs {
   request_headers?: readonly RequestHeader[];
   /** Statuses besides its own and those that any route of its plane may answer, with what they mean. */
   also?: Readonly<Record<number, string>>;
+  /** Whether it changes nothing though it is no GET: who is read-only may ask it. */
+  only_reads?: boolean;
   /** Whether it honours the header Idempotency-Key. */
   is_idempotent?: boolean;
   /** Whether it honours the header If-Match; see etags.ts. */
@@ -178,6 +180,8 @@ export interface Exchange {
   readonly trace: Trace;
   /** Whether the route answers a file, which a browser may save as it comes. */
   readonly is_file: boolean;
+  /** Whether it changes nothing: a GET, or what says so of itself. */
+  readonly only_reads: boolean;
 }
 
 export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
@@ -205,6 +209,7 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
     | 'request_headers'
     | 'consumes'
     | 'is_idempotent'
+    | 'only_reads'
     | 'beside'
     | 'unversioned'
     | 'may_be_capped'

@@ -385,7 +385,7 @@ test('the rule holds where projects are what is lacking, whoever asks the servic
   const { people, tokens, projects } = on.app.services;
   const id = projects.require('one').id;
   const giver = { kind: 'person', id: 1, name: 'g', all_projects: false, project_ids: [id] } as const;
-  const scoped = { ...giver, capabilities: new Set(['can_read_vault'] as const) };
+  const scoped = { ...giver, read_only: false, capabilities: new Set(['can_read_vault'] as const) };
   const before = snapshot();
   const token = { name: 't', all_projects: false, projects: ['one'], capabilities: [] };
   const refused = [
