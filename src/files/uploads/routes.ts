@@ -9,7 +9,6 @@ import {
   openRoute,
   PLANE_PREFIX,
   type RequestContext,
-  type RequestHeader,
   type Route,
 } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';

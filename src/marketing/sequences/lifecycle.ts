@@ -6,7 +6,7 @@ import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
 import { CampaignLife } from '../campaign-life.ts';

@@ -18,7 +18,7 @@ import {
   readRecord,
   runHandler,
 } from './admission.ts';
-import type { Family } from './answers.ts';
+import type { Family, RequestHeader } from './answers.ts';
 import { readForm } from './body.ts';
 import { isAskedLocally, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import type {
@@ -103,14 +103,6 @@ export interface RouteDocs {
   takes_if_match?: boolean;
   /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
   unversioned?: readonly string[];
-}
-
-/** A header of a request, for the documentation. */
-export interface RequestHeader {
-  name: string;
-  description: string;
-  is_required: boolean;
-  example: string;
 }
 
 /** What the pipeline needs of the nouns; app/ hands it in. */
