@@ -129,6 +129,7 @@ export class Tokens {
         token_hash: secret.hash,
         all_projects: powers.all_projects,
         read_only: powers.read_only,
+        is_persons_read_only: false,
         ...flagsOf([...powers.capabilities]),
         expires_at: this.#expiryOf(input, now),
         created_at: now,
