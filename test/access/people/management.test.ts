@@ -77,7 +77,12 @@ test('a person is added with a link, read, listed, changed and removed', async (
   expect(record).toEqual({
     ...{ id: expect.any(Number), email, name: 'Pat', totp: false, is_active: true, last_sign_in_at: null },
     ...Object.fromEntries(CAPABILITIES.map((each) => [each, each === 'can_read_vault'])),
-    ...{ can_administer: false, all_projects: false, created_at: '2030-01-15T12:00:00.000Z' },
+    ...{
+      can_administer: false,
+      read_only: false,
+      all_projects: false,
+      created_at: '2030-01-15T12:00:00.000Z',
+    },
     projects: [{ id: 1, public_id: expect.any(String), name: 'One', slug: 'one' }],
   });
   expect(link).toMatch(/^https:\/\/satchel\.test\/console\/welcome\/[\w-]{43}$/);
