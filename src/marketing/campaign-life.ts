@@ -1,6 +1,6 @@
 /** What sequences and broadcasts can do once they go out: pause and go on, and what they learn of their mails. */
 import type { ProjectEvent } from '../access/projects/service.ts';
-import type { EmailEvent, Fate } from '../mail/deliveries/service.ts';
+import type { EmailEvent, SendDecision } from '../mail/deliveries/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
@@ -23,7 +23,7 @@ type Mark =
   | { unsubscribed_at: number };
 
 /** `Mail` is the row of a mail, or of whom it was for. */
-export abstract class CampaignLife<Row extends CampaignRow, Mail> {
+export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends CampaignDeps> {
   protected abstract readonly campaigns: Pick<
     Campaigns<Row, unknown, never>,
     'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
@@ -36,9 +36,9 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
   protected abstract readonly stopped: Row['status'];
   /** The type of its jobs. */
   protected abstract readonly job_type: string;
-  protected readonly deps: CampaignDeps;
+  protected readonly deps: Deps;
 
-  constructor(deps: CampaignDeps) {
+  constructor(deps: Deps) {
     this.deps = deps;
   }
 
@@ -124,8 +124,8 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
 
   /* --- What it learns of its mails ----------------------------------------------------------------------------------- */
 
-  /** Notes what became of a mail. Pauses one of which too much came back, or was refused because of us. */
-  protected note(
+  /** Marks what became of a mail. Pauses one of which too much came back, or was refused because of us. */
+  protected markEvent(
     tx: Tx,
     mail: Mail,
     { kind, is_refused, at }: Pick<EmailEvent, 'kind' | 'is_refused' | 'at'>,
@@ -150,21 +150,21 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
    * What becomes of a mail that was being tried when it paused or ended, or whoever it was for left, and that the relay did not take.
    * Mail that was only waiting then was held or taken back at that moment.
    */
-  protected fateFor(
+  protected decideSendOf(
     tx: Tx,
     project_id: number,
     of: { row: Row | undefined; contact: ContactStanding | null | undefined },
-  ): Fate {
+  ): SendDecision {
     const { suppressions, projectOf } = this.deps;
     const { row, contact } = of;
     const owner = projectOf(project_id);
-    if (!owner || !contact || !row || row.status === this.stopped) return 'withheld';
-    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'withheld';
-    return row.status === 'paused' ? 'held' : 'goes';
+    if (!owner || !contact || !row || row.status === this.stopped) return 'cancel';
+    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'cancel';
+    return row.status === 'paused' ? 'hold' : 'send';
   }
 
-  /** Notes that a mail was opened, by a person or a machine, or a link of it followed by a person. */
-  protected noteReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
+  /** Marks that a mail was opened, by a person or a machine, or a link of it followed by a person. */
+  protected markReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
     const mail = this.findMail(tx, email_id);
     if (mail) this.mark(tx, mail, readAt(kind, at));
     return mail;

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { ObjectEvent, Objects } from '../files/objects/service.ts';
 import type { Deliveries, EmailEvent } from '../mail/deliveries/service.ts';
 import { findEmail, presentEmail } from '../mail/emails/service.ts';
+import type { Replies } from '../mail/replies/service.ts';
 import type { BroadcastLife } from '../marketing/broadcasts/lifecycle.ts';
 import type { Broadcasts } from '../marketing/broadcasts/service.ts';
 import type { ContactEvent, Contacts } from '../marketing/contacts/service.ts';
@@ -19,7 +20,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Sender } from './sender.ts';
-import { type EventType, type Told, WebhookEvents, Webhooks } from './service.ts';
+import { type EventData, type EventType, WebhookEvents, Webhooks } from './service.ts';
 import { Tries } from './tries.ts';
 
 /** What webhooks need. */
@@ -53,6 +54,7 @@ interface Sources {
   projects: Projects;
   objects: Objects;
   deliveries: Deliveries;
+  replies: Replies;
   contacts: Contacts;
   clicks: Clicks;
   imports: Imports;
@@ -75,11 +77,15 @@ export function tellWebhooks(sources: Sources): void {
   const { webhook_events: events, contacts, broadcasts, clicks } = sources;
   sources.objects.listeners.add((tx, event) => tellOfObject(sources, tx, event));
   sources.deliveries.listen((tx, event) => tellOfEmail(sources, tx, event));
+  sources.replies.listen((tx, { email, reply }) =>
+    // Whoever got the mail: what is held about them is forgotten with it.
+    events.tell(tx, email.project_id, 'email.replied', () => ({ data: reply, address: email.to_email })),
+  );
   contacts.listen((tx, event) => tellOfContact(sources, tx, event));
   clicks.listen((tx, { kind, contact_id, is_test }) => {
     const contact =
       kind === 'clicked' && !is_test && contact_id !== null && contacts.findById(contact_id, tx);
-    if (contact) events.tell(tx, contact.project_id, 'contact.clicked', () => toldOf(contacts, contact));
+    if (contact) events.tell(tx, contact.project_id, 'contact.clicked', () => dataOf(contacts, contact));
   });
   sources.imports.listen((tx, project_id, data) =>
     events.tell(tx, project_id, 'import.completed', () => ({ data })),
@@ -125,7 +131,7 @@ function tellOfContact(
   { kind, contact, at }: ContactEvent,
 ): void {
   const type = contactTypeOf(kind, contact.confirmed_at === at);
-  if (type) webhook_events.tell(tx, contact.project_id, type, () => toldOf(contacts, contact));
+  if (type) webhook_events.tell(tx, contact.project_id, type, () => dataOf(contacts, contact));
 }
 
 /** Whoever confirms was told of as they signed up. */
@@ -137,7 +143,7 @@ function contactTypeOf(kind: ContactEvent['kind'], is_confirmed: boolean): Event
 }
 
 /** A contact but for its token, by which whoever has it acts in its name. */
-function toldOf(contacts: Contacts, contact: ContactEvent['contact']): Told {
+function dataOf(contacts: Contacts, contact: ContactEvent['contact']): EventData {
   const { contact_token, ...data } = contacts.present(contact);
   return { data, address: contact.email };
 }

@@ -28,6 +28,7 @@ import {
   presentEmail,
   waitUntil,
 } from '../emails/service.ts';
+import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
@@ -35,8 +36,8 @@ import { BulkSending } from './bulk-sending.ts';
 import {
   type EmailEvent,
   type EmailListener,
+  type EventFilter,
   type Guard,
-  type Heeded,
   Listeners,
   type MxCheck,
   type OpensAt,
@@ -59,10 +60,10 @@ import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
 import { unansweredOf } from './unanswered.ts';
-import { endOfWithheld, tellWithheld } from './withholding.ts';
+import { endOfWithheld, notifyWithheld } from './withholding.ts';
 
 export type { Attempt } from './beginning.ts';
-export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
+export type { EmailEvent, EmailListener, SendDecision } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
 
@@ -94,6 +95,7 @@ export interface DeliveriesDeps
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
   report_reader: Pick<ReportReader, 'read'>;
+  replies: Pick<Replies, 'listNoted'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
@@ -136,8 +138,8 @@ export class Deliveries {
   }
 
   /** Adds a listener, which is told what happens to emails in the transaction that records it. */
-  listen(listener: EmailListener, heeded: Heeded = {}): void {
-    this.#listeners.add(listener, heeded);
+  listen(listener: EmailListener, filter: EventFilter = {}): void {
+    this.#listeners.add(listener, filter);
   }
 
   /** Sets who is asked before bulk mail is tried again. */
@@ -159,7 +161,7 @@ export class Deliveries {
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
     this.#deps.emails.takeBack(tx, email, end);
-    tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
+    notifyWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */
@@ -273,6 +275,7 @@ export class Deliveries {
       email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),
+      replies: this.#deps.replies.listNoted(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
