@@ -18,15 +18,12 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { Broadcasts } from './broadcasts/service.ts';
-import { broadcastCronEntries } from './broadcasts/tasks.ts';
 import { createCampaignTask } from './campaign-tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
-import { contactCronEntries } from './contacts/tasks.ts';
 import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
-import { createImportTask, importCronEntries } from './imports/tasks.ts';
-import { listNaming } from './lists/naming.ts';
+import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
 import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -35,7 +32,6 @@ import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { Sequences } from './sequences/service.ts';
-import { sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
@@ -43,7 +39,7 @@ import {
   type SubscriptionsDeps,
   testUnsubscribeUrl,
 } from './subscriptions/service.ts';
-import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
+import { createSubscribeTask } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
 
 /** What email marketing needs. */
@@ -143,7 +139,7 @@ export function createMarketing(needs: MarketingNeeds) {
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const names = {
-    list_names: listNaming(on),
+    list_names: lists.naming(),
     sequence_names: sequences.naming(),
     broadcast_names: broadcasts.naming(),
   };
@@ -215,13 +211,21 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
   ];
 }
 
-/** What email marketing does by the clock. */
+/** What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock has left. */
 export function marketingCronEntries(services: MarketingServices): CronEntry[] {
+  const { contacts, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
+  const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({
+    name,
+    expression,
+    at_start: true,
+    run,
+  });
   return [
-    ...contactCronEntries(services.contacts),
-    ...importCronEntries(services.imports),
-    ...subscriptionCronEntries(services.subscriptions),
-    ...sequenceCronEntries(services),
-    ...broadcastCronEntries(services),
+    entry('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),
+    entry('rejected rows', '31 3 * * *', () => imports.sweep()),
+    entry('confirmations', '33 3 * * *', () => subscriptions.sweep()),
+    entry('finished sequences', '37 * * * *', () => sequence_life.sweep()),
+    entry('late enrollments', '29 * * * *', () => going_on.mendTimes()),
+    entry('open broadcasts', '31 * * * *', () => broadcast_life.mend()),
   ];
 }
