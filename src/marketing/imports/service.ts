@@ -22,15 +22,14 @@ import type { KeyOwner } from '../settings/service.ts';
 import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
-import { type ImportRecord, present } from './records.ts';
+import { presentImport } from './records.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
-import type { Delimiter, ImportPosition } from './schemas.ts';
+import type { Delimiter, ImportPosition, ImportRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
 export { MAPPABLE_FIELDS } from './columns.ts';
-export type { ImportRecord } from './records.ts';
-export { DELIMITERS } from './schemas.ts';
+export { DELIMITERS, type ImportRecord } from './schemas.ts';
 export { IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
@@ -397,7 +396,7 @@ export class Imports {
   #present(row: ImportRow, list_public_id = this.#deps.lists.findById(row.list_id)?.public_id): ImportRecord {
     if (list_public_id === undefined) throw notFound('Import');
     const { rows_per_minute, clock } = this.#deps;
-    return present(row, list_public_id, { rows_per_minute, now_ms: clock.now() });
+    return presentImport(row, list_public_id, { rows_per_minute, now_ms: clock.now() });
   }
 }
 
