@@ -6,6 +6,12 @@ import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
 import { readS3Place, type S3Settings } from './s3-settings.ts';
+import {
+  DEFAULT_SMTP_MAX_BYTES,
+  MAX_SMTP_MAX_BYTES,
+  MIN_SMTP_MAX_BYTES,
+  type SmtpSettings,
+} from './smtp-settings.ts';
 import { allAddresses, LETS_ENCRYPT, readTlsNames, type TlsSettings } from './tls-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -34,6 +40,8 @@ export interface Config {
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
   readonly marketing_patience_hours: number;
+  /** Where mail is taken by SMTP; null is nowhere. */
+  readonly smtp: SmtpSettings | null;
   readonly captcha_verify_url: string;
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
@@ -89,6 +97,13 @@ export const SETTINGS = [
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
   'SATCHEL_MARKETING_PATIENCE_HOURS',
+  'SATCHEL_SMTP_HOST',
+  'SATCHEL_SMTP_PORT',
+  'SATCHEL_SMTPS_PORT',
+  'SATCHEL_SMTP_TLS_CERT',
+  'SATCHEL_SMTP_TLS_KEY',
+  'SATCHEL_SMTP_PLAIN_FROM',
+  'SATCHEL_SMTP_MAX_BYTES',
   'SATCHEL_CAPTCHA_VERIFY_URL',
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
@@ -158,6 +173,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     }),
     ...readStoreSettings(get),
     ...readMailSettings(get),
+    smtp: readSmtpSettings(get, { tls, port }),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
@@ -182,7 +198,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
       min: 1,
       max: 10_000_000,
     }),
-    trusted_proxies: readProxies(get('SATCHEL_TRUSTED_PROXIES')),
+    trusted_proxies: readNetworks(get('SATCHEL_TRUSTED_PROXIES'), 'SATCHEL_TRUSTED_PROXIES'),
     ...readLogSettings(get, is_terminal),
     served_at: null,
   });
@@ -379,6 +395,55 @@ function readMailSettings(get: (name: Setting) => string | null) {
   };
 }
 
+const SMTP_DETAILS = [
+  'SATCHEL_SMTP_HOST',
+  'SATCHEL_SMTP_TLS_CERT',
+  'SATCHEL_SMTP_TLS_KEY',
+  'SATCHEL_SMTP_PLAIN_FROM',
+  'SATCHEL_SMTP_MAX_BYTES',
+] as const;
+
+function readSmtpSettings(
+  get: (name: Setting) => string | null,
+  { tls, port: http_port }: { tls: TlsSettings | null; port: number },
+): SmtpSettings | null {
+  const portOf = (name: Setting): number | null => {
+    const text = get(name);
+    return text === null ? null : readPort({ text, name }, 0);
+  };
+  const port = portOf('SATCHEL_SMTP_PORT');
+  const tls_port = portOf('SATCHEL_SMTPS_PORT');
+  if (port === null && tls_port === null) {
+    const alone = SMTP_DETAILS.find((name) => get(name) !== null);
+    if (alone) throw bad(alone, 'goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT');
+    return null;
+  }
+  const taken = [http_port, ...(tls ? [tls.http_port] : []), port, tls_port].filter((one) => one);
+  if (new Set(taken).size < taken.length)
+    throw bad('SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT', 'must each be a port that nothing else here uses');
+  const [cert_file, key_file] = [get('SATCHEL_SMTP_TLS_CERT'), get('SATCHEL_SMTP_TLS_KEY')];
+  if ((cert_file === null) !== (key_file === null))
+    throw bad('SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY', 'go together: set both, or neither');
+  if (tls_port !== null && cert_file === null && !tls)
+    throw bad(
+      'SATCHEL_SMTPS_PORT',
+      'needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY',
+    );
+  return {
+    host: readHost({ text: get('SATCHEL_SMTP_HOST'), name: 'SATCHEL_SMTP_HOST' }, null),
+    port,
+    tls_port,
+    certificate: cert_file === null || key_file === null ? null : { cert_file, key_file },
+    plain_from: readNetworks(get('SATCHEL_SMTP_PLAIN_FROM'), 'SATCHEL_SMTP_PLAIN_FROM'),
+    max_bytes: readInteger(get('SATCHEL_SMTP_MAX_BYTES'), {
+      name: 'SATCHEL_SMTP_MAX_BYTES',
+      fallback: DEFAULT_SMTP_MAX_BYTES,
+      min: MIN_SMTP_MAX_BYTES,
+      max: MAX_SMTP_MAX_BYTES,
+    }),
+  };
+}
+
 /** `ip`, `ip:port` or `[ipv6]:port`. */
 function readDnsServers(text: string | null): readonly string[] {
   const servers = readList(text);
@@ -399,15 +464,10 @@ function isNetwork(text: string): boolean {
   return family !== 0 && fits && rest.length === 0;
 }
 
-function readProxies(text: string | null): readonly string[] {
-  const proxies = readList(text);
-  if (!proxies.every(isNetwork)) {
-    throw bad(
-      'SATCHEL_TRUSTED_PROXIES',
-      'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8',
-    );
-  }
-  return proxies;
+function readNetworks(text: string | null, name: Setting): readonly string[] {
+  const networks = readList(text);
+  if (networks.every(isNetwork)) return networks;
+  throw bad(name, 'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8');
 }
 
 /** Names are kept as a URL has them: in lower case and ASCII. */

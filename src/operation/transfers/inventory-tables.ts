@@ -228,7 +228,7 @@ export const GOING: readonly Going[] = [
   {
     table: 'email_bodies',
     ...below('emails', 'email_bodies', 'email_id'),
-    columns: 'email_id body_html body_text',
+    columns: 'email_id body_html body_text message',
   },
   {
     table: 'attachment_pins',

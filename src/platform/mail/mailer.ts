@@ -14,6 +14,7 @@ import type {
   MailFrame,
   SmtpDeadlines,
   SmtpRoute,
+  WholeContent,
 } from './types.ts';
 
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
@@ -31,13 +32,13 @@ export interface Mailer {
    * it, whatever that is; never rejects.
    */
   deliver(
-    content: MailContent | FramedContent,
+    content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
   /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
-  compose(content: MailContent | FramedContent): Promise<Uint8Array>;
+  compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
    * that had not got as far are answered with stage `interrupted`.
@@ -72,9 +73,9 @@ interface Pending {
 }
 
 type Request =
-  | { op: 'compose'; content: MailContent | FramedContent }
+  | { op: 'compose'; content: MailContent | FramedContent | WholeContent }
   | (Omit<Extract<MailerRequest, { op: 'deliver' }>, 'id' | 'content'> & {
-      content: MailContent | FramedContent;
+      content: MailContent | FramedContent | WholeContent;
     });
 
 /** Starts nothing yet: the worker thread begins with the first request. */
@@ -105,7 +106,7 @@ class WorkerMailer implements Mailer {
   }
 
   async deliver(
-    content: MailContent | FramedContent,
+    content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,
     recipients: string[],
     options: DeliverOptions = {},
@@ -122,7 +123,7 @@ class WorkerMailer implements Mailer {
     }
   }
 
-  async compose(content: MailContent | FramedContent): Promise<Uint8Array> {
+  async compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array> {
     const reply = await this.#ask({ op: 'compose', content }).catch(toUnavailable);
     if (reply.op === 'composed') return reply.message;
     if (reply.op === 'unfit') throw new AppError(reply.kind, reply.message);
@@ -154,7 +155,7 @@ class WorkerMailer implements Mailer {
   }
 
   /** A frame travels ahead of the first mail that needs it. */
-  #keyed(content: MailContent | FramedContent): MailContent | KeyedContent {
+  #keyed(content: MailContent | FramedContent | WholeContent): MailContent | KeyedContent | WholeContent {
     if (!('frame' in content)) return content;
     const { frame, ...rest } = content;
     if (!this.#frames.has(frame.key)) this.#giveFrame(frame);

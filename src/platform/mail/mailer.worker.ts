@@ -2,7 +2,7 @@
 import { AppError, messageOf } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
 import { FramedMessages } from './framed-message.ts';
-import { bytesOf, type ComposedMessage, composeMessage } from './message.ts';
+import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { slowdownOf } from './throttling.ts';
@@ -15,6 +15,7 @@ import type {
   SmtpDeadlines,
   SmtpRoute,
   UnsentOutcome,
+  WholeContent,
 } from './types.ts';
 
 declare const self: Worker;
@@ -60,7 +61,8 @@ function handle(request: MailerRequest): void {
   }
 }
 
-async function compose(content: MailContent | KeyedContent): Promise<ComposedMessage> {
+async function compose(content: MailContent | KeyedContent | WholeContent): Promise<ComposedMessage> {
+  if ('path' in content) return signWhole(content);
   if (!('frame_key' in content)) return composeMessage(content);
   const frame = frames.get(content.frame_key);
   if (!frame) throw new Error('the mailer worker got a mail before its frame');

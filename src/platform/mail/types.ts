@@ -41,6 +41,14 @@ export interface MailContent extends MailHead {
   text: string | null;
 }
 
+/** A message that is sent as it came, but for the signature: every byte of a file. */
+export interface WholeContent {
+  path: string;
+  size_bytes: number;
+  from: NamedAddress;
+  dkim: DkimIdentity | null;
+}
+
 /** What the bodies of many mails share, with holes: a number says which of a mail's values stands there. */
 export interface MailFrame {
   /** Frames of the same key are the same. */
@@ -207,12 +215,12 @@ export type MailerRequest =
   | {
       op: 'deliver';
       id: number;
-      content: MailContent | KeyedContent;
+      content: MailContent | KeyedContent | WholeContent;
       route: SmtpRoute;
       recipients: string[];
       options: DeliverOptions;
     }
-  | { op: 'compose'; id: number; content: MailContent | KeyedContent }
+  | { op: 'compose'; id: number; content: MailContent | KeyedContent | WholeContent }
   | { op: 'stop' };
 
 /** What the mailer worker answers; several travel in one message. */
