@@ -41,6 +41,7 @@ const LOOKS_ACROSS = [
   'src/operation/search/store.ts',
   'src/operation/transfers/inventory-tables.ts',
   'src/operation/transfers/manifest-store.ts',
+  'src/operation/transfers/rows-store.ts',
   'src/operation/transfers/store.ts',
 ];
 const MAX_SRC_LINES = 500;

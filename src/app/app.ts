@@ -111,7 +111,7 @@ export function createServices(config: Config, deps: AppDeps) {
 }
 
 const notHere = () => Promise.reject(new AppError('internal', 'A server does this, and no command.'));
-/** How long the end of a mail that is sent while its client waits may take to be written as the process stops. */
+/** How long the ends of mails may take to be written as the process stops. */
 const STOP_RECORD_DEADLINE_MS = 500;
 
 const NO_MAINTENANCE: Maintenance = {
@@ -402,12 +402,13 @@ export function createApp(config: Config, deps: AppDeps): App {
       event_loop.stop();
       // No new attempts from here on; those under way go on while the last requests are answered.
       const stop_by_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS;
-      const is_drained = engine.stop(STOP_REQUESTS_DEADLINE_MS + STOP_MAILER_DEADLINE_MS);
+      const is_drained = engine.stop(stop_by_ms - monotonicMs() + STOP_RECORD_DEADLINE_MS);
       services.maintenance.stop();
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
       services.report_reader.stop();
+      services.templates.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
       await Promise.all([front.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

@@ -53,6 +53,7 @@ async function openServices(config: Config): ReturnType<CliHost<Services>['open'
       await services.mailer.stop(0);
       services.webhook_sender.stop();
       services.report_reader.stop();
+      services.templates.stop();
       if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
       await directory.close();
     },

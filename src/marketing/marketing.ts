@@ -17,7 +17,6 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
-import { broadcastNaming } from './broadcasts/naming.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
@@ -34,7 +33,6 @@ import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
-import { sequenceNaming } from './sequences/naming.ts';
 import { Sequences } from './sequences/service.ts';
 import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
@@ -109,10 +107,10 @@ export function createMarketing(needs: MarketingNeeds) {
   // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
   const { sequence_life, sequences } = sequencing;
   deliveries.listen((tx, event) => contacts.heedMail(tx, event), { kinds: ['bounced', 'complained'] });
-  deliveries.listen((tx, event) => sequence_life.heedMail(tx, event), { source: 'sequence' });
+  deliveries.listen((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
-  deliveries.listen((tx, event) => broadcast_life.heedMail(tx, event), { source: 'broadcast' });
+  deliveries.listen((tx, event) => broadcast_life.onMail(tx, event), { source: 'broadcast' });
   deliveries.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : sequence_life).fateOfMail(tx, mail),
   );
@@ -120,11 +118,11 @@ export function createMarketing(needs: MarketingNeeds) {
     const settings = marketing.settings(project_id);
     return settings.enabled ? nextOpening(settings, now_ms) : Number.POSITIVE_INFINITY;
   });
-  contacts.listen((tx, event) => sequence_life.heedContact(tx, event));
-  contacts.listen((tx, event) => broadcast_life.heedContact(tx, event));
-  clicks.listen((tx, reading) => sequence_life.heedReading(tx, reading));
-  clicks.listen((tx, reading) => broadcast_life.heedReading(tx, reading));
-  clicks.listenToLinks((tx, followed) => broadcast_life.heedLink(tx, followed));
+  contacts.listen((tx, event) => sequence_life.onContact(tx, event));
+  contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
+  clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
+  clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
+  clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
   clicks.listen((tx, reading) => contacts.heedReading(tx, reading));
   const holders = [
     // Before the emails, which would forget whom they were for.
@@ -144,8 +142,8 @@ export function createMarketing(needs: MarketingNeeds) {
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const names = {
     list_names: listNaming(on),
-    sequence_names: sequenceNaming(on),
-    broadcast_names: broadcastNaming(on),
+    sequence_names: sequences.naming(),
+    broadcast_names: broadcasts.naming(),
   };
   return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting, ...names };
 }
@@ -175,22 +173,26 @@ interface CampaignNeeds extends MarketingNeeds {
   clicks: Clicks;
 }
 
-function createSequences(on: CampaignNeeds) {
-  const marketing_mail = new MarketingMail({ ...on, max_body_bytes: on.config.max_email_body_bytes });
+function createSequences(needs: CampaignNeeds) {
+  const on = {
+    ...needs,
+    marketing_mail: new MarketingMail({ ...needs, max_body_bytes: needs.config.max_email_body_bytes }),
+  };
   const going_on = new GoingOn(on);
-  const sequences = new Sequences({ ...on, marketing_mail, going_on });
+  const sequences = new Sequences({ ...on, going_on });
   const exits = new Exits(on);
-  const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.heedEvent(tx, event) });
+  const contact_events = new ContactEvents({ ...on, onEvent: (tx, event) => exits.onEvent(tx, event) });
   const sequence_life = new SequenceLife({ ...on, sequences, contact_events, exits, going_on });
-  on.projects.listen((tx, event) => sequence_life.heedProject(tx, event));
-  const sequence_engine = new SequenceEngine({ ...on, marketing_mail, contact_events, going_on });
+  on.projects.listen((tx, event) => sequence_life.onProject(tx, event));
+  const sequence_engine = new SequenceEngine({ ...on, contact_events, going_on });
+  const { marketing_mail } = on;
   return { sequences, sequence_life, going_on, contact_events, sequence_engine, marketing_mail };
 }
 
 function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail }) {
   const broadcasts = new Broadcasts(on);
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
-  on.projects.listen((tx, event) => broadcast_life.heedProject(tx, event));
+  on.projects.listen((tx, event) => broadcast_life.onProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcast_life });
   return { broadcasts, broadcast_life, broadcast_engine };
 }

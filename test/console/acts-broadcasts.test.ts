@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
-import type { BroadcastRecord } from '../../src/marketing/broadcasts/records.ts';
+import type { BroadcastRecord } from '../../src/marketing/broadcasts/schemas.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { BROWSER } from '../marketing/mails/setup.ts';
 import { actor, addCapturingMailbox, makeProject } from '../support/helpers.ts';

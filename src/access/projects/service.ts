@@ -29,6 +29,13 @@ import * as store from './store.ts';
 import type { ProjectRow } from './tables.ts';
 
 export {
+  deleteArriving,
+  findArrived,
+  insertArriving,
+  listArriving,
+  showArriving,
+} from './arriving.ts';
+export {
   type AbbreviatedKey,
   type AbbreviatedProject,
   abbreviatedProject,
@@ -177,7 +184,7 @@ export class Projects {
 
   /** What clients see of a project. */
   present(project: ProjectRow): ProjectRecord {
-    const { updated_at, created_at, ...fields } = project;
+    const { updated_at, created_at, is_moved: _, ...fields } = project;
     const database_project_id = this.#database_links.linkedId(this.#database.read, project.id);
     return { ...fields, database_project_id, created_at: toIso(created_at) };
   }
@@ -238,6 +245,7 @@ export class Projects {
         platforms: input.platforms ?? [],
         tech_stack: input.tech_stack ?? [],
         ...this.#sendingOf(tx, null, input),
+        is_moved: false,
         created_at: now,
         updated_at: now,
       });
@@ -270,12 +278,17 @@ export class Projects {
       const before = this.#told(tx, project.id);
       const current = store.findProjectById(tx, project.id);
       if (!current) throw notFound('Project');
-      const was_active = current.status === 'active';
+      const starts = current.status !== 'active' && values.status === 'active';
       const sending = this.#sendingOf(tx, current, changes);
-      const changed = store.updateProject(tx, project.id, { ...values, ...sending, updated_at: now });
+      const moved = starts ? { is_moved: false } : {};
+      const changed = store.updateProject(tx, project.id, {
+        ...values,
+        ...sending,
+        ...moved,
+        updated_at: now,
+      });
       if (!changed) throw notFound('Project');
-      if (!was_active && changed.status === 'active')
-        this.#tell(tx, { kind: 'started', project_id: project.id });
+      if (starts) this.#tell(tx, { kind: 'started', project_id: project.id });
       if (link !== undefined) this.#database_links.link(tx, project.id, link);
       const told = changesOf(before, this.#told(tx, project.id));
       this.#audit(tx, actor, { event: 'project.updated', project: changed, changes: told }, now);
@@ -285,7 +298,8 @@ export class Projects {
 
   /** A project as the trail tells of it. */
   #told(tx: Tx, id: number): object {
-    return { ...store.findProjectById(tx, id), database_project_id: this.#database_links.linkedId(tx, id) };
+    const { is_moved: _, ...project } = store.findProjectById(tx, id) ?? {};
+    return { ...project, database_project_id: this.#database_links.linkedId(tx, id) };
   }
 
   /** Has something told of what becomes of projects, in the transaction that does it. */
@@ -297,18 +311,17 @@ export class Projects {
     for (const listener of this.#listeners) listener(tx, event);
   }
 
-  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. Returns whether it was active. */
-  moveAway(tx: Tx, id: number): boolean {
-    const was_active = store.isActive(tx, id);
-    if (was_active) store.updateProject(tx, id, { status: 'inactive', updated_at: this.#clock.now() });
+  /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. */
+  moveAway(tx: Tx, id: number): void {
+    if (store.isActive(tx, id))
+      store.updateProject(tx, id, { status: 'inactive', is_moved: true, updated_at: this.#clock.now() });
     this.#tell(tx, { kind: 'moved', project_id: id });
-    return was_active;
   }
 
-  /** Has an inactive project go on. */
-  start(tx: Tx, id: number): void {
-    if (store.isActive(tx, id)) return;
-    store.updateProject(tx, id, { status: 'active', updated_at: this.#clock.now() });
+  /** Has a project go on that was active until it moved away. */
+  moveBack(tx: Tx, id: number): void {
+    if (!store.findProjectById(tx, id)?.is_moved) return;
+    store.updateProject(tx, id, { status: 'active', is_moved: false, updated_at: this.#clock.now() });
     this.#tell(tx, { kind: 'started', project_id: id });
   }
 
@@ -409,6 +422,11 @@ export class Projects {
       if (project && mayAccessProject(giver, project.id)) return project.id;
       throw invalid({ projects: ['must name projects that you can see'] });
     });
+  }
+
+  /** Adds a project to those that somebody is scoped to. Who has all of them has this one. */
+  addScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
+    store.insertScope(tx, holder, project_id);
   }
 
   /** Scopes somebody to these projects and no others, within the transaction that makes or changes them. */

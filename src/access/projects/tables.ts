@@ -17,6 +17,7 @@ export const projects = sqliteTable('projects', {
   tech_stack: text({ mode: 'json' }).$type<string[]>().notNull(),
   sending_domain: text(),
   sending_domains: text({ mode: 'json' }).$type<string[]>(),
+  is_moved: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

@@ -1,5 +1,5 @@
 /** What the headers of tus 1.0 say: https://tus.io/protocols/resumable-upload. */
-import { AppError, invalid } from '../../errors.ts';
+import { AppError, invalid, refuseAll } from '../../errors.ts';
 import { MAX_UPLOAD_METADATA_CHARS } from '../../limits.ts';
 
 export const TUS_VERSION = '1.0.0';
@@ -20,10 +20,12 @@ export function requireVersion(headers: Headers): void {
   throw new AppError('precondition_failed', `Send the header Tus-Resumable: ${TUS_VERSION}.`);
 }
 
-/** Throws AppError `invalid` for an upload of parts of a file, which would each be a file here. */
-export function refuseConcatenation(headers: Headers): void {
-  if (headers.has('upload-concat'))
-    throw invalid({ 'Upload-Concat': [`is not offered; these are: ${TUS_EXTENSIONS}`] });
+/** Throws AppError `invalid` for an upload of parts of a file, which would each be a file here, and for a length that is told later. */
+export function refuseUnoffered(headers: Headers): void {
+  const asked = ['Upload-Concat', 'Upload-Defer-Length'].filter((name) => headers.has(name));
+  refuseAll(
+    Object.fromEntries(asked.map((name) => [name, [`is not offered; these are: ${TUS_EXTENSIONS}`]])),
+  );
 }
 
 /** A header that holds a number of bytes. Throws AppError `invalid`. */

@@ -18,7 +18,7 @@ import {
   PART_TYPE,
   readBytes,
   readChecksum,
-  refuseConcatenation,
+  refuseUnoffered,
   requireVersion,
   TUS_EXTENSIONS,
   TUS_VERSION,
@@ -113,7 +113,7 @@ function creationRoute({ uploads, limiter, config }: UploadRoutesDeps): Route {
         per: 'minute',
         what: 'Uploads of this API key',
       });
-      refuseConcatenation(headers);
+      refuseUnoffered(headers);
       const upload = await uploads.create(
         { project_id: caller.project_id, key_id: caller.key_id },
         { size_bytes: readBytes(headers, 'Upload-Length'), metadata: headers.get('upload-metadata') ?? '' },

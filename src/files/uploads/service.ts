@@ -190,11 +190,10 @@ export class Uploads {
     return this.#isWhole(taken) ? this.#finished(taken) : taken;
   }
 
-  /** Ends an upload and removes what came of it. The object of a finished one stays. */
+  /** Ends an upload and removes what came of it; requests that write to it find it gone. The object of a finished one stays. */
   async remove({ id }: UploadRow): Promise<void> {
-    await this.#writings.get(id)?.stop('the upload was ended');
-    await this.#finishing.get(id)?.catch(() => {});
-    await this.#drop([id]);
+    const gone = await this.#deps.database.write((tx) => deleteUploads(tx, [id]));
+    await this.#removeEnded(unfinishedOf(gone));
   }
 
   /** Finishes whatever is whole: what a crash or a store that was away has left. */
@@ -227,17 +226,17 @@ export class Uploads {
   /** Ends what is under way, keeping what came: clients go on after the restart. */
   async stop(): Promise<void> {
     this.#is_stopping = true;
-    await Promise.all([...this.#writings.values()].map((writing) => writing.stop('the server is stopping')));
+    const why = cutShort('the server is stopping');
+    await Promise.all([...this.#writings.values()].map((writing) => writing.stop(why)));
   }
 
   /** How uploads take part in the deletion of their project. */
   projectCascade() {
     return {
       count: () => ({}),
-      remove: (tx: Tx, project: { id: number }): string[] =>
-        listOfProject(tx, project.id).flatMap(({ id, object_id }) => (object_id === null ? [id] : [])),
+      remove: (tx: Tx, project: { id: number }): string[] => unfinishedOf(listOfProject(tx, project.id)),
       afterCommit: async (_project: { id: number }, ids: unknown): Promise<void> => {
-        if (Array.isArray(ids)) await this.#removeBytes(ids.filter((id) => typeof id === 'string'));
+        if (Array.isArray(ids)) await this.#removeEnded(ids.filter((id) => typeof id === 'string'));
       },
     };
   }
@@ -254,7 +253,8 @@ export class Uploads {
   /** Ends a request whose client has gone without a word: whoever asks now goes on in its place. */
   async #makeWay(id: string): Promise<void> {
     const writing = this.#writings.get(id);
-    if (writing && writing.silence_ms >= UPLOAD_GIVES_WAY_MS) await writing.stop('another one took over');
+    if (writing && writing.silence_ms >= UPLOAD_GIVES_WAY_MS)
+      await writing.stop(cutShort('another one took over'));
   }
 
   #requireRoom(bytes: number): void {
@@ -337,7 +337,18 @@ export class Uploads {
   async #drop(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     const gone = await this.#deps.database.write((tx) => deleteUploads(tx, ids));
-    await this.#removeBytes(gone.flatMap(({ id, object_id }) => (object_id === null ? [id] : [])));
+    await this.#removeBytes(unfinishedOf(gone));
+  }
+
+  /** Removes the bytes of uploads whose rows are gone, once nobody adds to them any more. */
+  async #removeEnded(ids: readonly string[]): Promise<void> {
+    await Promise.all(
+      ids.map(async (id) => {
+        await this.#writings.get(id)?.stop(notFound('Upload'));
+        await this.#finishing.get(id)?.catch(() => {});
+      }),
+    );
+    await this.#removeBytes(ids);
   }
 
   async #removeBytes(ids: readonly string[]): Promise<void> {
@@ -346,6 +357,10 @@ export class Uploads {
       await this.#deps.blobs.remove(id);
     }
   }
+}
+
+function unfinishedOf(uploads: readonly UploadRow[]): string[] {
+  return uploads.flatMap(({ id, object_id }) => (object_id === null ? [id] : []));
 }
 
 /** Opened only once it is read. */

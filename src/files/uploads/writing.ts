@@ -26,8 +26,8 @@ export class Writing {
   }
 
   /** Has it keep what came and answer this; resolves when it has ended. */
-  stop(why: string): Promise<void> {
-    this.#stop.abort(cutShort(why));
+  stop(refusal: AppError): Promise<void> {
+    this.#stop.abort(refusal);
     return this.#ended.promise;
   }
 

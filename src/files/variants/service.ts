@@ -297,7 +297,9 @@ export class Variants {
         if (!there.has(idOf(name))) await rm(path, { force: true });
         else {
           const is = await stat(path).catch(() => null);
-          if (is && !this.#added.has(path)) found.push({ path, bytes: onDisk(is.size), used_ms: is.mtimeMs });
+          if (!is || this.#added.has(path)) return;
+          const used_ms = this.#given.has(path) ? systemClock.now() : is.mtimeMs;
+          found.push({ path, bytes: onDisk(is.size), used_ms });
         }
       });
       await Promise.all(looked_at);
@@ -311,11 +313,10 @@ export class Variants {
 
   /** Removes so many bytes, of those that were not asked for the longest. */
   async #makeRoom(found: readonly Kept[], bytes: number): Promise<void> {
-    const idle = found.filter(({ path }) => !this.#given.has(path));
-    const until_ms = await ageOf(idle, bytes);
+    const until_ms = await ageOf(found, bytes);
     let to_go = bytes;
     let removed = 0;
-    for (const { path, bytes, used_ms } of idle) {
+    for (const { path, bytes, used_ms } of found) {
       if (to_go <= 0) return;
       // In one turn: nobody is given it in between.
       if (used_ms > until_ms || this.#given.has(path)) continue;

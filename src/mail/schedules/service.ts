@@ -31,6 +31,7 @@ import {
   findSchedule,
   insertSchedule,
   listDueSchedules,
+  listMovedSchedules,
   listRunsQueuedAfter,
   listSchedules,
   listWaitingSchedules,
@@ -112,6 +113,11 @@ export class Schedules {
     return project_id;
   }
 
+  /** The ids of those that are paused since their project moved here. */
+  listMoved(project_id: number): string[] {
+    return listMovedSchedules(this.#deps.database.read, project_id);
+  }
+
   /** How many schedules of a project send this template. */
   countUsing(project_id: number, template: string): number {
     return countSchedulesUsing(this.#deps.database.read, project_id, template);
@@ -135,6 +141,7 @@ export class Schedules {
         next_run_at: fields.is_active ? nextRun(cron, now) : null,
         last_run_at: null,
         last_status: null,
+        is_moved: false,
         created_at: now,
         updated_at: now,
       };
@@ -169,7 +176,8 @@ export class Schedules {
         fields.timezone === current.timezone;
       const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
       const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
-      updateSchedule(tx, current.id, changed);
+      const moved = changes.is_active === undefined ? {} : { is_moved: false };
+      updateSchedule(tx, current.id, { ...changed, ...moved });
       note(tx, { ...noteOf('schedule.changed', current), changes: changesOf(current, changed) });
       return { ...current, ...changed };
     });

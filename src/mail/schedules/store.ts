@@ -120,6 +120,12 @@ export function listDueSchedules(
     .all();
 }
 
+export function listMovedSchedules(read: Tx, project_id: number): string[] {
+  const moved = and(eq(emailSchedules.project_id, project_id), eq(emailSchedules.is_moved, true));
+  const found = read.select({ id: emailSchedules.id }).from(emailSchedules).where(moved).all();
+  return found.map(({ id }) => id);
+}
+
 /** Schedules that wait for a later time, by id. */
 export function listWaitingSchedules(
   tx: Tx,

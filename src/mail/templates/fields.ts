@@ -1,7 +1,7 @@
 /** The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions. */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
-import { bodiesOf } from './markdown.ts';
+import type { MarkdownBodies } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
 import type { TemplateVariable } from './schemas.ts';
 import type { TemplateRow } from './tables.ts';
@@ -66,6 +66,13 @@ function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
   return sent ?? cleared;
 }
 
+interface Rules {
+  slug: string | null;
+  max_body_bytes: number;
+  /** What the Markdown that was sent makes; null where none was sent that may be made, or that is not judged yet. */
+  made: MarkdownBodies | null;
+}
+
 /**
  * The template that results from the changes, `current` being null for a new one. Throws AppError `invalid` with
  * messages by field for what no template may be.
@@ -73,7 +80,7 @@ function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
 export function checkTemplate(
   current: TemplateFields | null,
   sent: TemplateChanges,
-  rules: { slug: string | null; max_body_bytes: number },
+  rules: Rules,
 ): TemplateFields {
   const old = current ?? BLANK;
   const errors: FieldErrors = {};
@@ -81,7 +88,7 @@ export function checkTemplate(
     name: sent.name ?? old.name,
     category: sent.category ?? old.category,
     subject: sent.subject ?? old.subject,
-    ...pickBodies(old, sent, rules.max_body_bytes, errors),
+    ...pickBodies(old, sent, rules, errors),
     description: pick(sent.description, old.description, null),
     variables: sent.variables === undefined ? old.variables : (sent.variables ?? []).map(toVariable),
     is_active: pick(sent.is_active, old.is_active, true),
@@ -91,7 +98,7 @@ export function checkTemplate(
   if (rules.slug !== null && !/^[A-Za-z0-9_-]+$/.test(rules.slug)) {
     errors.slug = ['must be of letters, digits, dashes and underscores'];
   }
-  if (errors.body_markdown === undefined) Object.assign(errors, bodyErrors(fields, rules.max_body_bytes));
+  if (!sent.body_markdown) Object.assign(errors, bodyErrors(fields, rules.max_body_bytes));
   Object.assign(errors, variableErrors(fields.variables));
   if (CONTROL.test(fields.subject))
     errors.subject ??= ['must have no line breaks or other control characters'];
@@ -105,19 +112,29 @@ function toVariable(sent: SentVariable): TemplateVariable {
 
 type Bodies = Pick<TemplateFields, 'body_html' | 'body_text' | 'body_markdown'>;
 
+/** Why nothing is to be made of the Markdown that was sent; null where it may be, or none was sent. */
+export function refusalOfMarkdown(
+  { body_markdown, body_html, body_text }: TemplateChanges,
+  max_body_bytes: number,
+): string | null {
+  if (!body_markdown) return null;
+  if (body_html || body_text) return 'makes body_html and body_text: send either it or them';
+  return Buffer.byteLength(body_markdown) > max_body_bytes ? tooLong(body_markdown, max_body_bytes) : null;
+}
+
 /** The bodies that result: those that Markdown makes where it was sent; where a body was sent, none of Markdown any more. */
-function pickBodies(old: Bodies, sent: TemplateChanges, max_body_bytes: number, errors: FieldErrors): Bodies {
+function pickBodies(
+  old: Bodies,
+  sent: TemplateChanges,
+  { max_body_bytes, made }: Rules,
+  errors: FieldErrors,
+): Bodies {
   const { body_markdown } = sent;
-  if (body_markdown && (sent.body_html || sent.body_text))
-    errors.body_markdown = ['makes body_html and body_text: send either it or them'];
-  else if (body_markdown && Buffer.byteLength(body_markdown) > max_body_bytes)
-    errors.body_markdown = [tooLong(body_markdown, max_body_bytes)];
-  else if (body_markdown) {
-    const made = bodiesOf(body_markdown, max_body_bytes);
-    if (made.ok && made.body_html !== null)
-      return { body_markdown, body_html: made.body_html, body_text: made.body_text };
-    errors.body_markdown = [made.ok ? 'must show something' : made.message];
-  }
+  if (body_markdown && made?.ok && made.body_html !== null)
+    return { body_markdown, body_html: made.body_html, body_text: made.body_text };
+  const unmade = made && (made.ok ? 'must show something' : made.message);
+  const refusal = refusalOfMarkdown(sent, max_body_bytes) ?? unmade;
+  if (refusal !== null) errors.body_markdown = [refusal];
   const stays = [sent.body_html, sent.body_text, body_markdown].every((body) => body === undefined);
   return {
     // An empty part counts as none: mail programs would show it instead of the other one.

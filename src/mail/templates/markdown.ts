@@ -8,7 +8,7 @@ import { writeText } from './markdown-text.ts';
 import { parseMarkdown, TooDeep } from './markdown-tree.ts';
 import { TooLong } from './markdown-writer.ts';
 
-type MarkdownBodies =
+export type MarkdownBodies =
   | { ok: true; body_html: string | null; body_text: string | null }
   /** `message` goes on after the name of the field. */
   | { ok: false; message: string };

@@ -5,7 +5,9 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { CompiledCache } from './compiled-cache.ts';
-import { checkTemplate, chooseSlug, type TemplateChanges } from './fields.ts';
+import { checkTemplate, chooseSlug, refusalOfMarkdown, type TemplateChanges } from './fields.ts';
+import type { MarkdownBodies } from './markdown.ts';
+import { MarkdownMaking } from './markdown-making.ts';
 import {
   type CompiledMail,
   compileMail,
@@ -110,6 +112,7 @@ export class Templates {
   readonly #clock: Clock;
   readonly #max_body_bytes: number;
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
+  readonly #markdown = new MarkdownMaking();
   #layOut: LayOut = (_, bodies) => bodies;
   readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
@@ -122,6 +125,11 @@ export class Templates {
   /** Sets who has the layout of marketing mail. */
   setLayout(layOut: LayOut): void {
     this.#layOut = layOut;
+  }
+
+  /** Ends the thread that makes Markdown. */
+  stop(): void {
+    this.#markdown.stop();
   }
 
   /** All templates of a project, newest first. */
@@ -141,15 +149,16 @@ export class Templates {
     return row ? toRecord(row) : null;
   }
 
-  /** What no template may be, by field, of one that is made (`current` null) or changed. */
+  /** What no template may be, by field, of one that is made (`current` null) or changed; of Markdown, what is seen before it is made. */
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
     sent: TemplateChanges & { slug?: string | undefined },
   ): FieldErrors {
     const { slug, ...given } = sent;
+    const rules = { slug: slug ?? null, max_body_bytes: this.#max_body_bytes, made: null };
     return collectErrors(
-      () => checkTemplate(current, given, { slug: slug ?? null, max_body_bytes: this.#max_body_bytes }),
+      () => checkTemplate(current, given, rules),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
     );
   }
@@ -164,7 +173,8 @@ export class Templates {
     note: Note,
   ): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
-    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes });
+    const made = await this.#make(project_id, given);
+    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes, made });
     const row = await this.#database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
       const now = this.#clock.now();
@@ -192,10 +202,12 @@ export class Templates {
     changes: TemplateChanges,
     note: Note,
   ): Promise<TemplateRecord> {
+    const made = await this.#make(project_id, changes);
+    const rules = { slug: null, max_body_bytes: this.#max_body_bytes, made };
     const row = await this.#database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
-      const fields = checkTemplate(current, changes, { slug: null, max_body_bytes: this.#max_body_bytes });
+      const fields = checkTemplate(current, changes, rules);
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
       const updated_at = Math.max(this.#clock.now(), current.updated_at + 1);
       const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
@@ -297,16 +309,17 @@ export class Templates {
    * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is missing; with
    * `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
    */
-  preview(
+  async preview(
     project_id: number,
     slug: string,
     variables: Readonly<Record<string, unknown>>,
     changes: TemplateChanges = {},
-  ): PreviewedMail {
+  ): Promise<PreviewedMail> {
+    const made = await this.#make(project_id, changes);
     const row = findTemplate(this.#database.read, project_id, slug);
     if (!row) throw notFound('Template');
     const rules = { max_body_bytes: this.#max_body_bytes };
-    const shown = checkTemplate(row, changes, { slug: null, ...rules });
+    const shown = checkTemplate(row, changes, { slug: null, made, ...rules });
     const mail = previewMail(compileMail(shown), variables, rules);
     return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
   }
@@ -319,6 +332,14 @@ export class Templates {
   /** A template as it is stored; null where there is none. */
   rowOf(read: Tx, project_id: number, slug: string): TemplateRow | null {
     return findTemplate(read, project_id, slug) ?? null;
+  }
+
+  /** What the Markdown that was sent makes; null where none was sent that may be made. */
+  async #make(project_id: number, sent: TemplateChanges): Promise<MarkdownBodies | null> {
+    const max_bytes = this.#max_body_bytes;
+    const { body_markdown: markdown } = sent;
+    if (!markdown || refusalOfMarkdown(sent, max_bytes) !== null) return null;
+    return this.#markdown.make(project_id, { markdown, max_bytes });
   }
 
   #isTaken(project_id: number, slug: string): boolean {

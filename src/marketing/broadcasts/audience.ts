@@ -11,7 +11,8 @@ import {
 } from '../contacts/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { type LeftOut, leftOutOf } from './records.ts';
+import { leftOutOf } from './records.ts';
+import type { LeftOut } from './schemas.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
 /** Contacts that are looked at while others wait: some milliseconds. */

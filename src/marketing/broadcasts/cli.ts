@@ -3,18 +3,25 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliResult, type CliSession, EXIT } from '../../platform/cli/cli.ts';
-import { given, inOptions, pairsOption } from '../../platform/cli/fields.ts';
+import {
+  given,
+  inOptions,
+  optionNames,
+  readFields,
+  takesChanges,
+  takesNew,
+} from '../../platform/cli/fields.ts';
 import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
-import { collect, type Options, textOption } from '../../platform/cli/options.ts';
+import { type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
-import type { Noun, Verb } from '../../platform/cli/verb.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { explainProblem } from '../campaign-readiness.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
-import { explainProblem } from '../mails/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
-import { changes, creation, sending } from './schemas.ts';
+import { changes, creation, FIELDS, sending } from './schemas.ts';
 import type { BroadcastRecord, Broadcasts } from './service.ts';
 
 interface Needs {
@@ -29,16 +36,7 @@ interface Needs {
 const named_broadcast = ({ projects, broadcast_names }: Needs) => ({ projects, ...broadcast_names });
 
 const ID = '01J00000000000000000000000';
-/** What a field is called here. */
-const OPTION_OF_FIELD = {
-  name: '--name',
-  list: '--list',
-  template: '--template',
-  preheader: '--preheader',
-  variables: '--set',
-  filter: '--filter',
-  send_at: '--at',
-};
+const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', send_at: '--at' };
 
 /**
  * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | cancel | delete | copy |
@@ -46,62 +44,45 @@ const OPTION_OF_FIELD = {
  */
 export function registerBroadcastCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
-  registerWriting(noun);
+  registerWriting(cli, noun);
   registerLooking(noun);
   registerSending(noun);
   registerTransitions(noun);
 }
 
-/** What a draft is made of. */
-function withFields(verb: Verb<Needs>): Verb<Needs> {
-  return verb
-    .option('--template <template>', 'a marketing template: its slug, name or id')
-    .option('--preheader <text>', 'what inboxes show behind the subject; empty: nothing')
-    .option(
-      '--set <name=value>',
-      'a value of a placeholder, the same for everybody; may be repeated',
-      collect,
-    )
-    .option('--filter <filter>', FILTER_HELP)
-    .option('--track-opens', 'count who opens it');
-}
-
-function fieldsOf(
+/** What is given of a broadcast's fields; its list and template by id or name. */
+async function readBroadcast(
+  cli: Cli<Needs>,
   { projects, list_names, template_names }: Needs,
   project: { id: number },
   options: Options,
 ) {
-  const filter = textOption(options, 'filter');
-  const preheader = textOption(options, 'preheader');
   // What is not of this project is refused by its field.
   const of_project = { project: String(project.id) };
-  const keyOf = (names: Naming, ref: string | undefined) =>
-    ref === undefined ? undefined : resolveNamed({ projects, ...names }, ref, of_project);
+  const keyOf = (names: Naming, option: string) => {
+    const ref = textOption(options, option) || undefined;
+    return ref === undefined ? undefined : resolveNamed({ projects, ...names }, ref, of_project);
+  };
+  const filter = textOption(options, 'filter');
   return {
-    name: textOption(options, 'name'),
-    list: keyOf(list_names, textOption(options, 'list')),
-    template: keyOf(template_names, textOption(options, 'template')),
-    preheader: preheader === '' ? null : preheader,
-    filter: filter === undefined ? undefined : readFilter(filter),
-    variables: pairsOption(options, 'set'),
-    track_opens: options.trackOpens === true ? true : undefined,
+    ...(await readFields(cli, FIELDS, options)),
+    ...given({
+      list: keyOf(list_names, 'list'),
+      template: keyOf(template_names, 'template'),
+      filter: filter === undefined ? undefined : readFilter(filter),
+    }),
   };
 }
 
-function registerWriting(noun: Noun<Needs>): void {
-  withFields(
-    noun
-      .verb('create', 'make a draft')
-      .ofProject()
-      .requiredOption('--name <name>', 'its name')
-      .requiredOption('--list <list>', 'the list that it goes to: its id or name'),
-  )
+function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
+  takesNew(noun.verb('create', 'make a draft').ofProject(), FIELDS)
+    .option('--filter <filter>', FILTER_HELP)
     .example(
       `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
     )
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const fields = given(fieldsOf(services, project, options));
+      const fields = await readBroadcast(cli, services, project, options);
       const made = await inOptions(OPTION_OF_FIELD, () =>
         services.broadcasts.create(project.id, parse(creation, fields), onTrail(project)),
       );
@@ -110,24 +91,20 @@ function registerWriting(noun: Noun<Needs>): void {
       const next = `Next: satchel broadcast check ${made.id}`;
       return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
     });
-  withFields(
-    noun
-      .verb('change <broadcast>', 'change a draft, or one that is scheduled')
-      .named(named_broadcast)
-      .option('--name <name>', 'its name')
-      .option('--list <list>', 'the list that it goes to: its id or name'),
+  takesChanges(
+    noun.verb('change <broadcast>', 'change a draft, or one that is scheduled').named(named_broadcast),
+    FIELDS,
   )
+    .option('--filter <filter>', FILTER_HELP)
     .option('--everybody', 'no filter any more')
-    .option('--no-track-opens', 'count no openings any more')
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
     .does(async ({ services, onTrail }, options, id) => {
       const project = ownerOf(services, services.broadcasts.requireAny(id));
       const at = textOption(options, 'at');
       const fields = requireChanges({
-        ...fieldsOf(services, project, options),
+        ...(await readBroadcast(cli, services, project, options)),
         ...(options.everybody === true ? { filter: null } : {}),
-        ...(options.trackOpens === false ? { track_opens: false } : {}),
         send_at: at === 'none' ? null : at,
       });
       await inOptions(OPTION_OF_FIELD, () =>

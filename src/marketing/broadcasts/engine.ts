@@ -4,27 +4,15 @@
  * nobody gets a mail twice.
  */
 import { AppError } from '../../errors.ts';
-import type { AcceptBulk, Emails, NewEmail } from '../../mail/emails/service.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, utcDay } from '../../platform/host/clock.ts';
-import type { ContactStanding, Contacts } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
-import {
-  LOOK_AGAIN_MS,
-  MAILS_AHEAD,
-  MAILS_AHEAD_WAIT_MS,
-  type MailOwner,
-  type MarketingMail,
-  waitForCapacity,
-} from '../mails/service.ts';
-import {
-  type MarketingSettings,
-  readUsage,
-  type Settings,
-  shutUntil,
-  takeUsage,
-} from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import type { AcceptBulk, NewEmail } from '../../mail/emails/service.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { utcDay } from '../../platform/host/clock.ts';
+import { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from '../campaign-capacity.ts';
+import type { CampaignDeps } from '../campaigns.ts';
+import type { ContactStanding } from '../contacts/service.ts';
+import type { ListRow } from '../lists/service.ts';
+import type { MailOwner } from '../mails/service.ts';
+import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import { judge } from './audience.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import { insertRecipient } from './recipient-store.ts';
@@ -36,15 +24,7 @@ import type { BroadcastRow, LeftOutReason } from './tables.ts';
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
 const BROADCAST_PIECE = 25;
 
-export interface BroadcastEngineDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
-  marketing_mail: MarketingMail;
-  emails: Pick<Emails, 'acceptBulk'>;
+interface EngineDeps extends CampaignDeps {
   broadcast_life: BroadcastLife;
 }
 
@@ -54,9 +34,9 @@ interface Wait {
 }
 
 export class BroadcastEngine {
-  readonly #deps: BroadcastEngineDeps;
+  readonly #deps: EngineDeps;
 
-  constructor(deps: BroadcastEngineDeps) {
+  constructor(deps: EngineDeps) {
     this.#deps = deps;
   }
 
@@ -83,7 +63,7 @@ export class BroadcastEngine {
     of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
   ): Wait | null {
     const { lists, marketing, clock, broadcast_life } = this.#deps;
-    const row = store.findBroadcastById(tx, of.broadcast_id);
+    const row = store.rows.findById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
     // After a pause and a resume another job sends it.
     if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
@@ -106,7 +86,7 @@ export class BroadcastEngine {
     const turns = [...piece.counts.values()].reduce((sum, n) => sum + n, 0);
     store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
-    store.updateBroadcast(tx, row.id, { decided_to: piece.decided_to });
+    store.rows.update(tx, row.id, { decided_to: piece.decided_to });
     return { waits_until: piece.waits_until };
   }
 

@@ -1,12 +1,12 @@
 /** Broadcasts as sentences: why one paused by itself, and what an address gets and got of them. */
 import type { Database } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
+import { explainBrake } from '../campaign-brakes.ts';
 import type { ContactRow, Contacts } from '../contacts/service.ts';
-import { explainBrake } from '../mails/service.ts';
 import type { MarketingSettings } from '../settings/service.ts';
-import { countRefused, countReturned, listOfContact } from './recipient-store.ts';
+import { ended, listOfContact } from './recipient-store.ts';
 import { statusOf, WORDS_OF_REASON } from './records.ts';
-import { listOpenOfList } from './store.ts';
+import { rows } from './store.ts';
 import type { BroadcastRow, RecipientRow } from './tables.ts';
 
 /** Broadcasts that are told of one contact: some years of them. */
@@ -25,14 +25,15 @@ export function explainPause({ database, marketing }: ExplainDeps, row: Broadcas
     return `its time was ${toIso(row.send_at)}, when the server did not run or its project was inactive, and it is not sent a day later by itself.`;
   if (row.pause_reason === 'not_ready')
     return `it could not be sent when its time came. What is missing: satchel broadcast check ${row.public_id}`;
-  const ended = { returned: countReturned(read, row), refused: countRefused(read, row) };
-  return explainBrake(row.pause_reason, ended, marketing.settings(row.project_id));
+  const last = { returned: ended.countReturned(read, row), refused: ended.countRefused(read, row) };
+  return explainBrake(row.pause_reason, last, marketing.settings(row.project_id));
 }
 
 /** What an address gets of a project's broadcasts, then what it got, and what it did not get and why. */
 export function explainAddress(deps: ExplainDeps, project_id: number, email: string): string[] {
   const coming = contactsOf(deps, project_id, email).flatMap((contact) =>
-    listOpenOfList(deps.database.read, contact.list_id)
+    rows
+      .listOpenOfList(deps.database.read, contact.list_id)
       .filter((row) => contact.id > row.decided_to && contact.id <= (row.last_contact_id ?? contact.id))
       .map(explainComing),
   );

@@ -1,69 +1,59 @@
 /** A broadcast's life: changing its plan, sending, pausing, resuming, cancelling, ending; and what it is told from outside. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ProjectEvent, Projects } from '../../access/projects/service.ts';
 import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { BROADCAST_LATE_MS } from '../../limits.ts';
-import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
-import type { Emails } from '../../mail/emails/service.ts';
-import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
-import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { barOf, type ContactEvent, type Contacts } from '../contacts/service.ts';
-import type { Lists } from '../lists/service.ts';
-import {
-  explainProblem,
-  type FollowedLink,
-  isRefusedTooMuch,
-  LOOK_AGAIN_MS,
-  lastMailTo,
-  type MarketingMail,
-  type Problem,
-  type Reading,
-  readAt,
-  returnsTooMuch,
-} from '../mails/service.ts';
-import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
+import { CampaignLife } from '../campaign-life.ts';
+import { explainProblem, type Problem } from '../campaign-readiness.ts';
+import type { CampaignDeps } from '../campaigns.ts';
+import type { ContactEvent } from '../contacts/service.ts';
+import { type FollowedLink, lastMailTo, type Reading } from '../mails/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
 import * as recipients from './recipient-store.ts';
-import { type BroadcastChanges, type Broadcasts, mailingOf, refuseFrom } from './service.ts';
+import type { BroadcastChanges } from './schemas.ts';
+import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
-import type { BroadcastRow, PauseReason, RecipientRow } from './tables.ts';
+import type { BroadcastRow, RecipientRow } from './tables.ts';
 
 /** The type of the jobs that send a broadcast, once its time has come. */
 export const BROADCAST_SEND = 'broadcast.send';
 
-const ALL = { limit: -1, offset: 0 };
 /** Mails that one transaction takes back, of which each takes a fifth of a millisecond. */
 const TAKE_BACK_PIECE = 10;
-
-export interface BroadcastLifeDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
-  marketing_mail: MarketingMail;
-  broadcasts: Broadcasts;
-  projectOf(id: number): KeyOwner | null;
-  projects: Pick<Projects, 'requireActive'>;
-  enqueue(tx: Tx, job: NewJob): string;
-  hasten(tx: Tx, job_id: string, run_at: number): void;
-  deliveries: Pick<Deliveries, 'withhold'>;
-  emails: Pick<Emails, 'hold' | 'release'>;
-}
 
 /** Told within the transaction in which a broadcast becomes `sent`. */
 type SentListener = (tx: Tx, broadcast: BroadcastRow) => void;
 
-export class BroadcastLife {
-  readonly #deps: BroadcastLifeDeps;
+interface LifeDeps extends CampaignDeps {
+  broadcasts: Broadcasts;
+}
+
+export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
+  protected readonly campaigns: Broadcasts;
+  protected readonly running = 'sending';
+  protected readonly paused_by_move = ['scheduled', 'sending'] as const;
+  protected readonly stopped = 'cancelled';
+  protected readonly job_type = BROADCAST_SEND;
+  protected readonly listWaiting = recipients.listWaiting;
+  protected readonly findMail = recipients.findByEmail;
+  protected readonly mark = recipients.updateRecipient;
+  protected readonly ended = recipients.ended;
+  readonly #deps: LifeDeps;
   readonly #sent_listeners: SentListener[] = [];
 
-  constructor(deps: BroadcastLifeDeps) {
+  constructor(deps: LifeDeps) {
+    super(deps);
     this.#deps = deps;
+    this.campaigns = deps.broadcasts;
+  }
+
+  protected rowOf(read: Tx, { broadcast_id }: RecipientRow): BroadcastRow | undefined {
+    return store.rows.findById(read, broadcast_id);
   }
 
   /** Has something told of each broadcast whose mails have all ended. */
@@ -77,24 +67,18 @@ export class BroadcastLife {
    * Changes what is given of a draft, or of one that is scheduled: its time too, and without one it is a draft again. Throws
    * AppError `not_found`, `conflict` for any other, and `invalid` by field.
    */
-  async change(
-    project_id: number,
-    public_id: string,
-    changes: BroadcastChanges & { send_at?: string | null | undefined },
-    note: Note,
-  ): Promise<void> {
-    const { broadcasts, database } = this.#deps;
+  async change(project_id: number, public_id: string, changes: BroadcastChanges, note: Note): Promise<void> {
+    const { broadcasts, database, clock } = this.#deps;
     await database.write((tx) => {
       const row = broadcasts.require(project_id, public_id, tx);
-      refuseFrom(row, ['draft', 'scheduled'], 'changed');
+      this.campaigns.refuseFrom(row, ['draft', 'scheduled'], 'changed');
       const errors: FieldErrors = {};
-      const { send_at: time, ...rest } = changes;
-      const send_at = this.#readTime(time, errors);
+      const send_at = this.#readTime(changes.send_at, errors);
       if (row.status === 'draft' && send_at !== null)
         errors.send_at = ['may be changed once it is scheduled: POST .../send schedules a draft'];
-      const changed = broadcasts.change(tx, row, rest, errors);
-      const plan = this.#replan(tx, row, time, send_at);
-      const after = store.updateBroadcast(tx, row.id, { ...changed, ...plan });
+      const values = broadcasts.merge(tx, { project_id, current: row }, changes, errors);
+      const plan = this.#replan(tx, row, changes.send_at, send_at);
+      const after = store.rows.update(tx, row.id, { ...values, ...plan, updated_at: clock.now() });
       note(tx, {
         event: 'broadcast.changed',
         target: `broadcast:${row.public_id}`,
@@ -113,7 +97,7 @@ export class BroadcastLife {
     if (row.status === 'draft' || asked === undefined) return {};
     this.#dismiss(tx, row);
     if (send_at === null) return { status: 'draft', send_at: null, job_id: null };
-    return { send_at, job_id: this.#deps.enqueue(tx, jobOf(row, send_at)) };
+    return { send_at, job_id: this.enqueue(tx, row, send_at) };
   }
 
   /** Null for none; in the past is an error. */
@@ -146,18 +130,18 @@ export class BroadcastLife {
     const send_at = this.#readTime(how.send_at, errors);
     refuseAll(errors);
     const asked = broadcasts.require(owner.id, public_id);
-    refuseFrom(asked, ['draft', 'scheduled'], 'sent');
+    this.campaigns.refuseFrom(asked, ['draft', 'scheduled'], 'sent');
     projects.requireActive(owner.id);
     const readiness = await broadcasts.check(owner.id, public_id);
     if (!readiness.ready) throw refusal(readiness.problems);
     await database.write((tx) => {
       const found = broadcasts.require(owner.id, public_id, tx);
-      refuseFrom(found, ['draft', 'scheduled'], 'sent');
+      this.campaigns.refuseFrom(found, ['draft', 'scheduled'], 'sent');
       if (!isSameMail(asked, found))
         throw conflict('The broadcast was changed meanwhile. Look at it and send it again.');
       this.#dismiss(tx, found);
       const { recipients: number } = readiness;
-      const row = store.updateBroadcast(tx, found.id, {
+      const row = store.rows.update(tx, found.id, {
         is_test: how.is_test,
         send_at,
         updated_at: clock.now(),
@@ -168,13 +152,13 @@ export class BroadcastLife {
         return;
       }
       this.#schedule(tx, row, send_at);
-      this.#audit(tx, actor, row, 'broadcast.scheduled', { recipients: number, send_at: how.send_at });
+      this.audit(tx, actor, row, 'broadcast.scheduled', { recipients: number, send_at: how.send_at });
     });
   }
 
   #schedule(tx: Tx, row: BroadcastRow, send_at: number): void {
-    const job_id = this.#deps.enqueue(tx, jobOf(row, send_at));
-    store.updateBroadcast(tx, row.id, { status: 'scheduled', pause_reason: null, job_id });
+    const job_id = this.enqueue(tx, row, send_at);
+    store.rows.update(tx, row.id, { status: 'scheduled', pause_reason: null, job_id });
   }
 
   /**
@@ -183,19 +167,19 @@ export class BroadcastLife {
    */
   async beginScheduled(of: { broadcast_id: number; job_id: string }): Promise<number | null> {
     const { broadcasts, database, clock } = this.#deps;
-    const asked = store.findBroadcastById(database.read, of.broadcast_id);
+    const asked = store.rows.findById(database.read, of.broadcast_id);
     if (asked?.status !== 'scheduled' || asked.job_id !== of.job_id) return null;
     const late_ms = clock.now() - (asked.send_at ?? 0);
     if (late_ms < 0) return asked.send_at;
     const is_late = late_ms > BROADCAST_LATE_MS;
     const readiness = is_late ? null : await broadcasts.check(asked.project_id, asked.public_id);
     return database.write((tx) => {
-      const row = store.findBroadcastById(tx, asked.id);
+      const row = store.rows.findById(tx, asked.id);
       if (row?.status !== 'scheduled' || row.job_id !== of.job_id) return null;
       if (!isSameMail(asked, row)) return AT_ONCE;
-      if (readiness === null) this.#pause(tx, row, 'late');
+      if (readiness === null) this.stop(tx, row, 'late');
       else if (!readiness.ready || this.#begin(tx, SYSTEM, row, readiness.recipients).length > 0)
-        this.#pause(tx, row, 'not_ready');
+        this.stop(tx, row, 'not_ready');
       return null;
     });
   }
@@ -205,7 +189,7 @@ export class BroadcastLife {
    * Returns what keeps it from that; then nothing has changed.
    */
   #begin(tx: Tx, actor: Actor, row: BroadcastRow, number: number): Problem[] {
-    const { broadcasts, lists, contacts, marketing, marketing_mail, clock, enqueue } = this.#deps;
+    const { broadcasts, lists, contacts, marketing, marketing_mail, clock } = this.#deps;
     const owner = broadcasts.ownerOf(row.project_id);
     const settings = marketing.settings(owner.id, tx);
     const list = lists.findById(row.list_id, tx);
@@ -214,7 +198,7 @@ export class BroadcastLife {
     // It was changed while the DNS was asked.
     if (!source.ok) return [{ code: 'template_changed', message: source.reason }];
     const now = clock.now();
-    store.updateBroadcast(tx, row.id, {
+    store.rows.update(tx, row.id, {
       status: 'sending',
       pause_reason: null,
       started_at: now,
@@ -224,31 +208,14 @@ export class BroadcastLife {
       source_id: source.id,
       from_name: settings.from_name,
       reply_to: settings.reply_to,
-      job_id: enqueue(tx, jobOf(row, AT_ONCE)),
+      job_id: this.enqueue(tx, row, AT_ONCE),
     });
     store.addCounts(tx, row.id, new Map([['to_come', lists.countContacts(list.id, {}, tx)]]));
-    this.#audit(tx, actor, row, 'broadcast.sent', { recipients: number });
+    this.audit(tx, actor, row, 'broadcast.sent', { recipients: number });
     return [];
   }
 
   /* --- Pausing, resuming, cancelling ------------------------------------------------------------------------------ */
-
-  /** Sends nothing more until it is resumed. Throws AppError `not_found`, and `conflict` unless it is sending. */
-  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, clock } = this.#deps;
-    return database.write((tx) => {
-      const row = broadcasts.require(owner.id, public_id, tx);
-      refuseFrom(row, ['sending'], 'paused');
-      store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
-      this.#pause(tx, row, 'manual');
-      this.#audit(tx, actor, row, 'broadcast.paused');
-    });
-  }
-
-  #pause(tx: Tx, row: BroadcastRow, pause_reason: PauseReason): void {
-    store.updateBroadcast(tx, row.id, { status: 'paused', pause_reason });
-    for (const id of recipients.listWaiting(tx, row.id)) this.#deps.emails.hold(tx, id);
-  }
 
   /**
    * Goes on after a pause, or begins what could not begin at its time, if it is ready: else it stays paused as `not_ready`. What
@@ -258,27 +225,27 @@ export class BroadcastLife {
   async resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { broadcasts, database, marketing, clock, projects } = this.#deps;
     const asked = broadcasts.require(owner.id, public_id);
-    refuseFrom(asked, ['paused'], 'resumed');
+    this.campaigns.refuseFrom(asked, ['paused'], 'resumed');
     projects.requireActive(owner.id);
     const waits = isToCome(asked, clock.now());
     const readiness = waits || asked.started_at !== null ? null : await broadcasts.check(owner.id, public_id);
     const mailboxes = waits || readiness ? null : await marketing.checkBeforeStart(owner.id);
     await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
-      refuseFrom(row, ['paused'], 'resumed');
-      store.updateBroadcast(tx, row.id, { updated_at: clock.now() });
+      this.campaigns.refuseFrom(row, ['paused'], 'resumed');
+      store.rows.update(tx, row.id, { updated_at: clock.now() });
       if (waits) {
         this.#schedule(tx, row, asked.send_at ?? 0);
-        this.#audit(tx, actor, row, 'broadcast.resumed');
+        this.audit(tx, actor, row, 'broadcast.resumed');
         return;
       }
       const problems = readiness?.problems ?? broadcasts.problemsOf(row, mailboxes, tx);
       if (readiness?.ready) problems.push(...this.#begin(tx, actor, row, readiness.recipients));
       if (problems.length > 0) {
-        store.updateBroadcast(tx, row.id, { pause_reason: 'not_ready' });
+        store.rows.update(tx, row.id, { pause_reason: 'not_ready' });
         return;
       }
-      this.#audit(tx, actor, row, 'broadcast.resumed');
+      this.audit(tx, actor, row, 'broadcast.resumed');
       if (!readiness) this.#goOn(tx, row);
     });
   }
@@ -293,35 +260,14 @@ export class BroadcastLife {
     projects.requireActive(owner.id);
     const is_late = started_at === null && send_at !== null && clock.now() - send_at > BROADCAST_LATE_MS;
     if (!is_late) return this.resume(actor, owner, public_id);
-    await database.write((tx) => store.updateBroadcast(tx, id, { pause_reason: 'late' }));
+    await database.write((tx) => store.rows.update(tx, id, { pause_reason: 'late' }));
     throw conflict('Its time is more than a day past: resume it, to have it sent now, or cancel it.');
   }
 
-  /** Told of what becomes of projects: what goes out in one that moved is paused, and people resume it where it is to go on. */
-  heedProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
-    if (kind !== 'moved') return;
-    for (const status of ['scheduled', 'sending'] as const)
-      for (const row of store.listBroadcasts(tx, { project_id, status }, ALL)) this.#pause(tx, row, 'moved');
-  }
-
-  /** The ids of those that are paused since their project moved. */
-  listMoved(project_id: number): string[] {
-    const paused = store.listBroadcasts(this.#deps.database.read, { project_id, status: 'paused' }, ALL);
-    return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
-  }
-
   #goOn(tx: Tx, row: BroadcastRow): void {
-    const { marketing, emails, clock, enqueue } = this.#deps;
-    const now = clock.now();
-    store.updateBroadcast(tx, row.id, {
-      status: 'sending',
-      pause_reason: null,
-      bounces_since: now,
-      job_id: enqueue(tx, jobOf(row, AT_ONCE)),
-    });
-    // Mail that the pause held leaves in the window, like all mail.
-    const at = nextOpening(marketing.settings(row.project_id, tx), now);
-    for (const id of recipients.listWaiting(tx, row.id)) emails.release(tx, id, at > now ? at : AT_ONCE);
+    const going = { status: 'sending', pause_reason: null, bounces_since: this.#deps.clock.now() } as const;
+    store.rows.update(tx, row.id, { ...going, job_id: this.enqueue(tx, row, AT_ONCE) });
+    this.release(tx, row);
   }
 
   /**
@@ -332,13 +278,13 @@ export class BroadcastLife {
     const { broadcasts, database, emails, clock } = this.#deps;
     const cancelled = await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
-      refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
+      this.campaigns.refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
       const now = clock.now();
       const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
-      store.updateBroadcast(tx, row.id, over);
+      store.rows.update(tx, row.id, over);
       this.#dismiss(tx, row);
       for (const id of recipients.listWaiting(tx, row.id)) emails.hold(tx, id);
-      this.#audit(tx, actor, row, 'broadcast.cancelled');
+      this.audit(tx, actor, row, 'broadcast.cancelled');
       return row;
     });
     await this.#takeBack(cancelled);
@@ -357,7 +303,7 @@ export class BroadcastLife {
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
     if (!store.isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
-    store.updateBroadcast(tx, row.id, {
+    store.rows.update(tx, row.id, {
       status: 'sent',
       pause_reason: null,
       finished_at: this.#deps.clock.now(),
@@ -372,66 +318,40 @@ export class BroadcastLife {
    * gives a job to those that have none. Where a clock that ran ahead has a job wait for long, it comes sooner.
    */
   async mend(): Promise<void> {
-    const { database, clock, enqueue, hasten } = this.#deps;
+    const { database, clock, hasten } = this.#deps;
     for (const id of recipients.listBroadcastsWaiting(database.read))
-      if (store.findBroadcastById(database.read, id)?.status === 'cancelled') await this.#takeBack({ id });
-    for (const { id } of store.listOpen(database.read))
+      if (store.rows.findById(database.read, id)?.status === 'cancelled') await this.#takeBack({ id });
+    for (const { id } of store.rows.listOpen(database.read))
       await database.write((tx) => {
-        const row = store.findBroadcastById(tx, id);
+        const row = store.rows.findById(tx, id);
         if (!row || this.finish(tx, row)) return;
         const is_sending = row.status === 'sending';
         if (!is_sending && row.status !== 'scheduled') return;
         const now = clock.now();
         const run_at = is_sending ? now + LOOK_AGAIN_MS : (row.send_at ?? now);
-        const job = row.job_id === null ? null : findJob(tx, row.job_id);
-        if (job?.status === 'pending' || job?.status === 'processing') hasten(tx, job.id, run_at);
-        else store.updateBroadcast(tx, row.id, { job_id: enqueue(tx, jobOf(row, run_at)) });
+        const job = this.jobOf(tx, row);
+        if (job) hasten(tx, job.id, run_at);
+        else store.rows.update(tx, row.id, { job_id: this.enqueue(tx, row, run_at) });
       });
-  }
-
-  #audit(tx: Tx, actor: Actor, row: BroadcastRow, event: string, facts: Record<string, unknown> = {}): void {
-    const { projectOf, clock } = this.#deps;
-    const target = `broadcast:${row.public_id}`;
-    const metadata = { name: row.name, ...facts, ...(row.is_test ? { is_test: true } : {}) };
-    recordAudit(tx, actor, { event, target, project: projectOf(row.project_id), metadata }, clock.now());
   }
 
   /* --- What comes from outside ------------------------------------------------------------------------------------ */
 
   /** Told of what became of a mail, in the transaction that records it. Pauses a broadcast as sequences pause. */
-  heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'source' | 'at' | 'is_refused'>): void {
-    const recipient = told.source === 'broadcast' ? recipients.findByEmail(tx, told.email_id) : undefined;
-    const row = recipient && store.findBroadcastById(tx, recipient.broadcast_id);
-    if (!recipient || !row) return;
-    if (told.is_refused || told.kind === 'refused') {
-      recipients.updateRecipient(tx, recipient, { refused_at: told.at });
-      if (brakes(row) && isRefusedTooMuch(recipients.countRefused(tx, row)))
-        this.#pause(tx, row, 'relay_refuses');
-    } else if (told.kind === 'bounced' || told.kind === 'complained') {
-      this.#heedReturn(tx, row, recipient, told);
-    }
-    this.finish(tx, row);
-  }
-
-  #heedReturn(
-    tx: Tx,
-    row: BroadcastRow,
-    recipient: RecipientRow,
-    told: Pick<EmailEvent, 'kind' | 'at'>,
-  ): void {
-    const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
-    recipients.updateRecipient(tx, recipient, what);
-    const settings = this.#deps.marketing.settings(row.project_id, tx);
-    if (brakes(row) && returnsTooMuch(recipients.countReturned(tx, row), settings))
-      this.#pause(tx, row, 'bounce_threshold');
+  onMail(tx: Tx, event: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
+    const recipient = recipients.findByEmail(tx, event.email_id);
+    if (!recipient) return;
+    this.note(tx, recipient, event);
+    const row = this.rowOf(tx, recipient);
+    if (row) this.finish(tx, row);
   }
 
   /** Told of what happens to contacts, in the transaction that records it: whoever left gets nothing that still waits. */
-  heedContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
+  onContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
     if (kind === 'activated' || kind === 'signed_up') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
     if (kind === 'deleted')
-      for (const { id, decided_to, last_contact_id } of store.listOpenOfList(tx, contact.list_id))
+      for (const { id, decided_to, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))
         if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
           store.addCounts(tx, id, new Map([['to_come', -1]]));
     if (kind !== 'unsubscribed') return;
@@ -442,24 +362,17 @@ export class BroadcastLife {
 
   /** What becomes of a mail that was being tried when its broadcast paused or was cancelled, or its recipient left. */
   fateOfMail(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): Fate {
-    const { contacts, suppressions, projectOf } = this.#deps;
     const recipient = recipients.findByEmail(tx, email_id);
-    const row = recipient && store.findBroadcastById(tx, recipient.broadcast_id);
-    const contact = recipient && contacts.findById(recipient.contact_id, tx);
-    const owner = projectOf(project_id);
-    if (!owner || !contact || !row || row.status === 'cancelled') return 'withheld';
-    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'withheld';
-    return row.status === 'paused' ? 'held' : 'goes';
+    const contact = recipient && this.#deps.contacts.findById(recipient.contact_id, tx);
+    return this.fateFor(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
   }
 
-  /** Told that a mail was opened, or a link of it followed by a person, for the first time; or opened by a machine. */
-  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
-    const recipient = recipients.findByEmail(tx, email_id);
-    if (recipient) recipients.updateRecipient(tx, recipient, readAt(kind, at));
+  onReading(tx: Tx, reading: Reading): void {
+    this.noteReading(tx, reading);
   }
 
   /** Told of each link that a person followed. */
-  heedLink(tx: Tx, { email_id, ...click }: FollowedLink): void {
+  onLink(tx: Tx, { email_id, ...click }: FollowedLink): void {
     const recipient = recipients.findByEmail(tx, email_id);
     if (recipient) store.addClick(tx, recipient.broadcast_id, click);
   }
@@ -468,11 +381,6 @@ export class BroadcastLife {
 /** Whether one that stopped as its project moved has its time yet to come. */
 function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: number): boolean {
   return pause_reason === 'moved' && started_at === null && send_at !== null && send_at > now_ms;
-}
-
-/** What a test key sends says nothing about the list, nor about us. */
-function brakes({ status, is_test }: BroadcastRow): boolean {
-  return status === 'sending' && !is_test;
 }
 
 /** Whether what a check found of a broadcast still holds for it. */
@@ -485,16 +393,4 @@ function refusal(problems: readonly Problem[]): AppError {
     code: 'send_refused',
     details: { problems },
   });
-}
-
-function jobOf(row: BroadcastRow, run_at: number): NewJob {
-  return {
-    project_id: row.project_id,
-    type: BROADCAST_SEND,
-    priority: PRIORITY.marketing,
-    resource: row.public_id,
-    payload: { broadcast_id: row.id },
-    max_attempts: 1,
-    run_at,
-  };
 }

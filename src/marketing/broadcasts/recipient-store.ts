@@ -1,8 +1,8 @@
 /** SQL of who had their turn in a broadcast, and of what became of their mail. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
-import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { endedStore } from '../campaign-store.ts';
 import {
   type BroadcastRow,
   broadcastRecipients,
@@ -72,7 +72,7 @@ const waitingOf = rawSql<{ email_id: string }, [number]>(
   'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting WHERE broadcast_id = +? AND is_waiting = 1',
 );
 
-/** Its mails that wait for their relay: BROADCAST_AHEAD at most, and those that were queued again. */
+/** Its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again. */
 export function listWaiting(read: Tx, broadcast_id: number): string[] {
   return waitingOf.all(read, broadcast_id).map(({ email_id }) => email_id);
 }
@@ -134,39 +134,5 @@ export function deleteRecipients(tx: Tx, broadcast_id: number, limit: number): n
     .all().length;
 }
 
-/* --- Brakes --------------------------------------------------------------------------------------------------------- */
-
-type Since = Pick<BroadcastRow, 'id' | 'bounces_since'>;
-
-/** How many of its last mails, of those that ended since it began or was resumed, bounced or were complained about. */
-export function countReturned(read: Tx, { id, bounces_since }: Since): { sent: number; returned: number } {
-  const { broadcast_id, bounced_at, complained_at, ended_at, sent_at } = broadcastRecipients;
-  const last = read
-    .select({ at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})` })
-    .from(broadcastRecipients)
-    .where(
-      and(
-        eq(broadcast_id, id),
-        sql`${ended_at} >= ${bounces_since ?? 0}`,
-        // A refusal for another reason tells nothing about the recipient.
-        sql`(${sent_at} IS NOT NULL OR ${bounced_at} IS NOT NULL)`,
-      ),
-    )
-    .orderBy(desc(ended_at))
-    .limit(BOUNCE_WINDOW_SENDS)
-    .all();
-  return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
-}
-
-/** How many of its last mails, of those that ended since it began or was resumed, a relay refused because of us. */
-export function countRefused(read: Tx, { id, bounces_since }: Since): { ended: number; refused: number } {
-  const { broadcast_id, refused_at, ended_at } = broadcastRecipients;
-  const last = read
-    .select({ refused_at })
-    .from(broadcastRecipients)
-    .where(and(eq(broadcast_id, id), sql`${ended_at} >= ${bounces_since ?? 0}`))
-    .orderBy(desc(ended_at))
-    .limit(REFUSAL_WINDOW_MAILS)
-    .all();
-  return { ended: last.length, refused: last.filter((mail) => mail.refused_at !== null).length };
-}
+/** How its last mails ended; it is all a test's, or none of it. */
+export const ended = endedStore(broadcastRecipients, (id) => eq(broadcastRecipients.broadcast_id, id));

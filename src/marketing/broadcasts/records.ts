@@ -1,64 +1,18 @@
 /** Broadcasts, and who had their turn in one, as answers show them. Pure functions. */
 import { DAY_MS, HOUR_MS, toIso } from '../../platform/host/clock.ts';
+import { present } from '../../platform/http/fields.ts';
+import { mailNumbersOf } from '../campaign-schemas.ts';
 import type { ContactRow } from '../contacts/service.ts';
-import type { listCounts, listHours, listLinkCounts } from './store.ts';
 import {
-  type BroadcastRow,
-  type BroadcastStatus,
-  LEFT_OUT_REASONS,
-  type LeftOutReason,
-  type PauseReason,
-  type RecipientRow,
-} from './tables.ts';
-
-/** What became of its mails, as for sequences. */
-export interface BroadcastStats {
-  /** People who had no turn yet. */
-  to_come: number;
-  waiting: number;
-  sent: number;
-  lost: number;
-  clicked: number;
-  opened: number;
-  opened_by_machine: number;
-  bounced: number;
-  complained: number;
-  unsubscribed: number;
-}
-
-export interface LeftOut {
-  total: number;
-  by_reason: Record<LeftOutReason, number>;
-}
-
-export interface LinkRecord {
-  url: string;
-  people: number;
-  clicks: number;
-}
-
-export interface BroadcastRecord {
-  id: string;
-  name: string;
-  list: string;
-  template: string | null;
-  preheader: string | null;
-  variables: Record<string, string>;
-  filter: Record<string, unknown> | null;
-  status: BroadcastStatus;
-  pause_reason: PauseReason | null;
-  is_test: boolean;
-  send_at: string | null;
-  started_at: string | null;
-  finished_at: string | null;
-  track_opens: boolean;
-  recipients: number | null;
-  left_out: LeftOut;
-  stats: BroadcastStats;
-  links: LinkRecord[];
-  created_at: string;
-  updated_at: string;
-}
+  type BroadcastRecord,
+  FIELDS,
+  type LeftOut,
+  type LinkRecord,
+  type RecipientRecord,
+  type TimelinePoint,
+} from './schemas.ts';
+import type { listCounts, listHours, listLinkCounts } from './store.ts';
+import { type BroadcastRow, LEFT_OUT_REASONS, type LeftOutReason, type RecipientRow } from './tables.ts';
 
 type Count = ReturnType<typeof listCounts>[number];
 
@@ -93,45 +47,20 @@ export const WORDS_OF_REASON = {
 } as const satisfies Record<LeftOutReason, string>;
 
 /** A broadcast with its numbers; what a test key sent counts nowhere. */
-export function present(
+export function presentBroadcast(
   row: BroadcastRow,
   of: { list: string; counts: readonly Count[]; links: LinkRecord[] },
 ): BroadcastRecord {
   const numberOf = (what: string): number => of.counts.find((count) => count.what === what)?.n ?? 0;
-  const statOf = (what: keyof BroadcastStats): number => (row.is_test ? 0 : numberOf(what));
-  return {
+  const statOf = (what: string): number => (row.is_test ? 0 : numberOf(what));
+  return present(FIELDS, {
+    ...row,
     id: row.public_id,
-    name: row.name,
     list: of.list,
-    template: row.template,
-    preheader: row.preheader,
-    variables: row.variables,
-    filter: row.filter,
-    status: row.status,
-    pause_reason: row.pause_reason,
-    is_test: row.is_test,
-    send_at: toIso(row.send_at),
-    started_at: toIso(row.started_at),
-    finished_at: toIso(row.finished_at),
-    track_opens: row.track_opens,
-    recipients: row.recipients,
     left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
-    stats: {
-      to_come: row.finished_at === null ? statOf('to_come') : 0,
-      waiting: statOf('waiting'),
-      sent: statOf('sent'),
-      lost: statOf('lost'),
-      clicked: statOf('clicked'),
-      opened: statOf('opened'),
-      opened_by_machine: statOf('opened_by_machine'),
-      bounced: statOf('bounced'),
-      complained: statOf('complained'),
-      unsubscribed: statOf('unsubscribed'),
-    },
+    stats: { to_come: row.finished_at === null ? statOf('to_come') : 0, ...mailNumbersOf(statOf) },
     links: of.links,
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
+  });
 }
 
 /** The links of a broadcast's mail with who followed them; those of the same address as one. */
@@ -143,15 +72,6 @@ export function presentLinks(
     const counted = counts.find((count) => count.position === position);
     return { url, people: counted?.people ?? 0, clicks: counted?.clicks ?? 0 };
   });
-}
-
-export interface RecipientRecord {
-  contact_id: string;
-  email: string;
-  email_id: string | null;
-  status: string;
-  reason: string | null;
-  clicked_at: string | null;
 }
 
 /** Somebody who had their turn; `log` is what the log says of the mail, and the contact is gone where there is none. */
@@ -179,16 +99,6 @@ export function statusOf(row: RecipientRow): string {
   if (row.sent_at !== null) return 'sent';
   if (row.is_waiting) return 'queued';
   return row.ended_at === null ? 'canceled' : 'failed';
-}
-
-export interface TimelinePoint {
-  /** When the hour or the day begins. */
-  at: string;
-  unit: 'hour' | 'day';
-  sent: number;
-  clicked: number;
-  opened: number;
-  opened_by_machine: number;
 }
 
 /** Hours after which a timeline goes on by days. */

@@ -2,11 +2,12 @@
 import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
-import { emailAddress, oneOf, t, ulid } from '../../platform/http/schema.ts';
+import { emailAddress, t, ulid } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
+  by_status,
   changes,
   check,
   creation,
@@ -17,7 +18,7 @@ import {
   timeline,
   UNVERSIONED,
 } from './schemas.ts';
-import { BROADCAST_STATUSES, type Broadcasts } from './service.ts';
+import type { Broadcasts } from './service.ts';
 
 const TAG = 'Broadcasts';
 const ONE = '/email-broadcasts/:broadcast';
@@ -52,7 +53,7 @@ function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: Broadcast
       path: '/email-broadcasts',
       tag: TAG,
       summary: 'Broadcasts of the project, newest first',
-      query: t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) }),
+      query: by_status,
       response: record,
       handle: ({ caller, query }) => broadcasts.list(caller.project.id, query),
     }),

@@ -1,59 +1,129 @@
-/** Shapes of requests and answers about broadcasts. */
-import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../../limits.ts';
+/** The fields of broadcasts, and the shapes of requests and answers about them. */
+import { MAX_NAME_CHARS } from '../../limits.ts';
+import {
+  changesOfFields,
+  creationOf,
+  moment,
+  momentOrNull,
+  optional,
+  preset,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   changesOf,
   dateTime,
   named,
   nullable,
-  nullables,
   oneOf,
-  optionals,
+  type Static,
   t,
   text,
   ulid,
 } from '../../platform/http/schema.ts';
-import { OPENED_BY_MACHINE } from '../mails/service.ts';
-import { BROADCAST_STATUSES, contact_filter, LEFT_OUT_REASONS, PAUSE_REASONS } from './service.ts';
+import {
+  counter,
+  mail_numbers,
+  preheader,
+  readiness,
+  sent_variables,
+  template,
+  variables,
+} from '../campaign-schemas.ts';
+import { contact_filter } from '../contacts/service.ts';
+import { BROADCAST_STATUSES, LEFT_OUT_REASONS, type LeftOutReason, PAUSE_REASONS } from './tables.ts';
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' });
-const variables = t.Record(t.String(), t.Unknown(), {
-  description: 'Values of placeholders, the same for everybody.',
-});
-const preheader = text({
-  min: 1,
-  max: MAX_PREHEADER_CHARS,
-  description:
-    'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
-});
-const track_opens = t.Boolean();
-
-export const creation = named(
-  'NewBroadcast',
-  t.Object({
-    name,
-    list: ulid(),
-    ...optionals({ template, preheader, filter: contact_filter, variables, track_opens }),
+const by_reason = t.Unsafe<Record<LeftOutReason, number>>(
+  t.Object(Object.fromEntries(LEFT_OUT_REASONS.map((reason) => [reason, counter])), {
+    description: '`no_value`: a merge field of the mail has no value for them.',
   }),
 );
+const left_out = named('LeftOut', t.Object({ total: counter, by_reason }));
+export type LeftOut = Static<typeof left_out>;
+
+const link = t.Object({
+  url: t.String(),
+  people: t.Integer({ description: 'How many followed it.' }),
+  clicks: t.Integer({ description: 'How often they did; scanners count nowhere.' }),
+});
+export type LinkRecord = Static<typeof link>;
+
+const stats = named(
+  'BroadcastStats',
+  t.Object({
+    to_come: t.Integer({
+      description: 'People who had no turn yet: 0 before sending begins, and once it ended.',
+    }),
+    ...mail_numbers,
+  }),
+);
+
+const VARIABLES = { description: 'Values of placeholders, the same for everybody.' };
+
+export const FIELDS = {
+  id: shown(ulid()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS }), { option: '--name <name>', says: 'its name' }),
+  list: required(ulid(), {
+    option: '--list <list>',
+    says: 'the list that it goes to: its id or name',
+  }),
+  template: optional(null, template, {
+    option: '--template <template>',
+    says: 'a marketing template: its slug, name or id',
+  }),
+  preheader: optional(null, preheader, {
+    option: '--preheader <text>',
+    says: 'what inboxes show behind the subject; empty: nothing',
+  }),
+  variables: preset(
+    {},
+    { ...sent_variables, ...VARIABLES },
+    {
+      stored: { ...variables, ...VARIABLES },
+      option: '--set <name=value>',
+      says: 'a value of a placeholder, the same for everybody',
+    },
+  ),
+  filter: optional(null, contact_filter, { stored: t.Unsafe<Record<string, unknown>>(contact_filter) }),
+  status: shown(oneOf(BROADCAST_STATUSES)),
+  pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
+  is_test: shown(t.Boolean(), 'sent by a test key: all its mail is captured, and counts nowhere'),
+  send_at: momentOrNull(),
+  started_at: momentOrNull(),
+  finished_at: momentOrNull('when its last mail ended, or it was cancelled'),
+  track_opens: preset(false, t.Boolean(), {
+    option: '--track-opens',
+    says: 'count who opens it',
+    unset: 'count no openings any more',
+  }),
+  recipients: shown(nullable(counter), 'how many were to get it when sending began; null before'),
+  left_out: shown(left_out),
+  stats: shown(stats),
+  links: shown(t.Array(link, { description: 'Of the mail, once sending began.' })),
+  created_at: moment(),
+  updated_at: moment('when somebody changed it last; its numbers change by themselves'),
+};
+export type BroadcastRecord = RecordOfFields<typeof FIELDS>;
+
+export const creation = named('NewBroadcast', creationOf(FIELDS));
+export type NewBroadcast = Static<typeof creation>;
 export const changes = named(
   'BroadcastChanges',
   changesOf({
-    name,
-    list: ulid(),
-    ...nullables({
-      template,
-      preheader,
-      filter: contact_filter,
-      send_at: {
-        ...dateTime(),
-        description: 'Of one that is scheduled: another time, or null, which makes it a draft again.',
-      },
+    ...changesOfFields(FIELDS).properties,
+    send_at: nullable({
+      ...dateTime(),
+      description: 'Of one that is scheduled: another time, or null, which makes it a draft again.',
     }),
-    variables,
-    track_opens,
   }),
 );
+export type BroadcastChanges = Partial<Static<typeof changes>>;
+export const record = named('Broadcast', recordOf(FIELDS));
+
+export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) });
 export const sending = t.Object({
   send_at: t.Optional(
     nullable({
@@ -62,76 +132,6 @@ export const sending = t.Object({
     }),
   ),
 });
-
-const counter = t.Integer();
-const left_out = named(
-  'LeftOut',
-  t.Object({
-    total: counter,
-    by_reason: t.Object(Object.fromEntries(LEFT_OUT_REASONS.map((reason) => [reason, counter])), {
-      description: '`no_value`: a merge field of the mail has no value for them.',
-    }),
-  }),
-);
-
-export const record = named(
-  'Broadcast',
-  t.Object({
-    id: ulid(),
-    name: t.String(),
-    list: ulid(),
-    template: nullable(t.String()),
-    preheader: nullable(t.String()),
-    variables: t.Record(t.String(), t.String()),
-    filter: nullable(contact_filter),
-    status: oneOf(BROADCAST_STATUSES),
-    pause_reason: nullable(oneOf(PAUSE_REASONS)),
-    is_test: t.Boolean({
-      description: 'Sent by a test key: all its mail is captured, and counts nowhere.',
-    }),
-    send_at: nullable(dateTime()),
-    started_at: nullable(dateTime()),
-    finished_at: { ...nullable(dateTime()), description: 'When its last mail ended, or it was cancelled.' },
-    track_opens,
-    recipients: {
-      ...nullable(counter),
-      description: 'How many were to get it when sending began; null before.',
-    },
-    left_out,
-    stats: named(
-      'BroadcastStats',
-      t.Object({
-        to_come: t.Integer({
-          description: 'People who had no turn yet: 0 before sending begins, and once it ended.',
-        }),
-        waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
-        sent: t.Integer({
-          description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
-        }),
-        lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
-        clicked: counter,
-        opened: counter,
-        opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
-        bounced: counter,
-        complained: counter,
-        unsubscribed: counter,
-      }),
-    ),
-    links: t.Array(
-      t.Object({
-        url: t.String(),
-        people: t.Integer({ description: 'How many followed it.' }),
-        clicks: t.Integer({ description: 'How often they did; scanners count nowhere.' }),
-      }),
-      { description: 'Of the mail, once sending began.' },
-    ),
-    created_at: dateTime(),
-    updated_at: {
-      ...dateTime(),
-      description: 'When somebody changed it last; its numbers change by themselves.',
-    },
-  }),
-);
 
 /** Fields that change by themselves. */
 export const UNVERSIONED = [
@@ -143,13 +143,10 @@ export const UNVERSIONED = [
   'left_out',
   'stats',
   'links',
-] as const;
+] as const satisfies (keyof BroadcastRecord)[];
 
 export const check = t.Object({
-  ready: t.Boolean(),
-  captured: t.Boolean({
-    description: 'All mailboxes of its marketing capture: nobody gets its mail, and no DNS is asked.',
-  }),
+  ...readiness,
   problems: t.Array(t.Object({ code: t.String(), message: t.String() })),
   recipients: t.Integer({ description: 'How many would get it now.' }),
   left_out,
@@ -181,17 +178,19 @@ export const recipient = named(
     clicked_at: nullable(dateTime()),
   }),
 );
+export type RecipientRecord = Static<typeof recipient>;
 
+const timeline_point = t.Object({
+  at: dateTime(),
+  unit: oneOf(['hour', 'day']),
+  sent: counter,
+  clicked: counter,
+  opened: counter,
+  opened_by_machine: counter,
+});
+export type TimelinePoint = Static<typeof timeline_point>;
 export const timeline = t.Object({
-  timeline: t.Array(
-    t.Object({
-      at: dateTime(),
-      unit: oneOf(['hour', 'day']),
-      sent: counter,
-      clicked: counter,
-      opened: counter,
-      opened_by_machine: counter,
-    }),
-    { description: 'By the hour for two days from its start, then by UTC days.' },
-  ),
+  timeline: t.Array(timeline_point, {
+    description: 'By the hour for two days from its start, then by UTC days.',
+  }),
 });

@@ -1,61 +1,31 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
-import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { MAX_NAME_CHARS } from '../../limits.ts';
-import type { Emails } from '../../mail/emails/service.ts';
-import type { Templates } from '../../mail/templates/service.ts';
+import { AppError, type FieldErrors, notFound } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
-import { isUlid, newId } from '../../platform/host/ids.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import type { ContactFilter, Contacts } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
-import {
-  type Mailing,
-  type MailOwner,
-  type MarketingMail,
-  type Problem,
-  readinessProblems,
-  readVariables,
-  type ShownMail,
-  templateProblems,
-} from '../mails/service.ts';
-import type { MailboxDnsCheck, MarketingSettings, Settings } from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import { type Problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
+import { Campaigns } from '../campaigns.ts';
+import type { ListRow } from '../lists/service.ts';
+import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
+import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
 import { type Count, countAudience } from './audience.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
+import { presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
 import {
+  type BroadcastChanges,
   type BroadcastRecord,
-  present,
-  presentLinks,
-  presentRecipient,
+  FIELDS,
+  type NewBroadcast,
   type RecipientRecord,
   type TimelinePoint,
-  timelineOf,
-} from './records.ts';
+} from './schemas.ts';
 import * as store from './store.ts';
-import {
-  BROADCAST_STATUSES,
-  type BroadcastRow,
-  type BroadcastStatus,
-  LEFT_OUT_REASONS,
-  PAUSE_REASONS,
-} from './tables.ts';
+import type { BroadcastRow } from './tables.ts';
 
-export { contact_filter } from '../contacts/service.ts';
-export { BROADCAST_STATUSES, type BroadcastRecord, type BroadcastRow, LEFT_OUT_REASONS, PAUSE_REASONS };
-
-/** What is given of a broadcast; null clears what takes it. */
-export interface BroadcastChanges {
-  name?: string | null | undefined;
-  list?: string | null | undefined;
-  template?: string | null | undefined;
-  preheader?: string | null | undefined;
-  variables?: Record<string, unknown> | null | undefined;
-  filter?: ContactFilter | null | undefined;
-  track_opens?: boolean | null | undefined;
-}
+export type { BroadcastRecord } from './schemas.ts';
+export type { BroadcastRow } from './tables.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
 export interface Readiness extends Count {
@@ -64,162 +34,71 @@ export interface Readiness extends Count {
   problems: Problem[];
 }
 
-export interface BroadcastsDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
-  templates: Pick<Templates, 'factsOf'>;
-  marketing_mail: MarketingMail;
-  projectOf(id: number): MailOwner | null;
-  emails: Pick<Emails, 'accept' | 'standingsOf'>;
-}
-
-/** What the name of a copy ends with. */
-const COPY = ' (copy)';
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
 const DELETE_PIECE = 500;
 
-export class Broadcasts {
-  readonly #deps: BroadcastsDeps;
+const NOBODY: Problem = {
+  code: 'nobody',
+  message: 'Nobody would get it: no active contact of the list fits its filter and is not suppressed.',
+};
+const NO_TEMPLATE: Problem = { code: 'no_template', message: 'The broadcast has no template.' };
 
-  constructor(deps: BroadcastsDeps) {
-    this.#deps = deps;
-  }
+/** What becomes of one once it is sent. */
+const UNSENT = {
+  status: 'draft',
+  pause_reason: null,
+  is_test: false,
+  send_at: null,
+  started_at: null,
+  finished_at: null,
+  recipients: null,
+  last_contact_id: null,
+  source_id: null,
+  from_name: null,
+  reply_to: null,
+  decided_to: 0,
+  job_id: null,
+  bounces_since: null,
+} as const;
 
-  /* --- Reading and writing ---------------------------------------------------------------------------------------- */
+export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof typeof UNSENT> {
+  readonly what = 'broadcast';
+  readonly rows = store.rows;
+  protected readonly over = ['sent', 'cancelled'] as const;
+  protected readonly unstarted = UNSENT;
 
-  /** Newest first. */
-  list(
-    project_id: number,
-    query: PageQuery & { status?: BroadcastStatus | undefined },
-  ): Page<BroadcastRecord> {
-    const { read } = this.#deps.database;
-    const filter = { project_id, status: query.status };
-    return paginate(query, {
-      total: store.countBroadcasts(read, filter),
-      fetch: (limit, offset) => this.#presentAll(store.listBroadcasts(read, filter, { limit, offset })),
-    });
-  }
-
-  /** Throws AppError `not_found`. */
-  get(project_id: number, public_id: string): BroadcastRecord {
-    return this.#present(this.require(project_id, public_id));
-  }
-
-  /** The row of a broadcast. Throws AppError `not_found`, for another project's too. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): BroadcastRow {
-    const row = isUlid(public_id)
-      ? store.findBroadcast(read, project_id, public_id.toUpperCase())
-      : undefined;
-    if (!row) throw notFound('Broadcast');
-    return row;
-  }
-
-  /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): BroadcastRow {
-    const row = store.findAnyBroadcast(this.#deps.database.read, public_id.toUpperCase());
-    if (!row) throw notFound('Broadcast', 'satchel broadcast list --project REF');
-    return row;
-  }
+  /* --- Writing ----------------------------------------------------------------------------------------------------- */
 
   /** What is wrong with the fields of a broadcast beyond their schema, by field. */
   errorsIn(project_id: number, fields: BroadcastChanges): FieldErrors {
     const errors: FieldErrors = {};
-    if (fields.list) this.#deps.lists.findNamed(project_id, fields.list, errors);
+    if (fields.list) this.deps.lists.findNamed(project_id, fields.list, errors);
     readVariables(fields.variables ?? {}, 'variables', errors);
     return errors;
   }
 
   /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
-  async create(
-    project_id: number,
-    input: BroadcastChanges & { name: string; list: string },
-    note: Note,
-  ): Promise<BroadcastRecord> {
-    const { lists, database } = this.#deps;
-    const row = await database.write((tx) => {
-      const errors: FieldErrors = {};
-      const list = lists.findNamed(project_id, input.list, errors);
-      const variables = readVariables(input.variables ?? {}, 'variables', errors);
-      refuseAll(errors);
-      if (!list) throw notFound('List');
-      lists.requireOpen(tx, list);
-      const { name, template = null, preheader = null, filter = null } = input;
-      const track_opens = input.track_opens ?? false;
-      const of = { project_id, list_id: list.id, name, template, preheader, variables, filter, track_opens };
-      return this.#insert(tx, of, note);
-    });
-    return this.#present(row);
+  async create(project_id: number, input: NewBroadcast, note: Note): Promise<BroadcastRecord> {
+    const row = await this.deps.database.write((tx) =>
+      this.insert(tx, { project_id, ...this.merge(tx, { project_id, current: null }, input, {}) }, note),
+    );
+    return this.present(row);
   }
 
-  /** Makes a draft that is as a broadcast is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
-  async copy(project_id: number, public_id: string, note: Note): Promise<BroadcastRecord> {
-    const row = await this.#deps.database.write((tx) => {
-      const of = this.require(project_id, public_id, tx);
-      this.#deps.lists.requireOpen(tx, { id: of.list_id });
-      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
-      return this.#insert(tx, { ...of, name }, note, { copy_of: of.public_id });
-    });
-    return this.#present(row);
-  }
-
-  #insert(
+  /**
+   * The values of a draft, or of one that is scheduled, after a change; `current` is null for a new one. Throws AppError `invalid`
+   * with `errors`, to which it adds its own, and `conflict` (list_archived) for another list that takes nobody.
+   */
+  merge(
     tx: Tx,
-    of: Pick<
-      BroadcastRow,
-      'project_id' | 'list_id' | 'name' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
-    >,
-    note: Note,
-    metadata: Record<string, unknown> = {},
-  ): BroadcastRow {
-    const now = this.#deps.clock.now();
-    const public_id = newId(now);
-    const { project_id, list_id, name, template, preheader, variables, filter, track_opens } = of;
-    const target = `broadcast:${public_id}`;
-    note(tx, { event: 'broadcast.created', target, metadata: { name, ...metadata } });
-    return store.insertBroadcast(tx, {
-      ...UNSENT,
-      public_id,
-      project_id,
-      list_id,
-      name,
-      template,
-      preheader,
-      variables,
-      filter,
-      track_opens,
-      created_at: now,
-      updated_at: now,
-    });
-  }
-
-  /** The row of a draft or of one that is scheduled, with these changes, within the transaction. Throws AppError `invalid` by field. */
-  change(
-    tx: Tx,
-    current: BroadcastRow,
-    changes: BroadcastChanges,
+    { project_id, current }: { project_id: number; current: BroadcastRow | null },
+    sent: BroadcastChanges,
     errors: FieldErrors,
-  ): Partial<BroadcastRow> {
-    const { lists, clock } = this.#deps;
-    const list = changes.list ? lists.findNamed(current.project_id, changes.list, errors) : null;
-    const variables = changes.variables
-      ? readVariables(changes.variables, 'variables', errors)
-      : current.variables;
-    refuseAll(errors);
-    if (list && list.id !== current.list_id) lists.requireOpen(tx, list);
-    return {
-      list_id: list?.id ?? current.list_id,
-      name: changes.name ?? current.name,
-      template: changes.template === undefined ? current.template : changes.template,
-      preheader: changes.preheader === undefined ? current.preheader : changes.preheader,
-      variables,
-      filter: changes.filter === undefined ? current.filter : changes.filter,
-      track_opens: changes.track_opens ?? current.track_opens,
-      updated_at: clock.now(),
-    };
+  ) {
+    const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '' }, sent);
+    const variables = readVariables(values.variables, 'variables', errors);
+    const list_id = this.deps.lists.choose(tx, { project_id, current }, sent.list, errors);
+    return { ...values, variables, list_id };
   }
 
   /**
@@ -227,11 +106,11 @@ export class Broadcasts {
    * and `conflict` for any other.
    */
   async remove(project_id: number, public_id: string, note: Note): Promise<void> {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     for (let is_gone = false; !is_gone; ) {
       is_gone = await database.writePiece((tx) => {
         const row = this.require(project_id, public_id, tx);
-        refuseFrom(row, ['draft', 'cancelled'], 'deleted');
+        this.refuseFrom(row, ['draft', 'cancelled'], 'deleted');
         if (recipients.deleteRecipients(tx, row.id, DELETE_PIECE) === DELETE_PIECE) return false;
         const target = `broadcast:${row.public_id}`;
         note(tx, { event: 'broadcast.deleted', target, metadata: { name: row.name } });
@@ -247,10 +126,10 @@ export class Broadcasts {
   async check(project_id: number, public_id: string): Promise<Readiness> {
     const row = this.require(project_id, public_id);
     const owner = this.ownerOf(project_id);
-    const { marketing, database, clock } = this.#deps;
+    const { marketing, database, clock } = this.deps;
     const mailboxes = await marketing.checkBeforeStart(project_id);
     const of = { owner, broadcast: row, now_ms: row.started_at ?? clock.now() };
-    const count = await countAudience(this.#deps, database.read, of);
+    const count = await countAudience(this.deps, database.read, of);
     const problems = this.problemsOf(row, mailboxes);
     if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     return { ready: problems.length === 0, captured: mailboxes === null, problems, ...count };
@@ -260,24 +139,16 @@ export class Broadcasts {
   problemsOf(
     row: BroadcastRow,
     mailboxes: MailboxDnsCheck[] | null,
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): Problem[] {
-    const { lists, marketing, templates } = this.#deps;
     const { project_id, template } = row;
-    const list = lists.findById(row.list_id, read);
     return [
-      ...readinessProblems({
-        settings: marketing.settings(project_id, read),
-        mailboxes,
-        problem_of_mailboxes: marketing.problemOfMailboxes(project_id),
-        problem_of_links: marketing.problemOfLinks(project_id),
-        is_list_archived: list === null || list.archived_at !== null,
-      }),
+      ...readinessProblems(this.readinessOf(row, mailboxes, read)),
       ...(row.started_at !== null
         ? []
         : template === null
           ? [NO_TEMPLATE]
-          : templateProblems(template, templates.factsOf(project_id, template))),
+          : templateProblems(template, this.deps.templates.factsOf(project_id, template))),
     ];
   }
 
@@ -290,42 +161,30 @@ export class Broadcasts {
     of: { public_id: string; is_test: boolean },
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
-    const { database, marketing_mail, emails } = this.#deps;
-    return database.write((tx) => {
-      const mailing = this.#mailingOf(tx, project_id, of.public_id);
-      const planned = marketing_mail.planTest(tx, { ...mailing, is_test: of.is_test }, to);
-      if (!planned.ok) throw new AppError('invalid', planned.reason);
-      const { id, job_id } = emails.accept(tx, planned.email);
-      return { email_id: id, job_id };
-    });
+    const { public_id, is_test } = of;
+    return this.sendAsTest((tx) => ({ ...this.#mailingOf(tx, project_id, public_id), is_test }), to);
   }
 
   /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
   preview(project_id: number, public_id: string): ShownMail {
-    const { read } = this.#deps.database;
-    return this.#deps.marketing_mail.show(read, this.#mailingOf(read, project_id, public_id));
+    const { read } = this.deps.database;
+    return this.deps.marketing_mail.show(read, this.#mailingOf(read, project_id, public_id));
   }
 
   #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {
     const broadcast = this.require(project_id, public_id, read);
-    const list = this.#deps.lists.findById(broadcast.list_id, read);
+    const list = this.deps.lists.findById(broadcast.list_id, read);
     if (!list) throw notFound('Broadcast');
     if (broadcast.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
-    const settings = this.#deps.marketing.settings(project_id, read);
+    const settings = this.deps.marketing.settings(project_id, read);
     return mailingOf({ owner: this.ownerOf(project_id), broadcast, list, settings });
-  }
-
-  ownerOf(project_id: number): MailOwner {
-    const owner = this.#deps.projectOf(project_id);
-    if (!owner) throw notFound('Project');
-    return owner;
   }
 
   /* --- Its numbers ------------------------------------------------------------------------------------------------ */
 
   /** Who had their turn, the last ones first. Throws AppError `not_found`. */
   listRecipients(project_id: number, public_id: string, query: PageQuery): Page<RecipientRecord> {
-    const { database, contacts, emails } = this.#deps;
+    const { database, contacts, emails } = this.deps;
     const { read } = database;
     const { id } = this.require(project_id, public_id);
     return paginate(query, {
@@ -350,20 +209,16 @@ export class Broadcasts {
   /** What happened when. Throws AppError `not_found`. */
   timeline(project_id: number, public_id: string): { timeline: TimelinePoint[] } {
     const row = this.require(project_id, public_id);
-    return { timeline: timelineOf(row, store.listHours(this.#deps.database.read, row.id)) };
+    return { timeline: timelineOf(row, store.listHours(this.deps.database.read, row.id)) };
   }
 
-  /** Broadcasts of all projects that paused by themselves, and why. */
-  listPausedByThemselves(): { name: string; id: string; project_id: number; why: string }[] {
-    return store.listPausedByThemselves(this.#deps.database.read).map((row) => {
-      const { name, public_id: id, project_id } = row;
-      return { name, id, project_id, why: explainPause(this.#deps, row) };
-    });
+  protected explainPause(row: BroadcastRow): string {
+    return explainPause(this.deps, row);
   }
 
   /** What an address gets and got of the project's broadcasts, what it did not get and why: a sentence a line. */
   explainAddress(project_id: number, email: string): string[] {
-    return explainAddress(this.#deps, project_id, email);
+    return explainAddress(this.deps, project_id, email);
   }
 
   /** How turns in broadcasts take part in what is held about an address; they name nobody once its contacts are gone. */
@@ -371,7 +226,7 @@ export class Broadcasts {
     return {
       name: 'broadcasts',
       export: (_read: Tx, owner: { id: number }, email: string): unknown[] =>
-        turnsOf(this.#deps, owner.id, email).map(({ broadcast, recipient, contact }) => ({
+        turnsOf(this.deps, owner.id, email).map(({ broadcast, recipient, contact }) => ({
           broadcast: broadcast.name,
           ...presentRecipient(recipient, { contact, log: undefined }),
         })),
@@ -379,14 +234,8 @@ export class Broadcasts {
     };
   }
 
-  #present(row: BroadcastRow): BroadcastRecord {
-    const [record] = this.#presentAll([row]);
-    if (!record) throw notFound('Broadcast');
-    return record;
-  }
-
-  #presentAll(found: readonly BroadcastRow[]): BroadcastRecord[] {
-    const { database, lists, marketing_mail } = this.#deps;
+  protected presentAll(found: readonly BroadcastRow[]): BroadcastRecord[] {
+    const { database, lists, marketing_mail } = this.deps;
     const { read } = database;
     const ids = found.map(({ id }) => id);
     const counts = store.listCounts(read, ids);
@@ -402,7 +251,7 @@ export class Broadcasts {
       const own_clicks = row.is_test ? [] : clicked.filter(({ broadcast_id }) => broadcast_id === row.id);
       const own_counts = counts.filter(({ broadcast_id }) => broadcast_id === row.id);
       return [
-        present(row, {
+        presentBroadcast(row, {
           list: list.public_id,
           counts: own_counts,
           links: presentLinks(own, own_clicks),
@@ -411,30 +260,6 @@ export class Broadcasts {
     });
   }
 }
-
-const NOBODY: Problem = {
-  code: 'nobody',
-  message: 'Nobody would get it: no active contact of the list fits its filter and is not suppressed.',
-};
-const NO_TEMPLATE: Problem = { code: 'no_template', message: 'The broadcast has no template.' };
-
-/** Columns of a draft. */
-const UNSENT = {
-  status: 'draft',
-  pause_reason: null,
-  is_test: false,
-  send_at: null,
-  started_at: null,
-  finished_at: null,
-  recipients: null,
-  last_contact_id: null,
-  source_id: null,
-  from_name: null,
-  reply_to: null,
-  decided_to: 0,
-  job_id: null,
-  bounces_since: null,
-} as const satisfies Partial<BroadcastRow>;
 
 /** What a broadcast's mail is made from. */
 export function mailingOf(of: {
@@ -457,10 +282,4 @@ export function mailingOf(of: {
     is_test,
     email_tag: public_id,
   };
-}
-
-/** Throws AppError `conflict` unless a broadcast has one of these statuses. */
-export function refuseFrom(row: BroadcastRow, from: readonly BroadcastStatus[], what: string): void {
-  if (!from.includes(row.status))
-    throw conflict(`The broadcast is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
 }

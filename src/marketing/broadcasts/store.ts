@@ -1,136 +1,18 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, count, desc, eq, inArray, notInArray, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import { readRowCount } from '../../platform/database/row-counts.ts';
-import {
-  type BroadcastRow,
-  type BroadcastStatus,
-  broadcastCounts,
-  broadcastHours,
-  broadcastLinks,
+import { campaignStore } from '../campaign-store.ts';
+import { type BroadcastRow, broadcastCounts, broadcastHours, broadcastLinks, broadcasts } from './tables.ts';
+
+/** Open are those that wait for their time, are sending or are paused. */
+export const rows = campaignStore(
   broadcasts,
-} from './tables.ts';
-
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(broadcasts)
-    .where(
-      and(
-        eq(broadcasts.project_id, sql.placeholder('project_id')),
-        eq(broadcasts.public_id, sql.placeholder('public_id')),
-      ),
-    )
-    .prepare(),
+  sql`${broadcasts.status} IN ('scheduled', 'sending', 'paused')`,
 );
-
-export function findBroadcast(read: Tx, project_id: number, public_id: string): BroadcastRow | undefined {
-  return byPublicId(read).get({ project_id, public_id });
-}
-
-/** Of whatever project. */
-export function findAnyBroadcast(read: Tx, public_id: string): BroadcastRow | undefined {
-  return read.select().from(broadcasts).where(eq(broadcasts.public_id, public_id)).get();
-}
-
-/** Newest first. */
-export function listBroadcastsCalled(read: Tx, project_id: number, name: string): BroadcastRow[] {
-  return read
-    .select()
-    .from(broadcasts)
-    .where(and(eq(broadcasts.project_id, project_id), eq(broadcasts.name, name)))
-    .orderBy(desc(broadcasts.id))
-    .all();
-}
-
-// Written out, where every mail of a broadcast passes that ends.
-const byId = rawSql<BroadcastRow, [number]>('SELECT * FROM broadcasts WHERE id = ?', broadcasts);
-
-export function findBroadcastById(read: Tx, id: number): BroadcastRow | undefined {
-  return byId.get(read, id) ?? undefined;
-}
-
-interface BroadcastFilter {
-  project_id: number;
-  status?: BroadcastStatus | undefined;
-}
-
-function matches({ project_id, status }: BroadcastFilter): SQL | undefined {
-  return and(
-    eq(broadcasts.project_id, project_id),
-    status === undefined ? undefined : eq(broadcasts.status, status),
-  );
-}
-
-/** Newest first. */
-export function listBroadcasts(
-  read: Tx,
-  filter: BroadcastFilter,
-  page: { limit: number; offset: number },
-): BroadcastRow[] {
-  return read
-    .select()
-    .from(broadcasts)
-    .where(matches(filter))
-    .orderBy(desc(broadcasts.id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
-}
-
-export function countBroadcasts(read: Tx, filter: BroadcastFilter): number {
-  if (filter.status === undefined)
-    return readRowCount(read, { list: 'broadcasts', project_id: filter.project_id });
-  return read.select({ n: count() }).from(broadcasts).where(matches(filter)).get()?.n ?? 0;
-}
-
-export function insertBroadcast(tx: Tx, row: Omit<BroadcastRow, 'id'>): BroadcastRow {
-  return tx.insert(broadcasts).values(row).returning().get();
-}
-
-export function updateBroadcast(
-  tx: Tx,
-  id: number,
-  changes: Partial<Omit<BroadcastRow, 'id'>>,
-): BroadcastRow {
-  return tx.update(broadcasts).set(changes).where(eq(broadcasts.id, id)).returning().get();
-}
 
 export function deleteBroadcast(tx: Tx, id: number): void {
   tx.delete(broadcasts).where(eq(broadcasts.id, id)).run();
-}
-
-/** A literal, so that SQLite sees that the partial index holds every row asked for. */
-const IS_OPEN = sql`${broadcasts.status} IN ('scheduled', 'sending', 'paused')`;
-
-/** Those of all projects that wait for their time, are sending or are paused. */
-export function listOpen(read: Tx): BroadcastRow[] {
-  return read.select().from(broadcasts).where(IS_OPEN).orderBy(asc(broadcasts.id)).all();
-}
-
-/** Those of a list. */
-export function listOpenOfList(read: Tx, list_id: number): BroadcastRow[] {
-  return read
-    .select()
-    .from(broadcasts)
-    .where(and(eq(broadcasts.list_id, list_id), IS_OPEN))
-    .all();
-}
-
-/** Those of all projects that are paused, but not by hand, nor as their project moved. */
-export function listPausedByThemselves(read: Tx): BroadcastRow[] {
-  return read
-    .select()
-    .from(broadcasts)
-    .where(
-      and(
-        IS_OPEN,
-        sql`${broadcasts.status} = 'paused'`,
-        notInArray(broadcasts.pause_reason, ['manual', 'moved']),
-      ),
-    )
-    .all();
 }
 
 /* --- Numbers -------------------------------------------------------------------------------------------------------- */

@@ -74,6 +74,25 @@ export class Lists {
     return row ?? null;
   }
 
+  /**
+   * The numeric id of the list that something has after a change: that which the request names in its field `list`, else its own;
+   * `current` is null for a new thing. Throws AppError `invalid` with `errors`, to which it adds that there is no such list, and
+   * `conflict` (list_archived) for another than its own that takes nobody.
+   */
+  choose(
+    tx: Tx,
+    { project_id, current }: { project_id: number; current: { list_id: number } | null },
+    public_id: string | undefined,
+    errors: FieldErrors,
+  ): number {
+    const named = public_id === undefined ? null : this.findNamed(project_id, public_id, errors);
+    refuseAll(errors);
+    const id = named?.id ?? current?.list_id;
+    if (id === undefined) throw notFound('List');
+    if (id !== current?.list_id) this.requireOpen(tx, { id });
+    return id;
+  }
+
   #find(project_id: number, public_id: string, read: Tx): ListRow | undefined {
     return isUlid(public_id) ? store.findList(read, project_id, public_id.toUpperCase()) : undefined;
   }

@@ -39,21 +39,11 @@ import { composeSource, type Link, type Source } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
 
-export { type Ended, explainBrake, isRefusedTooMuch, returnsTooMuch } from './brakes.ts';
-export { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from './capacity.ts';
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
 export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
 export type { MergeContact } from './merge-fields.ts';
 export { readVariables } from './merging.ts';
-export {
-  explainProblem,
-  type Problem,
-  problem,
-  type ReadinessFacts,
-  readinessProblems,
-  templateProblems,
-} from './readiness.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
 const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ import {
   type ReadinessFacts,
   readinessProblems,
   templateProblems,
-} from '../mails/service.ts';
+} from '../campaign-readiness.ts';
 import type { Step, Tracks } from './model.ts';
 
 interface ActivationFacts extends ReadinessFacts {

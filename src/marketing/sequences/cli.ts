@@ -9,9 +9,9 @@ import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { explainProblem } from '../campaign-readiness.ts';
 import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
-import { explainProblem } from '../mails/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
@@ -160,7 +160,7 @@ function registerForesight(noun: Noun<Needs>): void {
       const address = textOption(options, 'contact');
       const contact = address === undefined ? null : sequences.contactOf(row, address);
       const clicks = listOption(options, 'clicks');
-      const seen = sequences.preview(row.project_id, id, { contact: contact?.public_id, clicks });
+      const seen = sequences.preview(row.project_id, id, { contact: contact?.public_id ?? null, clicks });
       const rows = seen.timeline.map(({ at, key, ...one }) => {
         const { track, result, subject } = one;
         return { at, step: key, track, result, subject };

@@ -5,31 +5,17 @@
  */
 
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
-import type { AcceptBulk, Emails } from '../../mail/emails/service.ts';
-import type { Templates } from '../../mail/templates/service.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
-import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
-import {
-  type Clicks,
-  LOOK_AGAIN_MS,
-  MAILS_AHEAD,
-  MAILS_AHEAD_WAIT_MS,
-  type Mailing,
-  type MailOwner,
-  type MarketingMail,
-  templateProblems,
-  waitForCapacity,
-} from '../mails/service.ts';
-import {
-  type MarketingSettings,
-  readUsage,
-  type Settings,
-  shutUntil,
-  takeUsage,
-} from '../settings/service.ts';
-import type { SuppressionCheck, Suppressions } from '../suppressions/service.ts';
+import type { AcceptBulk } from '../../mail/emails/service.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
+import { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from '../campaign-capacity.ts';
+import { templateProblems } from '../campaign-readiness.ts';
+import type { CampaignDeps } from '../campaigns.ts';
+import { barOf, type ContactRow } from '../contacts/service.ts';
+import type { ListRow } from '../lists/service.ts';
+import type { Clicks, Mailing, MailOwner } from '../mails/service.ts';
+import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
+import type { SuppressionCheck } from '../suppressions/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
@@ -44,7 +30,7 @@ import {
   type Tracks,
   tracksOf,
 } from './model.ts';
-import { findSequenceById } from './store.ts';
+import { rows } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
 /** Routes that one enrollment takes at once: more go in a circle. */
@@ -52,16 +38,8 @@ const MAX_ROUTES_AT_ONCE = 20;
 
 /** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
-export interface EngineDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
-  marketing_mail: MarketingMail;
-  emails: Pick<Emails, 'acceptBulk'>;
-  templates: Pick<Templates, 'factsOf'>;
+
+interface EngineDeps extends CampaignDeps {
   contact_events: Pick<ContactEvents, 'since'>;
   clicks: Pick<Clicks, 'unsettled'>;
   going_on: Pick<GoingOn, 'complete'>;
@@ -129,7 +107,7 @@ export class SequenceEngine {
     { sequence_id, job_id, now_ms, accept, ...from }: PieceOf,
   ): Piece | null {
     const { lists, marketing, suppressions } = this.#deps;
-    const sequence = findSequenceById(tx, sequence_id);
+    const sequence = rows.findById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
     if (sequence?.status !== 'active' || sequence.job_id !== job_id || !list) return null;

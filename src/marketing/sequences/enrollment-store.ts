@@ -1,8 +1,8 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
 import { and, asc, count, desc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
-import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { endedStore } from '../campaign-store.ts';
 import {
   ENROLLMENT_STATES,
   type EnrollmentRow,
@@ -397,42 +397,7 @@ export function listWaitingOf(read: Tx, contact_id: number): string[] {
   return rows.map((row) => row.email_id);
 }
 
-/** How many of a sequence's last mails, of those that ended since it began to run, bounced or were complained about. */
-export function countReturned(
-  read: Tx,
-  { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
-): { sent: number; returned: number } {
-  const { bounced_at, complained_at, ended_at, sent_at, sequence_id, is_test } = sequenceMails;
-  const last = read
-    .select({ at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})` })
-    .from(sequenceMails)
-    .where(
-      and(
-        eq(sequence_id, id),
-        sql`${ended_at} >= ${bounces_since ?? 0}`,
-        // A refusal for another reason tells nothing about the recipient.
-        sql`(${sent_at} IS NOT NULL OR ${bounced_at} IS NOT NULL)`,
-        eq(is_test, false),
-      ),
-    )
-    .orderBy(desc(ended_at))
-    .limit(BOUNCE_WINDOW_SENDS)
-    .all();
-  return { sent: last.length, returned: last.filter(({ at }) => at !== null).length };
-}
-
-/** How many of a sequence's last mails, of those that ended since it began to run, a relay refused because of us. */
-export function countRefused(
-  read: Tx,
-  { id, bounces_since }: Pick<SequenceRow, 'id' | 'bounces_since'>,
-): { ended: number; refused: number } {
-  const { refused_at, ended_at, sequence_id, is_test } = sequenceMails;
-  const last = read
-    .select({ refused_at })
-    .from(sequenceMails)
-    .where(and(eq(sequence_id, id), sql`${ended_at} >= ${bounces_since ?? 0}`, eq(is_test, false)))
-    .orderBy(desc(ended_at))
-    .limit(REFUSAL_WINDOW_MAILS)
-    .all();
-  return { ended: last.length, refused: last.filter((mail) => mail.refused_at !== null).length };
-}
+/** How the last mails of a sequence ended, tests apart. */
+export const ended = endedStore(sequenceMails, (id) =>
+  and(eq(sequenceMails.sequence_id, id), eq(sequenceMails.is_test, false)),
+);

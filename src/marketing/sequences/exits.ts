@@ -23,7 +23,7 @@ export class Exits {
   }
 
   /** Whoever left gets nothing more of any sequence. */
-  heedContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
+  onContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
     const { kind, contact, at } = told;
     for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
     // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
@@ -35,7 +35,7 @@ export class Exits {
   }
 
   /** A product event ends the enrollments whose sequence names it as an exit event, unless they began after it. */
-  heedEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
+  onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
     for (const { enrollment, sequence } of store.listActiveOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
         exit(tx, enrollment.id, 'event', told.at);

@@ -1,18 +1,11 @@
 /** Sequences and enrollments as sentences, as their rows stand now: what was sent, what waits for what, and what never comes and why. */
-
-import type { Projects } from '../../access/projects/service.ts';
-import type { Emails } from '../../mail/emails/service.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { explainBrake } from '../campaign-brakes.ts';
+import type { Ended } from '../campaign-store.ts';
+import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactRow } from '../contacts/service.ts';
-import { type Ended, explainBrake } from '../mails/service.ts';
-import {
-  lackOf,
-  type MarketingSettings,
-  nextOpening,
-  readUsage,
-  type Settings,
-} from '../settings/service.ts';
+import { lackOf, nextOpening, readUsage, type Settings } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import { describeStepCondition, type Step, stepsOf, tracksOf } from './model.ts';
 import type { EnrollmentRow, ExitReason, SequenceMailRow, SequenceRow } from './tables.ts';
@@ -36,13 +29,7 @@ interface ToldMail extends SequenceMailRow {
 
 /* --- From the rows ------------------------------------------------------------------------------------------------- */
 
-export interface ExplainDeps {
-  database: Database;
-  clock: Clock;
-  projects: Pick<Projects, 'isActive'>;
-  marketing: MarketingSettings;
-  emails: Pick<Emails, 'errorOf'>;
-}
+type ExplainDeps = Pick<CampaignDeps, 'database' | 'clock' | 'projects' | 'marketing' | 'emails'>;
 
 /** What a contact gets and got from these sequences and, if asked for, from all others that it is in. */
 export function explainContact(
@@ -87,7 +74,7 @@ export function waitsOf({ database, marketing, clock, projects }: ExplainDeps, p
 }
 
 export function endedOf(read: Tx, row: SequenceRow): Ended {
-  return { returned: rows.countReturned(read, row), refused: rows.countRefused(read, row) };
+  return { returned: rows.ended.countReturned(read, row), refused: rows.ended.countRefused(read, row) };
 }
 
 /* --- Sentences ----------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,8 @@ import type { Contacts } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
-import { type EnrollmentRecord, presentEnrollment } from './records.ts';
+import { presentEnrollment } from './records.ts';
+import type { EnrollmentRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
@@ -67,7 +68,7 @@ export class GoingOn {
     enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
     ended: { step: string; at: number },
   ): void {
-    const row = store.findSequenceById(tx, enrollment.sequence_id);
+    const row = store.rows.findById(tx, enrollment.sequence_id);
     if (!row || row.status === 'finished') return; // A finished sequence: all that is active in it exits.
     // After the last step it stays at that step.
     if (enrollment.step === ended.step) {
@@ -83,7 +84,7 @@ export class GoingOn {
   /** Moves on enrollments that still wait for a mail though it has ended. */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
-    for (const { id } of store.listOpen(database.read))
+    for (const { id } of store.rows.listOpen(database.read))
       if (rows.listStranded(database.read, id).length > 0)
         await database.writePiece((tx) => this.#free(tx, id));
   }
@@ -104,10 +105,10 @@ export class GoingOn {
    */
   async mendTimes(): Promise<void> {
     const { database, clock } = this.#deps;
-    for (const row of store.listOpen(database.read)) {
+    for (const row of store.rows.listOpen(database.read)) {
       await this.#mendEnrollments(row);
       await database.write((tx) => {
-        const current = store.findSequenceById(tx, row.id);
+        const current = store.rows.findById(tx, row.id);
         if (current) this.hasten(tx, current, rows.nextDue(tx, row.id) ?? clock.now() + DAY_MS);
       });
     }
@@ -139,7 +140,7 @@ export class GoingOn {
     for (let after_id: number | null = 0; after_id !== null; ) {
       const from: number = after_id;
       after_id = await database.writePiece((tx) => {
-        const row = store.findSequenceById(tx, sequence_id);
+        const row = store.rows.findById(tx, sequence_id);
         const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
         const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
         for (const { id, step, counts_from, next_at } of piece) {

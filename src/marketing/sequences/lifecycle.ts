@@ -1,29 +1,27 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
 
-import type { ProjectEvent, Projects } from '../../access/projects/service.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
-import type { Deliveries, EmailEvent, Fate } from '../../mail/deliveries/service.ts';
-import type { Emails } from '../../mail/emails/service.ts';
-import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { letOthers } from '../../platform/host/turns.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { CampaignLife } from '../campaign-life.ts';
+import { explainProblem } from '../campaign-readiness.ts';
+import type { CampaignDeps } from '../campaigns.ts';
 import {
   barOf,
   type ContactEvent,
   type ContactFilter,
   type ContactRow,
   type ContactStanding,
-  type Contacts,
 } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
-import { explainProblem, isRefusedTooMuch, type Reading, readAt, returnsTooMuch } from '../mails/service.ts';
-import { type KeyOwner, type MarketingSettings, nextOpening } from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import type { ListRow } from '../lists/service.ts';
+import type { Reading } from '../mails/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
 import * as rows from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import type { Exits } from './exits.ts';
@@ -31,12 +29,10 @@ import { dueAt, type GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
 import * as store from './store.ts';
-import type { PauseReason, SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
+import type { SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
 
 /** The type of the jobs that move a sequence's enrollments. */
 export const SEQUENCE_STEP = 'sequence.step';
-
-const ALL = { limit: -1, offset: 0 };
 
 /** Who is to be enrolled. */
 export type Selection =
@@ -53,29 +49,36 @@ export interface Enrolled {
   refused_status: number;
 }
 
-export interface LifecycleDeps {
-  database: Database;
-  clock: Clock;
-  lists: Lists;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-  suppressions: Suppressions;
+interface LifeDeps extends CampaignDeps {
   sequences: Sequences;
-  projectOf(id: number): KeyOwner | null;
-  projects: Pick<Projects, 'requireActive'>;
-  enqueue(tx: Tx, job: NewJob): string;
-  deliveries: Pick<Deliveries, 'withhold'>;
-  emails: Pick<Emails, 'hold' | 'release'>;
   contact_events: Pick<ContactEvents, 'note'>;
   exits: Exits;
   going_on: GoingOn;
 }
 
-export class SequenceLife {
-  readonly #deps: LifecycleDeps;
+export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
+  protected readonly campaigns: Sequences;
+  protected readonly running = 'active';
+  protected readonly paused_by_move = ['active'] as const;
+  protected readonly stopped = 'finished';
+  protected readonly job_type = SEQUENCE_STEP;
+  protected readonly listWaiting = rows.listWaitingMails;
+  protected readonly findMail = rows.findMail;
+  protected readonly ended = rows.ended;
+  readonly #deps: LifeDeps;
 
-  constructor(deps: LifecycleDeps) {
+  constructor(deps: LifeDeps) {
+    super(deps);
     this.#deps = deps;
+    this.campaigns = deps.sequences;
+  }
+
+  protected mark(tx: Tx, { email_id }: SequenceMailRow, mark: Partial<SequenceMailRow>): void {
+    rows.updateMail(tx, email_id, mark);
+  }
+
+  protected rowOf(read: Tx, { sequence_id }: SequenceMailRow): SequenceRow | undefined {
+    return store.rows.findById(read, sequence_id);
   }
 
   /* --- Transitions ------------------------------------------------------------------------------------------------ */
@@ -86,7 +89,7 @@ export class SequenceLife {
    */
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { sequences, marketing, projects } = this.#deps;
-    refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
+    sequences.refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
     projects.requireActive(owner.id);
     const mailboxes = await marketing.checkBeforeStart(owner.id);
     await this.#run(actor, owner, public_id, ['draft'], () => {
@@ -119,39 +122,17 @@ export class SequenceLife {
     check: () => void = () => {},
   ): Promise<void> {
     return this.#deps.database.write((tx) => {
-      const row = this.#deps.sequences.require(owner.id, public_id, tx);
-      refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
+      const row = this.campaigns.require(owner.id, public_id, tx);
+      this.campaigns.refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
       this.#deps.projects.requireActive(owner.id, tx);
       this.#deps.lists.requireOpen(tx, { id: row.list_id });
       check();
       const now = this.#deps.clock.now();
-      const job_id = this.#deps.enqueue(tx, jobOf(row, AT_ONCE));
-      store.updateSequence(tx, row.id, {
-        status: 'active',
-        pause_reason: null,
-        bounces_since: now,
-        job_id,
-        updated_at: now,
-      });
-      this.#release(tx, row, now);
-      this.#audit(tx, actor, owner, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
-    });
-  }
-
-  /** Releases mail that a pause held; like all mail it leaves in the window. */
-  #release(tx: Tx, row: SequenceRow, now: number): void {
-    const at = nextOpening(this.#deps.marketing.settings(row.project_id, tx), now);
-    for (const email_id of rows.listWaitingMails(tx, row.id))
-      this.#deps.emails.release(tx, email_id, at > now ? at : AT_ONCE);
-  }
-
-  /** Sends nothing until it is resumed; delays run on. Throws AppError `conflict` unless it is active. */
-  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    return this.#deps.database.write((tx) => {
-      const row = this.#deps.sequences.require(owner.id, public_id, tx);
-      refuseFrom(row, ['active'], 'paused');
-      this.#pause(tx, row, 'manual');
-      this.#audit(tx, actor, owner, row, 'sequence.paused');
+      const job_id = this.enqueue(tx, row, AT_ONCE);
+      const running = { status: 'active', pause_reason: null, bounces_since: now, job_id } as const;
+      store.rows.update(tx, row.id, { ...running, updated_at: now });
+      this.release(tx, row);
+      this.audit(tx, actor, row, from[0] === 'draft' ? 'sequence.activated' : 'sequence.resumed');
     });
   }
 
@@ -160,9 +141,9 @@ export class SequenceLife {
     const { database, clock, sequences } = this.#deps;
     const row = await database.write((tx) => {
       const current = sequences.require(owner.id, public_id, tx);
-      refuseFrom(current, ['active', 'paused'], 'finished');
-      this.#audit(tx, actor, owner, current, 'sequence.finished');
-      const finished = store.updateSequence(tx, current.id, { status: 'finished', updated_at: clock.now() });
+      sequences.refuseFrom(current, ['active', 'paused'], 'finished');
+      this.audit(tx, actor, current, 'sequence.finished');
+      const finished = store.rows.update(tx, current.id, { status: 'finished', updated_at: clock.now() });
       for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.deliveries.withhold(tx, id);
       return finished;
     });
@@ -175,44 +156,20 @@ export class SequenceLife {
    */
   async sweep(): Promise<void> {
     const { database } = this.#deps;
-    const jobless = store.listOpen(database.read).filter((row) => isJobless(database.read, row));
+    const jobless = store.rows.listOpen(database.read).filter((row) => this.#lacksJob(database.read, row));
     for (const { id } of jobless) await database.write((tx) => this.#giveJob(tx, id));
     for (const { id } of store.listFinishedWithActive(database.read)) await this.#deps.exits.endAll(id);
     await this.#deps.going_on.sweep();
   }
 
   #giveJob(tx: Tx, id: number): void {
-    const row = store.findSequenceById(tx, id);
-    if (row && isJobless(tx, row))
-      store.updateSequence(tx, id, { job_id: this.#deps.enqueue(tx, jobOf(row, AT_ONCE)) });
+    const row = store.rows.findById(tx, id);
+    if (row && this.#lacksJob(tx, row)) store.rows.update(tx, id, { job_id: this.enqueue(tx, row, AT_ONCE) });
   }
 
-  /** Told of what becomes of projects: what runs in one that moved is paused, and people resume it where it is to go on. */
-  heedProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
-    if (kind !== 'moved') return;
-    for (const row of store.listSequences(tx, { project_id, status: 'active' }, ALL))
-      this.#pause(tx, row, 'moved');
-  }
-
-  /** The ids of those that are paused since their project moved. */
-  listMoved(project_id: number): string[] {
-    const paused = store.listSequences(this.#deps.database.read, { project_id, status: 'paused' }, ALL);
-    return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
-  }
-
-  #pause(tx: Tx, row: SequenceRow, pause_reason: PauseReason): void {
-    store.updateSequence(tx, row.id, { status: 'paused', pause_reason, updated_at: this.#deps.clock.now() });
-    for (const id of rows.listWaitingMails(tx, row.id)) this.#deps.emails.hold(tx, id);
-  }
-
-  #audit(tx: Tx, actor: Actor, owner: KeyOwner, row: SequenceRow, event: string): void {
-    const entry = {
-      event,
-      target: `sequence:${row.public_id}`,
-      project: owner,
-      metadata: { name: row.name },
-    };
-    recordAudit(tx, actor, entry, this.#deps.clock.now());
+  /** Whether nothing moves one that is active. */
+  #lacksJob(read: Tx, row: SequenceRow): boolean {
+    return row.status === 'active' && this.jobOf(read, row) === null;
   }
 
   /* --- Enrolling -------------------------------------------------------------------------------------------------- */
@@ -234,7 +191,7 @@ export class SequenceLife {
     const list = lists.findById(row.list_id);
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);
-    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    sequences.refuseFrom(row, ['active', 'paused'], 'enrolled in');
     if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const whom = whomOf(selection);
@@ -317,10 +274,10 @@ export class SequenceLife {
     piece: readonly ContactStanding[],
   ): Enrolled {
     const { suppressions, clock } = this.#deps;
-    const row = store.findSequenceById(tx, of.sequence_id);
+    const row = store.rows.findById(tx, of.sequence_id);
     const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
     if (!row || !first) throw conflict('The sequence was changed meanwhile. Look at it and try again.');
-    refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    this.campaigns.refuseFrom(row, ['active', 'paused'], 'enrolled in');
     const suppressed = suppressions.checker(tx, owner);
     const done: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const before = rows.countEnrolled(tx, of);
@@ -361,7 +318,7 @@ export class SequenceLife {
   /* --- What comes from outside ------------------------------------------------------------------------------------ */
 
   /** Told of what happens to contacts, in the transaction that records it. */
-  heedContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
+  onContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
     const { contact_events, exits } = this.#deps;
     if (kind === 'deleted' || kind === 'signed_up') return; // Enrollments go with their contact.
     if (kind === 'activated') {
@@ -371,7 +328,7 @@ export class SequenceLife {
       this.#autoEnroll(tx, contact, is_test);
       return;
     }
-    exits.heedContact(tx, { kind, contact, at });
+    exits.onContact(tx, { kind, contact, at });
     if (kind !== 'suppressed') contact_events.note(tx, { contact_id: contact.id, event: kind, at });
   }
 
@@ -395,57 +352,33 @@ export class SequenceLife {
    * Told of what became of a mail, in the transaction that records it: its enrollment goes on. Pauses a sequence with too many
    * bounces, or with too much mail refused because of us.
    */
-  heedMail(tx: Tx, told: Pick<EmailEvent, 'email_id' | 'kind' | 'project_id' | 'at' | 'is_refused'>): void {
-    const mail = rows.findMail(tx, told.email_id);
+  onMail(tx: Tx, event: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
+    const mail = rows.findMail(tx, event.email_id);
     if (!mail) return;
     const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
-    if (enrollment) this.#deps.going_on.goOn(tx, enrollment, { step: mail.step, at: told.at });
-    if (told.is_refused || told.kind === 'refused') this.#heedRefusal(tx, mail, told.at);
-    else if (told.kind === 'bounced' || told.kind === 'complained') this.#heedReturn(tx, mail, told);
+    if (enrollment) this.#deps.going_on.goOn(tx, enrollment, { step: mail.step, at: event.at });
+    this.note(tx, mail, event);
   }
 
-  #heedRefusal(tx: Tx, mail: SequenceMailRow, at: number): void {
-    rows.updateMail(tx, mail.email_id, { refused_at: at });
-    const sequence = store.findSequenceById(tx, mail.sequence_id);
-    if (sequence?.status === 'active' && isRefusedTooMuch(rows.countRefused(tx, sequence)))
-      this.#pause(tx, sequence, 'relay_refuses');
-  }
-
-  #heedReturn(tx: Tx, mail: SequenceMailRow, told: Pick<EmailEvent, 'kind' | 'project_id' | 'at'>): void {
-    const what = told.kind === 'bounced' ? { bounced_at: told.at } : { complained_at: told.at };
-    rows.updateMail(tx, mail.email_id, what);
-    const sequence = store.findSequenceById(tx, mail.sequence_id);
-    if (sequence?.status !== 'active') return;
-    if (returnsTooMuch(rows.countReturned(tx, sequence), this.#deps.marketing.settings(told.project_id, tx)))
-      this.#pause(tx, sequence, 'bounce_threshold');
-  }
-
-  /**
-   * What becomes of a mail that was being tried when its sequence paused or its recipient left, and that the relay did not take.
-   * Mail that was only waiting then was held or taken back at that moment.
-   */
+  /** What becomes of a mail that the relay did not take, also where an event that it made needless happened meanwhile. */
   fateOfMail(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): Fate {
-    const { contacts, suppressions, projectOf } = this.#deps;
     const mail = rows.findMail(tx, email_id);
     if (!mail) return 'goes';
-    const sequence = store.findSequenceById(tx, mail.sequence_id);
     const enrollment = rows.findEnrollment(tx, mail.enrollment_id);
-    const contact = enrollment && contacts.findById(enrollment.contact_id, tx);
-    const owner = projectOf(project_id);
-    if (!owner || !contact || !sequence || sequence.status === 'finished') return 'withheld';
-    if (enrollment.exit_reason === 'event' || barOf(contact, suppressions.checker(tx, owner)) !== null)
-      return 'withheld';
-    return sequence.status === 'paused' ? 'held' : 'goes';
+    if (enrollment?.exit_reason === 'event') return 'withheld';
+    const contact = enrollment && this.#deps.contacts.findById(enrollment.contact_id, tx);
+    return this.fateFor(tx, project_id, { row: this.rowOf(tx, mail), contact });
   }
 
-  /** Told that a mail was opened, by a person or a machine, or a link of it followed by a person. */
-  heedReading(tx: Tx, { kind, email_id, at }: Reading): void {
-    const mail = rows.findMail(tx, email_id);
-    if (!mail) return;
-    rows.updateMail(tx, email_id, readAt(kind, at));
-    const enrollment = kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
+  onReading(tx: Tx, reading: Reading): void {
+    const mail = this.noteReading(tx, reading);
+    const enrollment = mail && reading.kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
     if (enrollment)
-      this.#deps.contact_events.note(tx, { contact_id: enrollment.contact_id, event: 'clicked', at });
+      this.#deps.contact_events.note(tx, {
+        contact_id: enrollment.contact_id,
+        event: 'clicked',
+        at: reading.at,
+      });
   }
 }
 
@@ -455,33 +388,10 @@ function whomOf(selection: Selection): unknown {
   return 'contact_ids' in selection ? 'contacts' : 'all' in selection ? 'all' : selection;
 }
 
-function refuseFrom(row: SequenceRow, from: readonly SequenceStatus[], what: string): void {
-  if (!from.includes(row.status))
-    throw conflict(`The sequence is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`);
-}
-
 function tooMany(row: SequenceRow, of: { enrolled: number; fresh: number }): AppError {
   return invalid({
     _: [
       `at most ${row.max_recipients} contacts (max_recipients): ${of.enrolled} are enrolled, and ${of.fresh} would come`,
     ],
   });
-}
-
-/** Whether nothing moves a sequence that is active. */
-function isJobless(read: Tx, { status, job_id }: SequenceRow): boolean {
-  const job = job_id === null ? null : findJob(read, job_id);
-  return status === 'active' && job?.status !== 'pending' && job?.status !== 'processing';
-}
-
-function jobOf(row: SequenceRow, run_at: number): NewJob {
-  return {
-    project_id: row.project_id,
-    type: SEQUENCE_STEP,
-    priority: PRIORITY.marketing,
-    resource: row.public_id,
-    payload: { sequence_id: row.id },
-    max_attempts: 1,
-    run_at,
-  };
 }

@@ -1,19 +1,29 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
 import { isSecond, type Naming } from '../../platform/cli/naming.ts';
-import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   type ProjectCaller,
   projectRoute,
   type RequestContext,
   type Route,
 } from '../../platform/http/routes.ts';
-import { emailAddress, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
+import { emailAddress, type Static, t, ulid } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
-import { changes, creation, enroll, enrollment, preview, problem, record, timeline } from './schemas.ts';
-import { ENROLLMENT_STATES, SEQUENCE_STATUSES, type Sequences } from './service.ts';
+import {
+  by_state,
+  by_status,
+  changes,
+  check,
+  creation,
+  enroll,
+  enrollment,
+  preview,
+  record,
+  timeline,
+} from './schemas.ts';
+import type { Sequences } from './service.ts';
 
 const TAG = 'Sequences';
 
@@ -51,7 +61,7 @@ function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] 
       path: '/email-sequences',
       tag: TAG,
       summary: 'Sequences of the project, newest first',
-      query: t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) }),
+      query: by_status,
       response: record,
       handle: ({ caller, query }) => sequences.list(caller.project.id, query),
     }),
@@ -132,13 +142,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
       path: '/email-sequences/:sequence/check',
       tag: TAG,
       summary: 'What keeps a sequence from being activated',
-      response: t.Object({
-        ready: t.Boolean(),
-        captured: t.Boolean({
-          description: 'All mailboxes of its marketing capture: nobody gets its mail, and no DNS is asked.',
-        }),
-        problems: t.Array(problem),
-      }),
+      response: check,
       load,
       handle: ({ caller, resource }) => sequences.check(caller.project.id, resource.id),
     }),
@@ -253,11 +257,7 @@ function enrollmentRoutes({ sequences, sequence_life }: SequenceRouteDeps): Rout
       path: '/email-sequences/:sequence/enrollments',
       tag: TAG,
       summary: 'Enrollments, newest first',
-      query: t.Object({
-        ...pageQuery,
-        state: t.Optional(oneOf(ENROLLMENT_STATES)),
-        track: t.Optional(text({ min: 1, max: 100 })),
-      }),
+      query: by_state,
       response: enrollment,
       load,
       handle: ({ caller, resource, query }) =>

@@ -1,86 +1,37 @@
-/** Shapes of requests and answers about sequences, their steps and enrollments. */
+/** The fields of sequences, of their steps and of enrollments, and the shapes of requests and answers about them. */
 import {
   MAX_CONTACT_IDS,
   MAX_NAME_CHARS,
-  MAX_PREHEADER_CHARS,
   MAX_RECIPIENTS,
   MAX_SEQUENCE_NAMES,
   MAX_STEPS,
   MAX_TAG_CHARS,
 } from '../../limits.ts';
 import {
-  changesOf,
-  dateTime,
-  named,
-  nullable,
-  oneOf,
-  optionals,
-  t,
-  text,
-  ulid,
-} from '../../platform/http/schema.ts';
+  changesOfFields,
+  creationOf,
+  moment,
+  momentOrNull,
+  optional,
+  preset,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import { pageQuery } from '../../platform/http/pagination.ts';
+import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
+import {
+  counter,
+  mail_numbers,
+  preheader,
+  readiness,
+  sent_variables,
+  template,
+} from '../campaign-schemas.ts';
 import { contact_filter } from '../contacts/service.ts';
-import { OPENED_BY_MACHINE } from '../mails/service.ts';
-import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './service.ts';
+import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './tables.ts';
 
-const condition = t.Record(t.String(), t.Unknown(), {
-  description:
-    '`{type, event?, of?, else?}`: type is always, clicked, not_clicked, event, no_event (both with `event`) or all (with ' +
-    '`of`, an array of conditions). `else` is skip (default), exit, or `{route_to}` with a track.',
-});
-export const step = named(
-  'NewStep',
-  t.Object({
-    key: text({ min: 1, max: 100, description: 'Names the step within its sequence.' }),
-    track: t.Optional(text({ min: 1, max: 100, description: 'Default main.' })),
-    position: t.Optional(
-      t.Integer({ minimum: 0, description: 'Order within the track; default that of the array.' }),
-    ),
-    template: text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' }),
-    delay_hours: t.Optional(
-      t.Integer({
-        description:
-          'Counts from the moment at which a relay took the mail of the step before, or its attempts ended.',
-      }),
-    ),
-    variables: t.Optional(t.Record(t.String(), t.Unknown())),
-    preheader: t.Optional(
-      text({
-        min: 1,
-        max: MAX_PREHEADER_CHARS,
-        description:
-          'What inboxes show behind the subject. It may have placeholders; hidden in the HTML, in no text part.',
-      }),
-    ),
-    condition: t.Optional(condition),
-    is_final: t.Optional(t.Boolean({ description: 'Each track ends in exactly one.' })),
-  }),
-);
-const steps = t.Array(step, { maxItems: MAX_STEPS });
-const names = t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { maxItems: MAX_SEQUENCE_NAMES });
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const max_recipients = t.Integer({
-  minimum: 1,
-  maximum: MAX_RECIPIENTS,
-  description: 'As many contacts are ever enrolled.',
-});
-const optional = {
-  exit_events: names,
-  enroll_tags: names,
-  auto_enroll_new_contacts: t.Boolean(),
-  track_opens: t.Boolean(),
-  steps,
-};
-export const creation = named(
-  'NewSequence',
-  t.Object({ name, list: ulid(), max_recipients, ...optionals(optional) }),
-);
-export const changes = named(
-  'SequenceChanges',
-  changesOf({ name, list: ulid(), max_recipients, ...optional }),
-);
-
-const counter = t.Integer();
 const numbers = named(
   'SequenceNumbers',
   t.Object({
@@ -89,58 +40,85 @@ const numbers = named(
     completed: counter,
     exited: counter,
     failed: counter,
-    sent: t.Integer({
-      description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
+    ...mail_numbers,
+  }),
+);
+/** Measured, of a sequence or of one step: enrollments by state, mails by what became of them. */
+export type Numbers = Static<typeof numbers>;
+
+export const STEP_FIELDS = {
+  key: required(text({ min: 1, max: 100, description: 'Names the step within its sequence.' })),
+  track: preset('main', text({ min: 1, max: 100, description: 'Default main.' })),
+  position: preset(
+    0,
+    t.Integer({ minimum: 0, description: 'Order within the track; default that of the array.' }),
+  ),
+  template: required(template),
+  delay_hours: preset(
+    0,
+    t.Integer({
+      description:
+        'Counts from the moment at which a relay took the mail of the step before, or its attempts ended.',
     }),
-    lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
-    waiting: t.Integer({ description: 'Mails that wait for their relay.' }),
-    clicked: counter,
-    opened: counter,
-    opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
-    bounced: counter,
-    complained: counter,
-    unsubscribed: counter,
-  }),
-);
+  ),
+  variables: preset({}, sent_variables),
+  preheader: optional(null, preheader),
+  condition: preset(
+    {},
+    t.Record(t.String(), t.Unknown(), {
+      description:
+        '`{type, event?, of?, else?}`: type is always, clicked, not_clicked, event, no_event (both with `event`) or all (with ' +
+        '`of`, an array of conditions). `else` is skip (default), exit, or `{route_to}` with a track.',
+    }),
+  ),
+  condition_text: shown(t.String(), 'the condition in plain words'),
+  is_final: preset(false, t.Boolean({ description: 'Each track ends in exactly one.' })),
+  stats: shown(numbers),
+};
+export const step = named('NewStep', creationOf(STEP_FIELDS));
+export type StepInput = Static<typeof step>;
+/** A step as it would be sent again. */
+export type BareStep = Omit<RecordOfFields<typeof STEP_FIELDS>, 'condition_text' | 'stats'>;
 
-export const record = named(
-  'Sequence',
-  t.Object({
-    id: ulid(),
-    name: t.String(),
-    list: ulid(),
-    status: oneOf(SEQUENCE_STATUSES),
-    pause_reason: nullable(oneOf(PAUSE_REASONS)),
-    max_recipients: t.Integer(),
-    exit_events: t.Array(t.String()),
-    enroll_tags: t.Array(t.String()),
-    auto_enroll_new_contacts: t.Boolean(),
-    track_opens: t.Boolean(),
-    steps: t.Array(
-      named(
-        'Step',
-        t.Object({
-          key: t.String(),
-          track: t.String(),
-          position: t.Integer(),
-          template: t.String(),
-          delay_hours: t.Integer(),
-          variables: t.Record(t.String(), t.Unknown()),
-          preheader: nullable(t.String()),
-          condition,
-          condition_text: t.String({ description: 'The condition in plain words.' }),
-          is_final: t.Boolean(),
-          stats: numbers,
-        }),
-      ),
-    ),
-    stats: numbers,
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
+const names = t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { maxItems: MAX_SEQUENCE_NAMES });
 
-export const problem = t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) });
+export const FIELDS = {
+  id: shown(ulid()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS })),
+  list: required(ulid()),
+  status: shown(oneOf(SEQUENCE_STATUSES)),
+  pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
+  max_recipients: required(
+    t.Integer({
+      minimum: 1,
+      maximum: MAX_RECIPIENTS,
+      description: 'As many contacts are ever enrolled.',
+    }),
+  ),
+  exit_events: preset([], names),
+  enroll_tags: preset([], names),
+  auto_enroll_new_contacts: preset(false, t.Boolean()),
+  track_opens: preset(false, t.Boolean()),
+  steps: preset([], t.Array(step, { maxItems: MAX_STEPS }), {
+    stored: t.Array(named('Step', recordOf(STEP_FIELDS))),
+  }),
+  stats: shown(numbers),
+  created_at: moment(),
+  updated_at: moment(),
+};
+export type SequenceRecord = RecordOfFields<typeof FIELDS>;
+
+export const creation = named('NewSequence', creationOf(FIELDS));
+export type NewSequence = Static<typeof creation>;
+export const changes = named('SequenceChanges', changesOfFields(FIELDS));
+export type SequenceChanges = Static<typeof changes>;
+export const record = named('Sequence', recordOf(FIELDS));
+
+export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(SEQUENCE_STATUSES)) });
+export const check = t.Object({
+  ...readiness,
+  problems: t.Array(t.Object({ code: t.String(), message: t.String(), step: t.Optional(t.String()) })),
+});
 export const timeline = t.Object({
   timeline: t.Array(
     named(
@@ -170,32 +148,38 @@ export const enroll = t.Object({
   contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
   filter: t.Optional(nullable(contact_filter)),
 });
-export const enrollment = named(
-  'Enrollment',
-  t.Object({
-    id: ulid(),
-    sequence_id: ulid(),
-    contact_id: ulid(),
-    email: t.String(),
-    is_test: t.Boolean({
-      description: 'Made by a test key: its mail is captured, and it stands in no number of the sequence.',
-    }),
-    state: oneOf(ENROLLMENT_STATES),
-    track: t.String(),
-    step: t.String({ description: 'The step that comes next, or came last.' }),
-    next_at: { ...nullable(dateTime()), description: 'Null while it waits for the end of a mail, too.' },
-    waits_for: {
-      ...nullable(ulid()),
-      description:
-        'The email that its relay has yet to take: at its end the delay of `step` begins, or behind the last step the ' +
-        'enrollment is complete.',
-    },
-    exit_reason: nullable(t.String()),
-    error: nullable(t.String()),
-    enrolled_at: dateTime(),
-    ended_at: nullable(dateTime()),
-  }),
-);
+
+export const ENROLLMENT_FIELDS = {
+  id: shown(ulid()),
+  sequence_id: shown(ulid()),
+  contact_id: shown(ulid()),
+  email: shown(t.String()),
+  is_test: shown(
+    t.Boolean(),
+    'made by a test key: its mail is captured, and it stands in no number of the sequence',
+  ),
+  state: shown(oneOf(ENROLLMENT_STATES)),
+  track: shown(t.String()),
+  step: shown(t.String(), 'the step that comes next, or came last'),
+  next_at: momentOrNull('null while it waits for the end of a mail, too'),
+  waits_for: shown(
+    nullable(ulid()),
+    'the email that its relay has yet to take: at its end the delay of `step` begins, or behind the last step the ' +
+      'enrollment is complete',
+  ),
+  exit_reason: shown(nullable(t.String())),
+  error: shown(nullable(t.String())),
+  enrolled_at: moment(),
+  ended_at: momentOrNull(),
+};
+export type EnrollmentRecord = RecordOfFields<typeof ENROLLMENT_FIELDS>;
+export const enrollment = named('Enrollment', recordOf(ENROLLMENT_FIELDS));
+
+export const by_state = t.Object({
+  ...pageQuery,
+  state: t.Optional(oneOf(ENROLLMENT_STATES)),
+  track: t.Optional(text({ min: 1, max: 100 })),
+});
 
 export const preview = t.Object({
   contact: t.Optional(nullable(ulid())),
@@ -212,3 +196,4 @@ export const preview = t.Object({
     nullable(t.Array(t.String(), { maxItems: MAX_STEPS, description: 'Steps whose mail is clicked.' })),
   ),
 });
+export type PreviewInput = Static<typeof preview>;

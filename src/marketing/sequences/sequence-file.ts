@@ -4,9 +4,8 @@ import { type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { isPlainObject, requireAll, validate } from '../../platform/http/validation.ts';
-import type { SequenceRecord } from './records.ts';
-import { creation, step } from './schemas.ts';
-import { presentStep, readSteps, type StepInput } from './steps.ts';
+import { type BareStep, creation, type SequenceRecord, type StepInput, step } from './schemas.ts';
+import { presentStep, readSteps } from './steps.ts';
 
 const { name, list: _id, max_recipients, ...rest } = creation.properties;
 /** The API's own fields; a list may be named. What is unknown is refused: it may be misspelt. */
@@ -57,11 +56,9 @@ function refuseUnknownParts(condition: unknown, at: string, errors: FieldErrors)
 
 /** The file of a sequence; `list` is what names its list there. Pushed as it is, it changes nothing. */
 export function writeSequenceFile(record: SequenceRecord, list: string): string {
-  const { id, name, max_recipients, exit_events, enroll_tags, auto_enroll_new_contacts, track_opens } =
-    record;
-  const head = { id, name, list, max_recipients, exit_events, enroll_tags };
-  const steps = bareSteps(record);
-  return `${JSON.stringify({ ...head, auto_enroll_new_contacts, track_opens, steps }, null, 2)}\n`;
+  const all: Record<string, unknown> = { ...record, list, steps: bareSteps(record) };
+  const kept = ['id', ...Object.keys(creation.properties)].map((field) => [field, all[field]]);
+  return `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`;
 }
 
 /** What a file would change of a sequence, and in words; what it leaves out stays. `list` is the id of that which it names. */
@@ -83,8 +80,6 @@ export function differencesOf(
     ),
   };
 }
-
-type BareStep = ReturnType<typeof presentStep>;
 
 function bareSteps({ steps }: SequenceRecord): BareStep[] {
   return steps.map(({ condition_text: _text, stats: _stats, ...bare }) => bare);

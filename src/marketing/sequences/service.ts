@@ -1,182 +1,67 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
-import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { MAX_NAME_CHARS, MAX_PREVIEW_ENTRIES } from '../../limits.ts';
-import type { Emails } from '../../mail/emails/service.ts';
-import type { Templates } from '../../mail/templates/service.ts';
+import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
-import { isUlid, newId } from '../../platform/host/ids.ts';
+import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { barOf, type ContactRow, type Contacts } from '../contacts/service.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
-import {
-  explainBrake,
-  explainProblem,
-  type MailOutlook,
-  type MailOwner,
-  type MarketingMail,
-  type Problem,
-  templateProblems,
-  UNSEEN,
-} from '../mails/service.ts';
+import { explainBrake } from '../campaign-brakes.ts';
+import { explainProblem, type Problem, templateProblems } from '../campaign-readiness.ts';
+import { type CampaignDeps, Campaigns } from '../campaigns.ts';
+import { barOf, type ContactRow } from '../contacts/service.ts';
+import type { ListRow } from '../lists/service.ts';
+import { type MailOutlook, UNSEEN } from '../mails/service.ts';
 import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
 import { exitReasonOf } from './exits.ts';
-import { type ExplainDeps, endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
+import { endedOf, explainContact, explainSequence, waitsOf } from './explain.ts';
 import type { GoingOn } from './going-on.ts';
 import { type Step, stepsOf, tracksOf } from './model.ts';
 import { type Answers, type TimelineEntry, walk } from './preview.ts';
-import { type EnrollmentRecord, present, presentEnrollment, type SequenceRecord } from './records.ts';
-import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail, type StepInput } from './steps.ts';
-import * as store from './store.ts';
+import { presentEnrollment, presentSequence } from './records.ts';
 import {
-  ENROLLMENT_STATES,
-  type EnrollmentState,
-  PAUSE_REASONS,
-  SEQUENCE_STATUSES,
-  type SequenceRow,
-  type SequenceStatus,
-} from './tables.ts';
+  type EnrollmentRecord,
+  FIELDS,
+  type NewSequence,
+  type PreviewInput,
+  type SequenceChanges,
+  type SequenceRecord,
+} from './schemas.ts';
+import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail } from './steps.ts';
+import * as store from './store.ts';
+import type { EnrollmentState, SequenceRow } from './tables.ts';
 
-export { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES, type SequenceRecord, type SequenceRow };
+export type { SequenceRecord } from './schemas.ts';
+export type { SequenceRow } from './tables.ts';
 
-export interface SequenceChanges {
-  name?: string | null | undefined;
-  list?: string | null | undefined;
-  max_recipients?: number | null | undefined;
-  exit_events?: string[] | null | undefined;
-  enroll_tags?: string[] | null | undefined;
-  auto_enroll_new_contacts?: boolean | null | undefined;
-  track_opens?: boolean | null | undefined;
-  steps?: StepInput[] | null | undefined;
-}
-
-interface PreviewInput {
-  contact?: string | null | undefined;
-  start_at?: string | null | undefined;
-  events?: { event: string; after_hours: number }[] | null | undefined;
-  clicks?: string[] | null | undefined;
-}
-
-export interface SequencesDeps extends Omit<ExplainDeps, 'emails'> {
-  lists: Lists;
-  contacts: Contacts;
-  suppressions: Suppressions;
-  templates: Pick<Templates, 'factsOf'>;
+interface SequencesDeps extends CampaignDeps {
   going_on: Pick<GoingOn, 'retime'>;
-  marketing_mail: MarketingMail;
-  projectOf(id: number): MailOwner | null;
-  emails: Pick<Emails, 'accept' | 'errorOf'>;
 }
 
-export class Sequences {
-  readonly #deps: SequencesDeps;
+/** What becomes of one once it runs. */
+const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
+
+export class Sequences extends Campaigns<SequenceRow, SequenceRecord, keyof typeof NOT_STARTED> {
+  readonly what = 'sequence';
+  readonly rows = store.rows;
+  protected readonly over = ['finished'] as const;
+  protected readonly unstarted = NOT_STARTED;
+  readonly #going_on: Pick<GoingOn, 'retime'>;
 
   constructor(deps: SequencesDeps) {
-    this.#deps = deps;
+    super(deps);
+    this.#going_on = deps.going_on;
   }
 
-  /** Newest first. */
-  list(project_id: number, query: PageQuery & { status?: SequenceStatus | undefined }): Page<SequenceRecord> {
-    const { read } = this.#deps.database;
-    const filter = { project_id, status: query.status };
-    return paginate(query, {
-      total: store.countSequences(read, filter),
-      fetch: (limit, offset) => this.#presentAll(store.listSequences(read, filter, { limit, offset })),
-    });
-  }
-
-  /** Throws AppError `not_found`. */
-  get(project_id: number, public_id: string): SequenceRecord {
-    return this.#present(this.require(project_id, public_id));
-  }
-
-  /** The row of a sequence, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SequenceRow {
-    const row = isUlid(public_id) ? store.findSequence(read, project_id, public_id.toUpperCase()) : undefined;
-    if (!row) throw notFound('Sequence');
-    return row;
-  }
-
-  /** Of whatever project, for the operator. Throws AppError `not_found`. */
-  requireAny(public_id: string): SequenceRow {
-    const row = store.findAnySequence(this.#deps.database.read, public_id.toUpperCase());
-    if (!row) throw notFound('Sequence', 'satchel sequence list --project REF');
-    return row;
-  }
-
-  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field. */
-  async create(
-    project_id: number,
-    input: SequenceChanges & { name: string; list: string; max_recipients: number },
-    note: Note,
-  ): Promise<SequenceRecord> {
-    const { lists, database, clock } = this.#deps;
-    const row = await database.write((tx) => {
-      const errors: FieldErrors = {};
-      const list = lists.findNamed(project_id, input.list, errors);
-      const steps = readSteps(input.steps ?? [], errors);
-      refuseBadEvents(input.exit_events ?? [], errors);
-      if (!list || Object.keys(errors).length > 0) throw invalid(errors);
-      lists.requireOpen(tx, list);
-      const now = clock.now();
-      const public_id = newId(now);
-      note(tx, {
-        event: 'sequence.created',
-        target: `sequence:${public_id}`,
-        metadata: { name: input.name },
-      });
-      return store.insertSequence(tx, {
-        public_id,
-        project_id,
-        list_id: list.id,
-        name: input.name,
-        status: 'draft',
-        pause_reason: null,
-        max_recipients: input.max_recipients,
-        exit_events: input.exit_events ?? [],
-        enroll_tags: input.enroll_tags ?? [],
-        auto_enroll_new_contacts: input.auto_enroll_new_contacts ?? false,
-        track_opens: input.track_opens ?? false,
-        steps,
-        job_id: null,
-        bounces_since: null,
-        created_at: now,
-        updated_at: now,
-      });
-    });
-    return this.#present(row);
-  }
-
-  /**
-   * Makes a draft that is as a sequence is, named after it, with nobody in it. Throws AppError `not_found`, and `conflict`
-   * (list_archived) where the list is.
-   */
-  async copy(project_id: number, public_id: string, note: Note): Promise<SequenceRecord> {
-    const { lists, database, clock } = this.#deps;
-    const row = await database.write((tx) => {
-      const { id: _id, ...of } = this.require(project_id, public_id, tx);
-      lists.requireOpen(tx, { id: of.list_id });
-      const now = clock.now();
-      const copy_id = newId(now);
-      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
-      const metadata = { name, copy_of: of.public_id };
-      note(tx, { event: 'sequence.created', target: `sequence:${copy_id}`, metadata });
-      const fresh = { job_id: null, bounces_since: null, created_at: now, updated_at: now };
-      return store.insertSequence(tx, {
-        ...of,
-        ...fresh,
-        public_id: copy_id,
-        name,
-        status: 'draft',
-        pause_reason: null,
-      });
-    });
-    return this.#present(row);
+  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
+  async create(project_id: number, input: NewSequence, note: Note): Promise<SequenceRecord> {
+    const row = await this.deps.database.write((tx) =>
+      this.insert(tx, { project_id, ...this.#merge(tx, { project_id, current: null }, input) }, note),
+    );
+    return this.present(row);
   }
 
   /**
@@ -190,45 +75,45 @@ export class Sequences {
     changes: SequenceChanges,
     note: Note,
   ): Promise<SequenceRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
       if (current.status === 'finished') throw conflict('A finished sequence does not change any more.');
-      const errors: FieldErrors = {};
-      for (const [field, value] of Object.entries(changes))
-        if (value === null) errors[field] = ['must have a value'];
-      const before = stepsOf(current);
-      const steps = changes.steps ? readSteps(changes.steps, errors) : before;
-      if (changes.steps && current.status !== 'draft') {
-        refuseOtherSteps(before, steps, errors);
-        this.#refuseTemplates(project_id, { before, steps }, errors);
-      }
-      const list = changes.list ? this.#deps.lists.findNamed(project_id, changes.list, errors) : null;
-      refuseBadEvents(changes.exit_events ?? [], errors);
-      refuseAll(errors);
-      if (current.status !== 'draft') refuseOthersMail(current, { ...changes, list_id: list?.id });
-      if (list && list.id !== current.list_id) this.#deps.lists.requireOpen(tx, list);
-      const changed = store.updateSequence(tx, current.id, {
-        list_id: list?.id ?? current.list_id,
-        name: changes.name ?? current.name,
-        max_recipients: changes.max_recipients ?? current.max_recipients,
-        exit_events: changes.exit_events ?? current.exit_events,
-        enroll_tags: changes.enroll_tags ?? current.enroll_tags,
-        auto_enroll_new_contacts: changes.auto_enroll_new_contacts ?? current.auto_enroll_new_contacts,
-        track_opens: changes.track_opens ?? current.track_opens,
-        steps,
-        updated_at: this.#deps.clock.now(),
-      });
+      const values = this.#merge(tx, { project_id, current }, changes);
+      const updated_at = this.deps.clock.now();
+      const changed = store.rows.update(tx, current.id, { ...values, updated_at });
       note(tx, {
         event: 'sequence.changed',
         target: `sequence:${current.public_id}`,
         metadata: { name: current.name },
-        changes: this.#deps.lists.changesOf(tx, current, changed),
+        changes: this.deps.lists.changesOf(tx, current, changed),
       });
       return changed;
     });
     // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
-    if (row.status !== 'draft' && changes.steps) await this.#deps.going_on.retime(row.id);
-    return this.#present(row);
+    if (row.status !== 'draft' && changes.steps) await this.#going_on.retime(row.id);
+    return this.present(row);
+  }
+
+  /** The values of a sequence after a change; `current` is null for a new one. Throws as `create` and `update` do. */
+  #merge(
+    tx: Tx,
+    { project_id, current }: { project_id: number; current: SequenceRow | null },
+    sent: SequenceChanges,
+  ) {
+    const errors: FieldErrors = {};
+    const { steps: sent_steps, ...plain } = sent;
+    const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '', steps: [] }, plain);
+    const before = current === null ? [] : stepsOf(current);
+    const steps = sent_steps ? readSteps(sent_steps, errors) : before;
+    const runs = current !== null && current.status !== 'draft';
+    if (sent_steps && runs) {
+      refuseOtherSteps(before, steps, errors);
+      this.#refuseTemplates(project_id, { before, steps }, errors);
+    }
+    refuseBadEvents(sent.exit_events ?? [], errors);
+    const list_id = this.deps.lists.choose(tx, { project_id, current }, sent.list, errors);
+    if (runs) refuseOthersMail(current, { ...values, list_id });
+    return { ...values, steps, list_id };
   }
 
   /** A running sequence takes no template that would have kept it from being activated. */
@@ -241,7 +126,7 @@ export class Sequences {
       if (step.template === before[index]?.template) return;
       const problems = templateProblems(
         step.template,
-        this.#deps.templates.factsOf(project_id, step.template),
+        this.deps.templates.factsOf(project_id, step.template),
         step.key,
       );
       if (problems.length > 0) errors[`steps.${index}.template`] ??= problems.map(({ message }) => message);
@@ -257,7 +142,7 @@ export class Sequences {
     public_id: string,
   ): Promise<{ ready: boolean; captured: boolean; problems: Problem[] }> {
     this.require(project_id, public_id);
-    const mailboxes = await this.#deps.marketing.checkBeforeStart(project_id);
+    const mailboxes = await this.deps.marketing.checkBeforeStart(project_id);
     const problems = this.problemsOf(project_id, public_id, mailboxes);
     return { ready: problems.length === 0, captured: mailboxes === null, problems };
   }
@@ -265,15 +150,11 @@ export class Sequences {
   /** As `check`, with what was looked up already. */
   problemsOf(project_id: number, public_id: string, mailboxes: MailboxDnsCheck[] | null): Problem[] {
     const row = this.require(project_id, public_id);
-    const { lists, marketing, templates } = this.#deps;
+    const { lists, templates } = this.deps;
     const steps = stepsOf(row);
     const list = lists.findById(row.list_id);
     return findProblems({
-      settings: marketing.settings(project_id),
-      mailboxes,
-      problem_of_mailboxes: marketing.problemOfMailboxes(project_id),
-      problem_of_links: marketing.problemOfLinks(project_id),
-      is_list_archived: list === null || list.archived_at !== null,
+      ...this.readinessOf(row, mailboxes),
       steps,
       tracks: tracksOf(steps),
       templateOf: (slug) => templates.factsOf(project_id, slug),
@@ -284,11 +165,11 @@ export class Sequences {
 
   /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */
   preview(project_id: number, public_id: string, input: PreviewInput) {
-    const owner = this.#ownerOf(project_id);
+    const owner = this.ownerOf(project_id);
     const row = this.require(owner.id, public_id);
     const steps = stepsOf(row);
     const answers: Answers = {
-      start_at: input.start_at ? Date.parse(input.start_at) : this.#deps.clock.now(),
+      start_at: input.start_at ? Date.parse(input.start_at) : this.deps.clock.now(),
       events: input.events ?? [],
       clicks: input.clicks ?? [],
     };
@@ -297,7 +178,7 @@ export class Sequences {
       if (!steps.some((step) => step.key === key)) errors[`clicks.${index}`] = ['must be the key of a step'];
     });
     refuseAll(errors);
-    const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.#deps;
+    const { contacts, marketing, marketing_mail, lists, database, suppressions } = this.deps;
     const contact = input.contact ? contacts.require(owner.id, input.contact) : null;
     // A pending contact counts: they would get it once they confirmed.
     const bar =
@@ -342,83 +223,64 @@ export class Sequences {
     of: { public_id: string; key: string; is_test: boolean },
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
-    const owner = this.#ownerOf(project_id);
-    const { database, lists, marketing, marketing_mail, emails } = this.#deps;
-    return database.write((tx) => {
+    const owner = this.ownerOf(project_id);
+    const { lists, marketing } = this.deps;
+    return this.sendAsTest((tx) => {
       const sequence = this.require(owner.id, of.public_id, tx);
       const list = lists.findById(sequence.list_id, tx);
       const step = stepsOf(sequence).find(({ key }) => key === of.key);
       if (!step || !list) throw notFound('Step');
       const settings = marketing.settings(owner.id, tx);
-      const { is_test } = of;
-      const mail = mailOfStep({ owner, sequence, list, settings, step, is_test });
-      const planned = marketing_mail.planTest(tx, mail, to);
-      if (!planned.ok) throw new AppError('invalid', planned.reason);
-      const { id, job_id } = emails.accept(tx, planned.email);
-      return { email_id: id, job_id };
-    });
+      return mailOfStep({ owner, sequence, list, settings, step, is_test: of.is_test });
+    }, to);
   }
 
   /** Today (UTC) where the daily cap is used up, else null. */
   #usedUp(project_id: number, { daily_cap }: Settings): { from: number; until: number } | null {
-    const { now_ms, used_today } = waitsOf(this.#deps, project_id);
+    const { now_ms, used_today } = waitsOf(this.deps, project_id);
     if (daily_cap === null || used_today < daily_cap) return null;
     const from = now_ms - (now_ms % DAY_MS);
     return { from, until: from + DAY_MS };
   }
 
-  #ownerOf(project_id: number): MailOwner {
-    const owner = this.#deps.projectOf(project_id);
-    if (!owner) throw notFound('Project');
-    return owner;
-  }
-
   /** Why a sequence sends or does not: a sentence a line. Throws AppError `not_found`. */
   async explain(project_id: number, public_id: string): Promise<string[]> {
     const row = this.require(project_id, public_id);
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
     const told = explainSequence(row, {
-      waits: waitsOf(this.#deps, project_id),
-      ended: endedOf(this.#deps.database.read, row),
+      waits: waitsOf(this.deps, project_id),
+      ended: endedOf(this.deps.database.read, row),
       next_at: rows.nextDue(read, row.id),
-      mails: this.#present(row).stats,
+      mails: this.present(row).stats,
     });
     return [...told, ...problems.map(explainProblem)];
   }
 
-  /** Sequences of all projects that paused by themselves, and why. */
-  listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
-    const { marketing, database } = this.#deps;
-    return store.listPausedByThemselves(database.read).map((row) => {
-      const why = explainBrake(
-        row.pause_reason,
-        endedOf(database.read, row),
-        marketing.settings(row.project_id),
-      );
-      return { id: row.public_id, name: row.name, project_id: row.project_id, why };
-    });
+  protected explainPause(row: SequenceRow): string {
+    const { marketing, database } = this.deps;
+    return explainBrake(row.pause_reason, endedOf(database.read, row), marketing.settings(row.project_id));
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
   explainContact(project_id: number, public_id: string, address: string): string[] {
     const row = this.require(project_id, public_id);
-    return explainContact(this.#deps, this.contactOf(row, address), { sequences: [row], with_others: false });
+    return explainContact(this.deps, this.contactOf(row, address), { sequences: [row], with_others: false });
   }
 
   /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
   explainAddress(project_id: number, email: string): string[] {
-    const { contacts, database } = this.#deps;
+    const { contacts, database } = this.deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
       const contact = contacts.requireAny(id);
-      const sequences = store.listOpenSequences(database.read, contact.list_id);
-      return explainContact(this.#deps, contact, { sequences, with_others: true });
+      const sequences = store.rows.listOpenOfList(database.read, contact.list_id);
+      return explainContact(this.deps, contact, { sequences, with_others: true });
     });
   }
 
   /** How enrollments take part in what is held about an address; they go with its contacts. */
   holderOfAddresses() {
-    const { contacts } = this.#deps;
+    const { contacts } = this.deps;
     return {
       name: 'enrollments',
       export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
@@ -435,18 +297,18 @@ export class Sequences {
 
   /** The contact of an address on a sequence's list. Throws AppError `not_found`. */
   contactOf(row: SequenceRow, address: string): ContactRow {
-    const contact = this.#deps.contacts.findByAddress(row.list_id, address);
+    const contact = this.deps.contacts.findByAddress(row.list_id, address);
     if (!contact) throw notFound('Contact');
     return contact;
   }
 
   /** Contacts that the sequence is for: active ones, with one of enroll_tags where those are set. */
   #countMatching(list: ListRow, row: SequenceRow): number {
-    const { lists } = this.#deps;
+    const { lists } = this.deps;
     if (row.enroll_tags.length === 0) return lists.countContacts(list.id, { status: 'active' });
     if (row.enroll_tags.length === 1)
       return lists.countContacts(list.id, { status: 'active', tag: row.enroll_tags[0] });
-    return this.#deps.contacts.countWithAnyTag(list.id, row.enroll_tags);
+    return this.deps.contacts.countWithAnyTag(list.id, row.enroll_tags);
   }
 
   /** Newest first. Throws AppError `not_found`. */
@@ -455,37 +317,28 @@ export class Sequences {
     public_id: string,
     query: PageQuery & { state?: EnrollmentState | undefined; track?: string | undefined },
   ): Page<EnrollmentRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const sequence = this.require(project_id, public_id);
     const filter = { sequence_id: sequence.id, state: query.state, track: query.track };
     return paginate(query, {
       total: rows.countEnrollments(read, filter),
       fetch: (limit, offset) => {
         const found = rows.listEnrollments(read, filter, { limit, offset });
-        const contacts = this.#deps.contacts.findByIds(found.map((row) => row.contact_id));
+        const contacts = this.deps.contacts.findByIds(found.map((row) => row.contact_id));
         return found.map((row) => presentEnrollment(row, sequence, contacts.get(row.contact_id)));
       },
     });
   }
 
-  #present(row: SequenceRow): SequenceRecord {
-    const [record] = this.#presentAll([row]);
-    if (!record) throw notFound('Sequence');
-    return record;
-  }
-
-  #presentAll(found: readonly SequenceRow[]): SequenceRecord[] {
+  protected presentAll(found: readonly SequenceRow[]): SequenceRecord[] {
     const counts = rows.listCounts(
-      this.#deps.database.read,
+      this.deps.database.read,
       found.map((row) => row.id),
     );
     return found.flatMap((row) => {
-      const list = this.#deps.lists.findById(row.list_id);
+      const list = this.deps.lists.findById(row.list_id);
       const own = counts.filter((count) => count.sequence_id === row.id);
-      return list ? [present(row, list.public_id, own)] : [];
+      return list ? [presentSequence(row, list.public_id, own)] : [];
     });
   }
 }
-
-/** What the name of a copy ends with. */
-const COPY = ' (copy)';

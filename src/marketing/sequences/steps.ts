@@ -2,28 +2,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { conflict, type FieldErrors } from '../../errors.ts';
 import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
+import { merge } from '../../platform/http/fields.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { readVariables } from '../mails/service.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
+import { type BareStep, STEP_FIELDS, type StepInput } from './schemas.ts';
 import type { SequenceRow } from './tables.ts';
 
 /** What an event may be called. */
 export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;
-
-/** What a step is sent as; anything left out has its default. */
-export interface StepInput {
-  key: string;
-  track?: string | null | undefined;
-  position?: number | null | undefined;
-  template: string;
-  delay_hours?: number | null | undefined;
-  variables?: Record<string, unknown> | null | undefined;
-  preheader?: string | null | undefined;
-  condition?: Record<string, unknown> | null | undefined;
-  is_final?: boolean | null | undefined;
-}
 
 /** A draft's steps. What is still missing is for the checks to say; what can never be right is named in `errors`. */
 export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): Step[] {
@@ -33,22 +22,16 @@ export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): St
     if (!KEY.test(input.key)) errors[`${at}.key`] = ['must be letters, digits, dashes and underscores'];
     else if (keys.has(input.key)) errors[`${at}.key`] = ['must differ from those of all other steps'];
     keys.add(input.key);
-    const track = input.track ?? 'main';
-    if (!KEY.test(track)) errors[`${at}.track`] = ['must be letters, digits, dashes and underscores'];
-    const delay_hours = input.delay_hours ?? 0;
-    if (delay_hours < 0 || delay_hours > MAX_DELAY_HOURS)
+    const { condition, variables, ...values } = merge(STEP_FIELDS, null, input);
+    if (!KEY.test(values.track)) errors[`${at}.track`] = ['must be letters, digits, dashes and underscores'];
+    if (values.delay_hours < 0 || values.delay_hours > MAX_DELAY_HOURS)
       errors[`${at}.delay_hours`] = [`must be from 0 to ${MAX_DELAY_HOURS}`];
     return {
-      key: input.key,
-      track,
+      ...values,
       position: input.position ?? index,
-      template: input.template,
-      delay_hours,
-      variables: readVariables(input.variables ?? {}, `${at}.variables`, errors),
-      preheader: input.preheader ?? null,
-      condition: readCondition(input.condition ?? {}, { at: `${at}.condition`, depth: 0, errors }),
-      otherwise: readOtherwise(input.condition?.else, `${at}.condition.else`, errors),
-      is_final: input.is_final ?? false,
+      variables: readVariables(variables, `${at}.variables`, errors),
+      condition: readCondition(condition, { at: `${at}.condition`, depth: 0, errors }),
+      otherwise: readOtherwise(condition.else, `${at}.condition.else`, errors),
     };
   });
 }
@@ -102,7 +85,7 @@ function readOtherwise(value: unknown, at: string, errors: FieldErrors): Otherwi
 }
 
 /** A step as it is answered: as it would be sent again. */
-export function presentStep(step: Step): Required<StepInput> {
+export function presentStep(step: Step): BareStep {
   const { otherwise, condition, ...rest } = step;
   return { ...rest, variables: { ...step.variables }, condition: { ...condition, else: otherwise } };
 }
@@ -130,29 +113,22 @@ export function refuseOtherSteps(
 }
 
 /**
- * Throws AppError `conflict` for a change that decides who gets a running sequence or leaves it: people came in by the old rules. `list_id` is undefined where no list is given.
+ * Throws AppError `conflict` for a change that decides who gets a running sequence or leaves it: people came in by the old rules.
  */
 export function refuseOthersMail(
   current: Pick<
     SequenceRow,
     'status' | 'list_id' | 'exit_events' | 'enroll_tags' | 'auto_enroll_new_contacts'
   >,
-  wanted: {
-    list_id: number | undefined;
-    exit_events?: readonly string[] | null | undefined;
-    enroll_tags?: readonly string[] | null | undefined;
-    auto_enroll_new_contacts?: boolean | null | undefined;
-  },
+  wanted: Pick<SequenceRow, 'list_id' | 'exit_events' | 'enroll_tags' | 'auto_enroll_new_contacts'>,
 ): void {
-  const { list_id, exit_events, enroll_tags, auto_enroll_new_contacts } = wanted;
-  const isOther = (now: readonly string[], then: readonly string[] | null | undefined): boolean =>
-    !isDeepStrictEqual([...new Set(now)].sort(), [...new Set(then ?? now)].sort());
+  const isOther = (now: readonly string[], then: readonly string[]): boolean =>
+    !isDeepStrictEqual([...new Set(now)].sort(), [...new Set(then)].sort());
   const fields = Object.entries({
-    list: (list_id ?? current.list_id) !== current.list_id,
-    exit_events: isOther(current.exit_events, exit_events),
-    enroll_tags: isOther(current.enroll_tags, enroll_tags),
-    auto_enroll_new_contacts:
-      (auto_enroll_new_contacts ?? current.auto_enroll_new_contacts) !== current.auto_enroll_new_contacts,
+    list: wanted.list_id !== current.list_id,
+    exit_events: isOther(current.exit_events, wanted.exit_events),
+    enroll_tags: isOther(current.enroll_tags, wanted.enroll_tags),
+    auto_enroll_new_contacts: wanted.auto_enroll_new_contacts !== current.auto_enroll_new_contacts,
   }).flatMap(([field, is_other]) => (is_other ? [field] : []));
   if (fields.length > 0)
     throw conflict(

@@ -5,8 +5,16 @@
 import { AppError } from '../../errors.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { WITHHELD } from '../../platform/jobs/store.ts';
-import { columnsOf, type Going, type Numbered } from './inventory-tables.ts';
-import type { Range, Row, Standing, Value } from './store.ts';
+import { NAMES, type Numbered } from './inventory-tables.ts';
+import { type Going, isNumbered, type Row, type Value } from './rows-store.ts';
+import type { Named, Standing } from './store.ts';
+
+/** Numbers that rows have where they come from, and where the first of them is to be. */
+export interface Range {
+  from: number;
+  to: number;
+  starts_at: number;
+}
 
 interface ArrivalFacts {
   project_id: number;
@@ -37,7 +45,6 @@ const OF_PAUSED: readonly Value[] = ['sequence.step', 'broadcast.send'];
 export class Arrival {
   readonly facts: ArrivalFacts;
   readonly standings: Standing[] = [];
-  readonly #stopped: string[] = [];
 
   constructor(facts: ArrivalFacts) {
     this.facts = facts;
@@ -55,20 +62,9 @@ export class Arrival {
   /** What arrives of a row; null where nothing does. */
   of(going: Going, row: Row): Row | null {
     const arriving = { ...row };
-    for (const [column, table] of Object.entries(going.numbers ?? {}))
-      arriving[column] = this.numberOf(table, row[column] ?? null);
+    for (const [column, table] of going.numbers) arriving[column] = this.numberOf(table, row[column] ?? null);
     const rule = RULES[going.table];
     return rule ? rule(arriving, this) : arriving;
-  }
-
-  /** Notes that a schedule stopped that ran where it comes from. */
-  stop(id: Value): void {
-    this.#stopped.push(String(id));
-  }
-
-  /** The schedules that stopped since this was asked last. */
-  takeStopped(): string[] {
-    return this.#stopped.splice(0);
   }
 }
 
@@ -79,8 +75,6 @@ const MOVED = { status: 'paused', pause_reason: 'moved', job_id: null };
 type Rule = (row: Row, arrival: Arrival) => Row | null;
 
 const RULES: Partial<Record<string, Rule>> = {
-  // That it was active is told by its own row.
-  withheld: (row) => (row.kind === 'project' ? null : row),
   idempotent_answers: (row, arrival) => {
     const [kind = '', id = ''] = String(row.caller).split(':');
     const number =
@@ -94,9 +88,9 @@ const RULES: Partial<Record<string, Rule>> = {
   // What it is told of begins here.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => (row.store === 's3' ? { ...row, store: arrival.facts.placeStored(row) } : row),
-  email_schedules: (row, arrival) => {
-    if (row.is_active === 1) arrival.stop(row.id ?? null);
-    return { ...row, is_active: 0, next_run_at: null };
+  email_schedules: (row) => {
+    const is_moved = row.is_active === 1 || row.is_moved === 1;
+    return { ...row, is_moved: is_moved ? 1 : 0, is_active: 0, next_run_at: null };
   },
   jobs: arriveJob,
   emails: arriveEmail,
@@ -109,9 +103,8 @@ const RULES: Partial<Record<string, Rule>> = {
           may_be_sent: row.mailbox === 'none' ? 0 : 1,
         }
       : row,
-  sequences: (row, arrival) => {
-    return asDraft('sequences', row.status === 'active' ? { ...row, ...MOVED } : row, arrival);
-  },
+  sequences: (row, arrival) =>
+    asDraft('sequences', row.status === 'active' ? { ...row, ...MOVED } : row, arrival),
   broadcasts: (row, arrival) => {
     const runs = row.status === 'scheduled' || row.status === 'sending';
     return asDraft('broadcasts', runs ? { ...row, ...MOVED } : row, arrival);
@@ -166,15 +159,9 @@ function arriveJob(row: Row, arrival: Arrival): Row {
 
 /** Numbers within what a job is to do. */
 function renumbered(payload: Record<string, unknown>, arrival: Arrival): Record<string, unknown> {
-  const tables = {
-    api_key_id: 'api_keys',
-    list_id: 'contact_lists',
-    sequence_id: 'sequences',
-    broadcast_id: 'broadcasts',
-  } as const;
-  for (const [name, table] of Object.entries(tables)) {
-    const value = payload[name];
-    if (typeof value === 'number') payload[name] = arrival.numberOf(table, value);
+  for (const [name, value] of Object.entries(payload)) {
+    const table = NAMES[name];
+    if (typeof value === 'number' && isNumbered(table)) payload[name] = arrival.numberOf(table, value);
   }
   return payload;
 }
@@ -212,29 +199,20 @@ function parseObject(json: Value | undefined): Record<string, unknown> {
 }
 
 /** What a row names by ids that are the same everywhere. */
-export function namedBy(
-  { table }: Going,
-  row: Row,
-): { kind: 'file' | 'mail' | 'schedule' | 'import'; id: string }[] {
-  const file = (id: unknown) => ({ kind: 'file' as const, id: String(id) });
-  const mail = (id: unknown) => ({ kind: 'mail' as const, id: String(id) });
-  const named = row.email_id === undefined ? [] : [mail(row.email_id)];
-  if (table === 'objects') return [file(row.public_id)];
-  if (table === 'attachment_pins') return [...named, file(row.object_public_id)];
-  if (table === 'jobs') {
-    const { email_id, schedule_id, import_id } = parseObject(row.payload);
-    return [
-      mail(email_id),
-      { kind: 'schedule', id: String(schedule_id) },
-      { kind: 'import', id: String(import_id) },
-    ];
+export function namedBy({ table }: Going, row: Row): Named[] {
+  const of = table === 'jobs' ? parseObject(row.payload) : row;
+  const files: unknown[] = [table === 'objects' ? row.public_id : row.object_public_id];
+  if (table === 'emails') {
+    const attachments: unknown = JSON.parse(String(row.attachments));
+    if (Array.isArray(attachments))
+      files.push(...attachments.map((one: unknown) => isPlainObject(one) && one.public_id));
   }
-  if (table !== 'emails') return named;
-  const attachments: unknown = JSON.parse(String(row.attachments));
-  return Array.isArray(attachments)
-    ? attachments.flatMap((one: unknown) => (isPlainObject(one) ? [file(one.public_id)] : []))
-    : [];
+  const named = { mail: [of.email_id], schedule: [of.schedule_id], import: [of.import_id], file: files };
+  return NAMED_KINDS.flatMap((kind) =>
+    named[kind].flatMap((id) => (typeof id === 'string' ? [{ kind, id }] : [])),
+  );
 }
+const NAMED_KINDS = ['mail', 'schedule', 'import', 'file'] as const;
 
 /* --- As lines of a file --------------------------------------------------------------------------------------- */
 
@@ -246,10 +224,9 @@ export function lineOf(values: readonly unknown[]): string {
 /** The row of a line; null for what is none. */
 export function rowOfLine(going: Going, line: string): Row | null {
   const values: unknown = JSON.parse(line);
-  const names = columnsOf(going);
-  if (!Array.isArray(values) || values.length !== names.length) return null;
+  if (!Array.isArray(values) || values.length !== going.columns.length) return null;
   const row: Row = {};
-  for (const [index, name] of names.entries()) {
+  for (const [index, { name }] of going.columns.entries()) {
     const value: unknown = values[index];
     if (value === null || typeof value === 'string' || typeof value === 'number') row[name] = value;
     else if (isPlainObject(value) && typeof value.base64 === 'string')

@@ -4,25 +4,23 @@
  */
 import { AppError } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
-import type { Tx } from '../../platform/database/database.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import { hasControls } from '../../platform/mail/header-text.ts';
-import { type Column, listColumns, type Row, type Value } from './store.ts';
-
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+import { words } from './inventory-tables.ts';
+import type { Column, Row, Value } from './rows-store.ts';
 
 /** Texts that are ids as this service makes them, by the name of their column. */
-export const IDS = words(
+export const IDS: readonly string[] = words(
   'id public_id object_public_id project_public_id email_id import_id job_id last_email_id waits_for',
 );
 
-export const JSON_TEXTS = words(`
+export const JSON_TEXTS: readonly string[] = words(`
   accounts allowed_mailboxes attachments bcc cc changes content custom enroll_tags envelope exit_events fields filter headers merge meta
   metadata payload permissions platforms position recipients refused result settings sha1_fingerprints sending_domains sha256_fingerprints steps
   taken tech_stack token_hosts types variables`);
 
 /** Texts of any length and with whatever characters, as somebody wrote them or a relay said them. All others are one line. */
-export const FREE_TEXTS = words(`
+export const FREE_TEXTS: readonly string[] = words(`
   actor_name app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
   consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name last_name
   name notes postal_address primary_url reason repo_url sealed smtp_response source step subject tag target track url words`);
@@ -57,9 +55,9 @@ const RULES = {
 
 function ruleOf({ name, type }: Column): Rule {
   if (type === 'INTEGER' || type === 'REAL' || type === 'BLOB') return RULES[type];
-  if (IDS.has(name)) return RULES.id;
-  if (JSON_TEXTS.has(name)) return RULES.json;
-  return FREE_TEXTS.has(name) ? RULES.free : RULES.line;
+  if (IDS.includes(name)) return RULES.id;
+  if (JSON_TEXTS.includes(name)) return RULES.json;
+  return FREE_TEXTS.includes(name) ? RULES.free : RULES.line;
 }
 
 function isJson(value: string): boolean {
@@ -71,38 +69,18 @@ function isJson(value: string): boolean {
   }
 }
 
-export class ColumnRules {
-  readonly #read: Tx;
-  readonly #rules = new Map<string, Map<string, { rule: Rule; is_required: boolean }>>();
-
-  constructor(read: Tx) {
-    this.#read = read;
+/** Throws AppError `invalid` that names table and field where a value of a row is none that its column takes. */
+export function checkRow(table: string, columns: readonly Column[], row: Row): void {
+  for (const column of columns) {
+    const value = row[column.name] ?? null;
+    const wrong = value === null ? column.is_required && 'must not be null' : ruleOf(column)(value);
+    if (wrong)
+      throw new AppError('invalid', `A row of ${table} in the file is refused: its ${column.name} ${wrong}.`);
   }
+}
 
-  /** Throws AppError `invalid` that names table and field where a value is none that its column takes. */
-  check(table: string, row: Row): void {
-    const rules = this.#rulesOf(table);
-    for (const [name, value] of Object.entries(row)) {
-      const known = rules.get(name);
-      const wrong =
-        known && value === null ? known.is_required && 'must not be null' : known?.rule(value ?? '');
-      if (wrong)
-        throw new AppError('invalid', `A row of ${table} in the file is refused: its ${name} ${wrong}.`);
-    }
-  }
-
-  #rulesOf(table: string) {
-    let rules = this.#rules.get(table);
-    if (!rules) {
-      const columns = listColumns(this.#read, table);
-      rules = new Map(
-        columns.map((column) => [
-          column.name,
-          { rule: ruleOf(column), is_required: column.is_required === 1 },
-        ]),
-      );
-      this.#rules.set(table, rules);
-    }
-    return rules;
-  }
+/** Whether a row has these columns, and no others. */
+export function fitsTable(columns: readonly Column[], row: Row): boolean {
+  const names = columns.map(({ name }) => name);
+  return names.sort().join() === Object.keys(row).sort().join();
 }

@@ -2,6 +2,7 @@
  * The first reading of a project's file, to its end: a wrong passphrase, damage, a change, rows of another build and bytes out of
  * reach are found before anything is written.
  */
+import type { Projects } from '../../access/projects/service.ts';
 import { AppError, conflict } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -16,11 +17,10 @@ import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import type { S3Settings } from '../../s3-settings.ts';
 import { rowOfLine } from './arriving.ts';
-import { ColumnRules } from './column-rules.ts';
+import { checkRow, fitsTable } from './column-rules.ts';
 import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';
-import { columnsOf, GOING, type Going } from './inventory-tables.ts';
 import { type Manifest, manifest, rangesOf } from './manifest-store.ts';
-import { fitsTable, type Row } from './store.ts';
+import { type Going, listColumns, listGoing, type Row } from './rows-store.ts';
 
 /** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
@@ -30,6 +30,7 @@ const MOST_NUMBERS = 10 ** 11;
 const ASKED_AT_ONCE = 8;
 
 export interface ImportDeps {
+  projects: Pick<Projects, 'addScope'>;
   database: Database;
   clock: Clock;
   key_ring: KeyRing;
@@ -48,10 +49,13 @@ export interface ImportJob {
   onProgress: OnProgress;
 }
 
+type GoingTables = ReadonlyMap<string, Going>;
+
 /** What the whole file says, once it proved whole, true and fit for this build. */
 export interface Examined {
   seal: string;
   manifest: Manifest;
+  going: GoingTables;
 }
 
 /**
@@ -62,7 +66,8 @@ export interface Examined {
 export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
   const reader = new ProjectReader(job.path, job.key);
   const reach = new Reach(deps, job.about);
-  const rules = new ColumnRules(deps.database.read);
+  const { read } = deps.database;
+  const going = new Map(listGoing(read).map((one) => [one.table, one]));
   let found: Manifest | null = null;
   let gone: string[] = [];
   try {
@@ -72,9 +77,9 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       else if (entry.name === LEFT_OUT)
         gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
       else if (isRowsName(entry.name)) {
-        const piece = readPiece(await readText(reader, entry.size_bytes), job.path);
-        for (const row of piece.rows) rules.check(piece.going.table, row);
-        if (piece.going.table === 'objects') await reach.ask(piece.rows);
+        const { going: of, rows } = readPiece(await readText(reader, entry.size_bytes), job.path, going);
+        for (const row of rows) checkRow(of.table, of.columns, row);
+        if (of.table === 'objects') await reach.ask(rows);
       } else {
         if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
         await reader.read(() => {});
@@ -82,13 +87,16 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       job.onProgress(reader.position, 2 * reader.size_bytes);
     }
     if (!found || reader.seal === null) throw ofAnotherBuild(job.path, 'no project');
-    const { read } = deps.database;
-    const is_fit =
-      fitsTable(read, 'projects', found.project) &&
-      found.tokens.every((token) => fitsTable(read, 'access_tokens', token));
-    if (!is_fit) throw ofAnotherBuild(job.path, 'a project or tokens with other columns');
-    rules.check('projects', found.project);
-    for (const token of found.tokens) rules.check('access_tokens', token);
+    for (const [table, rows] of [
+      ['projects', [found.project]],
+      ['access_tokens', found.tokens],
+    ] as const) {
+      const columns = listColumns(read, table);
+      for (const row of rows) {
+        if (!fitsTable(columns, row)) throw ofAnotherBuild(job.path, `${table} with other columns`);
+        checkRow(table, columns, row);
+      }
+    }
     const { public_id } = job.about.project;
     const scope = projectScope(public_id);
     if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
@@ -96,7 +104,7 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
     if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
       throw ofAnotherBuild(job.path, 'more rows than any project has');
     reach.check(new Set(gone));
-    return { seal: reader.seal, manifest: found };
+    return { seal: reader.seal, manifest: found, going };
   } catch (error) {
     if (error instanceof SyntaxError) throw ofAnotherBuild(job.path, 'what is no JSON');
     throw error;
@@ -128,16 +136,15 @@ export interface Piece {
   rows: Row[];
 }
 
-const BY_TABLE = new Map(GOING.map((going) => [going.table, going]));
-
 /** The rows of a piece. Throws AppError `invalid` for those of a table or with columns that this build has not. */
-export function readPiece(text: string, path: string): Piece {
+export function readPiece(text: string, path: string, tables: GoingTables): Piece {
   const [head = '', ...lines] = text.trimEnd().split('\n');
   const said: unknown = JSON.parse(head);
   const table = isPlainObject(said) ? String(said.table) : '';
-  const going = BY_TABLE.get(table);
-  const is_fit = going && isPlainObject(said) && String(said.columns) === String(columnsOf(going));
-  if (!is_fit) throw ofAnotherBuild(path, `rows of ${table} with other columns`);
+  const going = tables.get(table);
+  const columns = isPlainObject(said) ? String(said.columns) : '';
+  if (!going || columns !== String(going.columns.map(({ name }) => name)))
+    throw ofAnotherBuild(path, `rows of ${table} with other columns`);
   const rows = lines.map((line) => {
     const row = rowOfLine(going, line);
     if (!row) throw ofAnotherBuild(path, `a row of ${table} with other values`);

@@ -18,9 +18,9 @@ import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { lineOf } from './arriving.ts';
 import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
-import { columnsOf, GOING, type Going } from './inventory-tables.ts';
 import { type Manifest, readManifest } from './manifest-store.ts';
-import { listObjects, listPinned, type ObjectBytesRow, readRows, sumBytes } from './store.ts';
+import type { Going, Ranges } from './rows-store.ts';
+import { listObjects, listPinned, type ObjectBytesRow, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
 /** Rows are written so many bytes at a time; a row is never cut. */
@@ -33,6 +33,8 @@ export interface ExportJob {
   project_id: number;
   about: ProjectFile;
   key: MasterKey;
+  going: readonly Going[];
+  ranges: Ranges;
   /** The data keys of the project, wrapped by `key`. */
   wrapKeys(): WrappedKey[];
   store: S3Store | null;
@@ -111,10 +113,10 @@ class Export {
   }
 
   async write(): Promise<Omit<Exported, 'file'>> {
-    const { project_id, wrapKeys } = this.#job;
-    const manifest: Manifest = { ...readManifest(this.#sqlite, project_id), data_keys: wrapKeys() };
+    const { project_id, ranges, wrapKeys } = this.#job;
+    const manifest: Manifest = { ...readManifest(this.#sqlite, project_id, ranges), data_keys: wrapKeys() };
     this.#writer.writeText(MANIFEST, JSON.stringify(manifest));
-    for (const going of GOING) await this.#writeRows(going);
+    for (const going of this.#job.going) await this.#writeRows(going);
     for (const object of listObjects(this.#sqlite, project_id)) await this.#writeObject(object);
     for (const pinned of listPinned(this.#sqlite, project_id)) await this.#writePinned(pinned);
     this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#left_out }));
@@ -128,8 +130,8 @@ class Export {
     };
   }
 
-  async #writeRows(going: Going): Promise<void> {
-    const head = `${JSON.stringify({ table: going.table, columns: columnsOf(going) })}\n`;
+  async #writeRows({ table, columns, select }: Going): Promise<void> {
+    const head = `${JSON.stringify({ table, columns: columns.map(({ name }) => name) })}\n`;
     let lines: string[] = [];
     let size = 0;
     const flush = async (): Promise<void> => {
@@ -142,8 +144,9 @@ class Export {
       // Signals are heard, and others have a turn.
       await new Promise((done) => setImmediate(done));
     };
-    for (const values of readRows(this.#sqlite, going, this.#job.project_id)) {
-      const line = lineOf(values);
+    const rows = this.#sqlite.query<Record<string, unknown>, [number]>(select);
+    for (const row of rows.iterate(this.#job.project_id)) {
+      const line = lineOf(Object.values(row));
       lines.push(line);
       size += line.length;
       this.#rows += 1;
@@ -168,7 +171,7 @@ class Export {
     this.#tell();
   }
 
-  async #writePinned({ public_id, is_stored }: { public_id: string; is_stored: boolean }): Promise<void> {
+  async #writePinned({ public_id, is_stored }: { public_id: string; is_stored: number }): Promise<void> {
     const size_bytes = is_stored ? await this.#job.store?.sizeOf(public_id) : null;
     const file = { public_id, size_bytes: size_bytes ?? null, sha256: null };
     await (typeof size_bytes === 'number'

@@ -3,11 +3,13 @@
  * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
  * again, whatever cuts it off.
  */
+import { findArrived, insertArriving, showArriving } from '../../access/projects/service.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
 import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
+import { insertRecord } from '../../platform/database/records.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
@@ -17,7 +19,7 @@ import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/turns.ts';
 import { parse } from '../../platform/http/schema.ts';
-import { Arrival, namedBy } from './arriving.ts';
+import { Arrival, namedBy, type Range } from './arriving.ts';
 import {
   type Examined,
   type ImportDeps,
@@ -29,9 +31,9 @@ import {
   storeOf,
 } from './examining.ts';
 import { isRowsName, LEFT_OUT, leftOut, ProjectReader } from './format.ts';
-import type { Going, Numbered } from './inventory-tables.ts';
+import type { Numbered } from './inventory-tables.ts';
 import { rangesOf } from './manifest-store.ts';
-import type { Range, Row } from './store.ts';
+import type { Going, Row } from './rows-store.ts';
 import * as store from './store.ts';
 
 /** What an import leaves free of the disk: a server goes on meanwhile, and to take out what was written needs room too. */
@@ -72,15 +74,14 @@ function here<T extends { id: number }>(
   things: readonly T[],
   nameOf: (one: T) => string,
 ): Map<number, number> {
-  const pairs = things.map((one) => [one.id, store.idHere(read, kind, nameOf(one))] as const);
+  const pairs = things.map((one) => [one.id, store.numberHere(read, kind, nameOf(one))] as const);
   return new Map(pairs.flatMap(([id, found]) => (found === null ? [] : [[id, found]])));
 }
 
-/** The slug as it was, or with a number where that is taken. */
-function freeSlug(tx: Tx, wanted: string): string {
-  let slug = wanted;
-  for (let n = 2; store.isSlugTaken(tx, slug); n += 1) slug = `${wanted}-${n}`;
-  return slug;
+/** Throws AppError `conflict` where a project is here, or on its way. */
+export function refuseKnown(read: Tx, public_id: string): void {
+  const name = findArrived(read, public_id);
+  if (name !== null) throw conflict(`The project ${name} (${public_id}) is here already.`);
 }
 
 export class Import {
@@ -90,7 +91,6 @@ export class Import {
   readonly #arrival: Arrival;
   readonly #id: number;
   readonly #tokens: Map<number, number>;
-  readonly #inserters = new Map<string, ReturnType<typeof store.inserter>>();
   /** Where stored bytes are copied from; null where they stay in the place that is ours. */
   readonly #copied_from: S3Store | null;
   /** Files under way. */
@@ -131,22 +131,19 @@ export class Import {
     const { database, key_ring } = deps;
     const { project, data_keys, tokens } = examined.manifest;
     const begun = await database.write((tx) => {
-      const known = store.findKnown(tx, public_id);
-      if (known) throw conflict(`The project ${known.name} (${public_id}) is here already.`);
-      const { id: _elsewhere, ...row } = project;
-      const id = store.insertRecord(tx, 'projects', {
-        ...row,
-        status: 'arriving',
-        slug: `arriving-${public_id.toLowerCase()}`,
-      });
+      refuseKnown(tx, public_id);
+      const id = insertArriving(tx, project);
       key_ring.takeIn(tx, data_keys, job.key);
-      const ranges = new Map(rangesOf(examined.manifest).map((one) => [one.table, store.reserve(tx, one)]));
-      const { starts_at } = store.reserve(tx, { table: 'access_tokens', from: 1, to: tokens.length });
+      const ranges = rangesOf(examined.manifest).map(({ table, from, to }) => {
+        const starts_at = store.reserve(tx, table, Math.max(0, to - from + 1));
+        return [table, { from, to, starts_at }] as const;
+      });
+      const first = store.reserve(tx, 'access_tokens', tokens.length);
       const numbered = tokens.map((token, index): [number, number] => [
         Number(token.id),
-        store.idHere(tx, 'token', String(token.token_hash)) ?? starts_at + index,
+        store.numberHere(tx, 'token', String(token.token_hash)) ?? first + index,
       ]);
-      return { id, ranges, tokens: new Map(numbered) };
+      return { id, ranges: new Map(ranges), tokens: new Map(numbered) };
     });
     return new Import({ deps, job, examined }, begun);
   }
@@ -162,7 +159,7 @@ export class Import {
         if (id !== null) await this.#takeFile(reader, id, entry.size_bytes);
         else {
           const text = await readText(reader, entry.size_bytes);
-          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path));
+          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path, this.#examined.going));
           else if (entry.name === LEFT_OUT) gone = parse(leftOut, JSON.parse(text)).objects;
         }
         onProgress(reader.size_bytes + reader.position, 2 * reader.size_bytes);
@@ -195,20 +192,16 @@ export class Import {
   }
 
   async #takeRows({ going, rows }: Piece): Promise<void> {
-    const insert = this.#inserters.get(going.table) ?? store.inserter(going);
-    this.#inserters.set(going.table, insert);
     for (let from = 0; from < rows.length; from += IMPORT_PIECE_ROWS) {
       const piece = rows.slice(from, from + IMPORT_PIECE_ROWS);
       await this.#write((tx) => {
-        for (const row of piece) this.#takeRow(tx, going, row, insert);
-        for (const id of this.#arrival.takeStopped())
-          store.noteWithheld(tx, this.#id, { kind: 'schedule', id });
+        for (const row of piece) this.#takeRow(tx, going, row);
       });
       if (going.table === 'objects') await this.#copyStored(piece);
     }
   }
 
-  #takeRow(tx: Tx, going: Going, row: Row, insert: ReturnType<typeof store.inserter>): void {
+  #takeRow(tx: Tx, going: Going, row: Row): void {
     const arriving = this.#arrival.of(going, row);
     if (!arriving) return;
     // Whoever made the file may have written into it what they like: they know its passphrase.
@@ -220,7 +213,7 @@ export class Import {
     if (going.table === 'audit_events' && store.isOnTrail(tx, String(arriving.id)))
       arriving.id = newId(Number(arriving.at));
     try {
-      insert(tx, arriving);
+      going.insert.run(tx, ...going.columns.map(({ name }) => arriving[name] ?? null));
     } catch (error) {
       // A sweep took what it belongs to, whose time was over.
       if (isOfMissingRow(error)) return;
@@ -311,10 +304,9 @@ export class Import {
     const now_ms = clock.now();
     for (const standing of this.#arrival.standings) store.setStanding(tx, standing);
     const missing = this.#tieAll(tx);
-    const slug = freeSlug(tx, about.project.slug);
-    const status = this.#examined.manifest.was_active ? 'active' : 'inactive';
-    if (!store.showProject(tx, this.#id, { status, slug, now_ms }))
-      throw conflict('The import was taken out meanwhile.');
+    const is_active = this.#examined.manifest.was_active;
+    const slug = showArriving(tx, this.#id, { is_active, slug: about.project.slug, now_ms });
+    if (slug === null) throw conflict('The import was taken out meanwhile.');
     const metadata = { name, slug, missing: Object.values(missing).flat().length };
     recordAudit(
       tx,
@@ -328,23 +320,24 @@ export class Import {
 
   /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
+    const { projects } = this.#deps;
     const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.#examined.manifest;
     for (const token of tokens) {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
-      if (store.idHere(tx, 'token', String(token.token_hash)) === null) {
+      if (store.numberHere(tx, 'token', String(token.token_hash)) === null) {
         const person_id = this.#arrival.facts.people.get(Number(token.person_id)) ?? null;
         // It is for this project alone, whatever the file says.
         const for_one = { all_projects: 0, can_administer: 0 };
-        store.insertRecord(tx, 'access_tokens', { ...token, ...for_one, id, person_id, created_by_id: null });
+        insertRecord(tx, 'access_tokens', { ...token, ...for_one, id, person_id, created_by_id: null });
       }
-      store.tie(tx, 'token', id, this.#id);
+      projects.addScope(tx, { kind: 'token', id }, this.#id);
     }
-    const unknown = (kind: Parameters<typeof store.idHere>[1], name: string): boolean =>
-      store.idHere(tx, kind, name) === null;
+    const unknown = (kind: Parameters<typeof store.numberHere>[1], name: string): boolean =>
+      store.numberHere(tx, kind, name) === null;
     const granted = people.filter(({ is_granted }) => is_granted).map(({ email }) => email);
     for (const email of granted) {
-      const id = store.idHere(tx, 'person', email);
-      if (id !== null) store.tie(tx, 'person', id, this.#id);
+      const id = store.numberHere(tx, 'person', email);
+      if (id !== null) projects.addScope(tx, { kind: 'person', id }, this.#id);
     }
     const used = mailboxes.filter(({ is_used }) => is_used).map(({ address }) => address);
     return {

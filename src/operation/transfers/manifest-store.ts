@@ -1,8 +1,8 @@
 /** SQL of what a project's file says first: the project itself, what its rows are numbered by, and what they refer to of what stays. */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { readCount } from '../../platform/database/plain-connection.ts';
 import { nullable, type Static, t } from '../../platform/http/schema.ts';
-import { GOING, NAMED_BEYOND, NUMBERED, type Numbered } from './inventory-tables.ts';
+import { NUMBERED, type Numbered } from './inventory-tables.ts';
+import type { Ranges } from './rows-store.ts';
 
 const value = nullable(t.Union([t.String(), t.Number()]));
 const record = t.Record(t.String(), value);
@@ -36,35 +36,22 @@ export function rangesOf({ ranges }: Manifest): { table: Numbered; from: number;
   });
 }
 
-/** From the least to the greatest number that rows have, or name. */
-function readRange(sqlite: Sqlite, table: Numbered, project_id: number): { from: number; to: number } | null {
-  const own = GOING.filter((going) => going.table === table).map(({ from }) => ({ column: 't.id', from }));
-  const parts = [...own, ...(NAMED_BEYOND[table] ?? [])].map(
-    ({ column, from }) => `SELECT min(${column}) AS a, max(${column}) AS b FROM ${from}`,
-  );
-  const [row] = sqlite.query(`SELECT min(a), max(b) FROM (${parts.join(' UNION ALL ')})`).values(project_id);
-  const [from, to] = row ?? [];
-  return typeof from === 'number' && typeof to === 'number' ? { from, to } : null;
-}
-
 /** What the file says first, but for the data keys. */
-export function readManifest(sqlite: Sqlite, project_id: number): Omit<Manifest, 'data_keys'> {
+export function readManifest(
+  sqlite: Sqlite,
+  project_id: number,
+  selects: Ranges,
+): Omit<Manifest, 'data_keys'> {
   const all = <T extends object>(sql: string): T[] => sqlite.query<T, [number]>(sql).all(project_id);
   const [project = {}] = all<Manifest['project']>('SELECT * FROM projects WHERE id = ?1');
   const ranges: Manifest['ranges'] = {};
-  for (const table of NUMBERED) {
-    const range = readRange(sqlite, table, project_id);
-    if (range) ranges[table] = range;
+  for (const { table, select } of selects) {
+    const [range] = all<{ from: number | null; to: number | null }>(select);
+    if (range?.from && range.to) ranges[table] = { from: range.from, to: range.to };
   }
   return {
     project,
-    was_active:
-      readCount(
-        sqlite,
-        `SELECT count(*) FROM projects p WHERE p.id = ?1 AND (p.status = 'active' OR EXISTS (
-         SELECT 1 FROM withheld w WHERE w.project_id = p.id AND w.kind = 'project'))`,
-        project_id,
-      ) === 1,
+    was_active: project.status === 'active' || project.is_moved === 1,
     ranges,
     mailboxes: all<{ id: number; address: string; is_used: number }>(
       `SELECT id, address, EXISTS (SELECT 1 FROM marketing_settings s, json_each(s.accounts) a

@@ -3,7 +3,7 @@
  * until somebody lets it go: here as the project is inactive, there as schedules are paused and mail that waits is withheld;
  * sequences and broadcasts are paused on both.
  */
-import type { Projects } from '../../access/projects/service.ts';
+import { deleteArriving, listArriving, type Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
 import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH } from '../../limits.ts';
@@ -21,8 +21,8 @@ import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { examine, type ImportDeps, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
-import { IMPORT_SPARE_BYTES, Import, type Imported } from './importing.ts';
-import { GOING } from './inventory-tables.ts';
+import { IMPORT_SPARE_BYTES, Import, type Imported, refuseKnown } from './importing.ts';
+import { listGoing, selectRanges } from './rows-store.ts';
 import * as store from './store.ts';
 
 export type { Exported } from './exporting.ts';
@@ -47,6 +47,7 @@ export interface TransfersDeps extends ImportDeps {
   object_store: ExportJob['store'];
   schedules: {
     update(project_id: number, id: string, changes: { is_active: boolean }, note: Note): Promise<unknown>;
+    listMoved(project_id: number): string[];
   };
   sequence_life: {
     resume(actor: Actor, owner: Owner, public_id: string): Promise<void>;
@@ -56,7 +57,7 @@ export interface TransfersDeps extends ImportDeps {
     letGo(actor: Actor, owner: Owner, public_id: string): Promise<void>;
     listMoved(project_id: number): string[];
   };
-  projects: Pick<Projects, 'moveAway' | 'start' | 'listen'>;
+  projects: Pick<Projects, 'moveAway' | 'moveBack' | 'addScope'>;
   engine: { wake(): void };
   contacts: { sweep(): Promise<void> };
 }
@@ -81,10 +82,6 @@ export class Transfers {
 
   constructor(deps: TransfersDeps) {
     this.#deps = deps;
-    // Whoever makes it active again has answered whether it is to be.
-    deps.projects.listen((tx, { kind, project_id }) => {
-      if (kind === 'started') store.forgetThatItWasActive(tx, project_id);
-    });
   }
 
   /* --- Out -------------------------------------------------------------------------------------------------------- */
@@ -118,8 +115,7 @@ export class Transfers {
       const metadata = { name: project.name, copy: how.is_copy };
       const entry = { event: 'project.exported', target: `project:${project.id}`, project, metadata };
       recordAudit(tx, how.actor, entry, clock.now());
-      if (!how.is_copy && projects.moveAway(tx, project.id))
-        store.noteWithheld(tx, project.id, { kind: 'project', id: project.public_id });
+      if (!how.is_copy) projects.moveAway(tx, project.id);
     });
     if (!how.is_copy) await this.#waitForEnds(project);
     const { public_id, name, slug } = project;
@@ -135,6 +131,8 @@ export class Transfers {
         store: config.object_store && placeOf(config.object_store),
         with_store: how.with_store,
       },
+      going: listGoing(database.read),
+      ranges: selectRanges(database.read),
       wrapKeys: () => key_ring.wrapScope(database.read, projectScope(public_id), key),
       store: object_store,
       now_ms: clock.now(),
@@ -190,7 +188,7 @@ export class Transfers {
       // Those of a deletion that was cut off: they may be the very ones that come back.
       await this.#deps.contacts.sweep();
       const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
-      this.#refuseKnown(said);
+      refuseKnown(this.#deps.database.read, said.project.public_id);
       const examined = await examine(this.#deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
       if (!keepsPlace(this.#deps, said)) await bytes.requirePlace(bytes.current.name);
@@ -202,11 +200,6 @@ export class Transfers {
     } finally {
       lock.release();
     }
-  }
-
-  #refuseKnown({ project }: ProjectFile): void {
-    const known = store.findKnown(this.#deps.database.read, project.public_id);
-    if (known) throw conflict(`The project ${known.name} (${project.public_id}) is here already.`);
   }
 
   /** Takes out what an import wrote that failed; the error says so. */
@@ -225,7 +218,7 @@ export class Transfers {
   /** Removes what imports left that broke off, unless one is under way. */
   async sweep(): Promise<void> {
     const { database, config } = this.#deps;
-    if (store.listArriving(database.read).length === 0) return;
+    if (listArriving(database.read).length === 0) return;
     const lock = lockImports(config.data_dir);
     if (!lock) return;
     try {
@@ -237,15 +230,14 @@ export class Transfers {
 
   async #removeAll(): Promise<void> {
     const { database, blobs, key_ring } = this.#deps;
-    for (const { id, public_id } of store.listArriving(database.read)) {
+    const tables = listGoing(database.read).toReversed();
+    for (const { id, public_id } of listArriving(database.read)) {
       for (const file of store.listFiles(database.read, id)) await blobs.remove(file);
-      for (const going of GOING.toReversed()) {
-        const remove = store.remover(database.read, going);
-        while ((await database.write((tx) => remove(tx, id, PIECE_ROWS))) > 0) await Bun.sleep(0);
-      }
+      for (const { remove } of tables)
+        while ((await database.write((tx) => remove.run(tx, id, PIECE_ROWS))) > 0) await Bun.sleep(0);
       await database.write((tx) => {
         key_ring.forgetScope(tx, projectScope(public_id));
-        store.deleteArriving(tx, id);
+        deleteArriving(tx, id);
       });
     }
   }
@@ -257,21 +249,19 @@ export class Transfers {
    * stays paused, and is told.
    */
   async letGo(project: Owner, actor: Actor): Promise<LetGo> {
-    const { database, clock, engine, projects, sequence_life, broadcast_life } = this.#deps;
+    const { database, clock, engine, projects, schedules, sequence_life, broadcast_life } = this.#deps;
     const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };
     const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
     await database.write((tx) => {
-      if (store.listWithheld(tx, project.id, 'project').length > 0) projects.start(tx, project.id);
-      store.forgetRunningSchedules(tx, project.id);
+      projects.moveBack(tx, project.id);
       note(tx, {
         event: 'project.let_go',
         target: `project:${project.id}`,
         metadata: { name: project.name },
       });
     });
-    const { read } = database;
     const stopped = [
-      ...store.listWithheld(read, project.id, 'schedule').map((id) => ({ kind: 'schedule' as const, id })),
+      ...schedules.listMoved(project.id).map((id) => ({ kind: 'schedule' as const, id })),
       ...sequence_life.listMoved(project.id).map((id) => ({ kind: 'sequence' as const, id })),
       ...broadcast_life.listMoved(project.id).map((id) => ({ kind: 'broadcast' as const, id })),
     ];
@@ -298,11 +288,10 @@ export class Transfers {
     { kind, id }: { kind: keyof typeof COUNTED; id: string },
     { actor, note }: { actor: Actor; note: Note },
   ): Promise<void> {
-    const { schedules, sequence_life, broadcast_life, database } = this.#deps;
+    const { schedules, sequence_life, broadcast_life } = this.#deps;
     if (kind === 'sequence') return sequence_life.resume(actor, project, id);
     if (kind === 'broadcast') return broadcast_life.letGo(actor, project, id);
     await schedules.update(project.id, id, { is_active: true }, note);
-    await database.write((tx) => store.forgetWithheld(tx, project.id, { kind, id }));
   }
 }
 

@@ -2,6 +2,7 @@
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { requireThreadDescriptors } from '../host/descriptors.ts';
+import { within } from '../host/waiting.ts';
 import { interruptedOutcome, postponedOutcome } from './outcomes.ts';
 import type {
   DeliverOptions,
@@ -21,6 +22,8 @@ import type {
 const SMTP_IDLE_CLOSE_MS = 30_000;
 /** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
+/** How long the thread may take to tell how far each mail came that it gives up. */
+const GIVING_UP_MS = 200;
 /** Frames that the thread keeps: some dozens with bodies of 100 KB, each as given and as composed. When full it begins anew. */
 const MAX_FRAME_CHARS_KEPT = 8 * 1024 * 1024;
 /** What keeping a part takes besides its text. */
@@ -41,7 +44,7 @@ export interface Mailer {
   compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
-   * that had not got as far are answered with stage `interrupted`.
+   * that had not got as far are answered with stage `interrupted`, and those whose answer has not come as if it were lost.
    */
   stop(deadline_ms: number): Promise<void>;
 }
@@ -135,10 +138,10 @@ class WorkerMailer implements Mailer {
     if (!this.#worker) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onStopped = resolve;
-    const give_up = setTimeout(resolve, deadline_ms);
     this.#post({ op: 'stop' });
-    await promise;
-    clearTimeout(give_up);
+    await within(promise, deadline_ms);
+    if (this.#worker) this.#post({ op: 'give_up' });
+    await within(promise, GIVING_UP_MS);
     this.#endWorker('The mailer stopped while this mail was being handed over.');
   }
 

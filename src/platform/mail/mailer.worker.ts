@@ -58,6 +58,9 @@ function handle(request: MailerRequest): void {
       is_stopping = true;
       for (const pool of pools.values()) pool.stop();
       reportIfStopped();
+      return;
+    case 'give_up':
+      for (const pool of pools.values()) pool.giveUp();
   }
 }
 

@@ -31,6 +31,7 @@ interface IdleSession {
 const GAP_CATCH_UP_MS = 20;
 
 const STOPPING = 'The mailer stopped before this mail was handed over.';
+const STOPPED = 'The server stopped before the relay answered.';
 
 export class SmtpPool {
   readonly #route: SmtpRoute;
@@ -81,6 +82,11 @@ export class SmtpPool {
     this.#answerWaiting(interruptedOutcome(STOPPING, { may_be_sent: false }));
     for (const { session } of this.#idle.splice(0)) session.quit();
     for (const session of this.#live) if (!session.isPastEnvelope) session.interrupt(STOPPING);
+  }
+
+  /** Waits no longer for what was left to finish. */
+  giveUp(): void {
+    for (const session of this.#live) session.interrupt(STOPPED);
   }
 
   #dispatch(): void {

@@ -253,11 +253,15 @@ export class SmtpSession {
     return outcome;
   }
 
-  /** Cuts the mail in hand off, as when the mailer stops, and closes. */
+  /** Cuts the mail in hand off, as when the mailer stops, and closes. Of one that is all written, the answer is lost. */
   interrupt(response: string): void {
     const sending = this.#sending;
     this.close();
-    sending?.finish(interruptedOutcome(response, { may_be_sent: sending.is_all_written }));
+    sending?.finish(
+      sending.is_all_written
+        ? unsentOutcome({ stage: 'data', response, may_be_sent: true })
+        : interruptedOutcome(response, { may_be_sent: false }),
+    );
   }
 
   /** Has the relay forget a mail that it refused; where it does not, the session is closed. */

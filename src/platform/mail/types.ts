@@ -221,7 +221,9 @@ export type MailerRequest =
       options: DeliverOptions;
     }
   | { op: 'compose'; id: number; content: MailContent | KeyedContent | WholeContent }
-  | { op: 'stop' };
+  | { op: 'stop' }
+  /** After 'stop': waits for no answer any more. */
+  | { op: 'give_up' };
 
 /** What the mailer worker answers; several travel in one message. */
 export type MailerReply =

@@ -1,11 +1,20 @@
 /** The processes in which variants are made: what they may take, what they know, and what becomes of the others meanwhile. */
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
 import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
 import { VARIANT_MEMORY_BYTES } from '../../../src/limits.ts';
+import { longestTurnMs } from '../../support/event-loop.ts';
 import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';
 import { until } from '../../support/until.ts';
@@ -266,6 +275,24 @@ describe('what is kept', () => {
       for (const { status } of statuses) expect(status).toBe(200);
       expect([...sizes().values()].length * 4096).toBeLessThanOrEqual(most);
     }
+  });
+
+  test('makes room for others a few files at a time', async () => {
+    await start({ SATCHEL_VARIANTS_MAX_BYTES: String(7_000 * 4096) });
+    const ids = Array.from(
+      { length: 8_000 },
+      (_, n) => String(n).padStart(24, '0') + String(n % 40).padStart(2, '0'),
+    );
+    for (const id of ids) {
+      const folder = join(app.data_dir, 'variants', id.slice(-2));
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, `${id}-32x32-inside-png-80-x.png`), 'x');
+    }
+    const there = spyOn(app.services.objects, 'listThere').mockImplementation((asked) => [...asked]);
+    const turn_ms = await longestTurnMs(() => app.services.variants.sweep());
+    there.mockRestore();
+    expect(sizes().size).toBeWithin(6_000, 6_301);
+    expect(turn_ms).toBeLessThan(20);
   });
 
   test('is nothing that is larger than all may be, which is not made again and again', async () => {

@@ -119,6 +119,30 @@ describe('a queued mail whose answer never comes', () => {
   });
 });
 
+test('a stop that waits in vain for an answer leaves mail that its relay may have taken', async () => {
+  const { app, key, project } = sender;
+  sink.behavior.hang = 'data';
+  const { body } = await sender.send();
+  const waited_for = sender.send({ queue: false });
+  await sink.until(() => sink.unanswered.length === 2);
+  const { mailer } = app.services;
+  const stop = mailer.stop.bind(mailer);
+  const stopping = spyOn(mailer, 'stop').mockImplementation(() => stop(20));
+  await app.stop();
+  stopping.mockRestore();
+  sink.behavior = {};
+  sender = senderOf(await startTestApp({ data_dir: app.data_dir, clock: app.clock }), project, key);
+  await sender.pass(30 * MINUTE_MS - 1);
+  expect(await sender.log(body.id)).toMatchObject({ status: 'queued', attempts: 1 });
+  expect(sink.mails).toHaveLength(0);
+  await sender.pass(1);
+  expect(await sender.log(body.id)).toMatchObject({ status: 'sent', attempts: 2 });
+  expect(sink.mails).toHaveLength(1);
+  const { body: told } = await waited_for;
+  expect(told.code).toBe('outcome_unknown');
+  expect(await sender.log(told.email_id)).toMatchObject({ status: 'unknown', attempts: 1 });
+});
+
 test('a mail of a broadcast is tried as often, whatever its patience, and is lost in its numbers', async () => {
   const on = await startBroadcastApp({ env: { SATCHEL_MARKETING_PATIENCE_HOURS: '1' } });
   const relay = parseRelay(`smtp://127.0.0.1:${sink.port}`);

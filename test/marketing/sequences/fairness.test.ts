@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { LANE_CONCURRENCY } from '../../../src/limits.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
-import { MAILS_AHEAD } from '../../../src/marketing/mails/service.ts';
+import { MAILS_AHEAD } from '../../../src/marketing/campaign-capacity.ts';
 import { actor, makeProject } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink, subjectOf, waitForSubjects } from '../../support/smtp-sink.ts';
 import { until } from '../../support/until.ts';

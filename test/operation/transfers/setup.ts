@@ -124,7 +124,6 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
      VALUES ('01J00000000000000000000000', ?, 'https://hooks.example.com/', 'sealed', 1, 0, 1, 1)`,
     owner.id,
   );
-  insert("INSERT INTO withheld VALUES (?, 'schedule', '01J00000000000000000000001')", owner.id);
 
   const { read } = services.database;
   const email = findEmail(read, bulk);

@@ -150,6 +150,7 @@ CREATE TABLE projects ( -- ProjectRow
   -- By name: a project that was imported may name domains that are yet to be added.
   sending_domain TEXT, -- where mail goes out from that names no domain; null: the default domain, else the first of its own
   sending_domains TEXT CHECK (json_array_length(sending_domains) > 0), -- JSON string[]; those that it may send from; null: all
+  is_moved INTEGER NOT NULL DEFAULT 0 CHECK (is_moved IN (0, 1)), -- it was active until it was exported
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -787,6 +788,7 @@ CREATE TABLE email_schedules ( -- ScheduleRow
   next_run_at INTEGER,
   last_run_at INTEGER,
   last_status TEXT CHECK (last_status IN ('queued', 'completed', 'failed', 'skipped')), -- LastStatus; of the last run; skipped: left out after a downtime
+  is_moved INTEGER NOT NULL DEFAULT 0 CHECK (is_moved IN (0, 1)), -- it was active where its project came from
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -1508,14 +1510,3 @@ END;
 CREATE TRIGGER webhook_deliveries_count_delete AFTER DELETE ON webhook_deliveries BEGIN
   UPDATE webhooks SET deliveries = deliveries - 1 WHERE id = OLD.webhook_id;
 END;
-
--- --- operation: transfers -------------------------------------------------------------------------------------------
-
--- What stopped as a project was exported or imported, and goes on when that is said, by its public id. Sequences and broadcasts say
--- by their pause_reason that they did.
-CREATE TABLE withheld (
-  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('project', 'schedule')), -- WithheldKind
-  id TEXT NOT NULL,
-  PRIMARY KEY (project_id, kind, id)
-) STRICT, WITHOUT ROWID;

@@ -1,5 +1,5 @@
 /** How much marketing mail waits for relays, and how long sending waits that may not go on. */
-import { AppError } from '../../errors.ts';
+import { AppError } from '../errors.ts';
 
 /**
  * Mails of a sequence or broadcast that wait for their relay at most. Whatever is behind them still heeds a pause, the window and

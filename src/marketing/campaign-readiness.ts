@@ -1,7 +1,7 @@
 /** What must be in place before marketing mail goes out to a list: one rule a problem, for sequences and broadcasts alike. */
 
-import type { TemplateFacts } from '../../mail/templates/service.ts';
-import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
+import type { TemplateFacts } from '../mail/templates/service.ts';
+import type { MailboxDnsCheck, Settings } from './settings/service.ts';
 
 export interface Problem {
   /** Stable, for programs. */

@@ -1,12 +1,7 @@
 /** Brakes: how much mail that came back, or that relays refused because of us, has sending pause by itself. Pure functions. */
-import { BOUNCE_WINDOW_SENDS, REFUSALS_TO_PAUSE } from '../../limits.ts';
-import type { Settings } from '../settings/service.ts';
-
-/** How the last mails ended: those that the bounce threshold looks at, and those that relays may have refused. */
-export interface Ended {
-  returned: { sent: number; returned: number };
-  refused: { ended: number; refused: number };
-}
+import { BOUNCE_WINDOW_SENDS, REFUSALS_TO_PAUSE } from '../limits.ts';
+import type { Ended } from './campaign-store.ts';
+import type { Settings } from './settings/service.ts';
 
 type Threshold = Pick<Settings, 'bounce_pause_threshold_percent'>;
 

@@ -1,0 +1,172 @@
+/** What sequences and broadcasts can do once they go out: pause and go on, and what they learn of their mails. */
+import type { ProjectEvent } from '../access/projects/service.ts';
+import type { EmailEvent, Fate } from '../mail/deliveries/service.ts';
+import { recordAudit } from '../platform/database/audit-trail.ts';
+import type { Tx } from '../platform/database/database.ts';
+import type { JobRow } from '../platform/database/tables.ts';
+import type { Actor } from '../platform/http/callers.ts';
+import { WHOLE_LIST } from '../platform/http/pagination.ts';
+import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
+import { isRefusedTooMuch, returnsTooMuch } from './campaign-brakes.ts';
+import type { CampaignRow, EndedStore, PauseReason } from './campaign-store.ts';
+import type { CampaignDeps, Campaigns } from './campaigns.ts';
+import { barOf, type ContactStanding } from './contacts/service.ts';
+import { type Reading, readAt } from './mails/service.ts';
+import { type KeyOwner, nextOpening } from './settings/service.ts';
+
+/** What is noted of a mail: each the column that keeps when it happened. */
+type Mark =
+  | ReturnType<typeof readAt>
+  | { refused_at: number }
+  | { bounced_at: number }
+  | { complained_at: number }
+  | { unsubscribed_at: number };
+
+/** `Mail` is the row of a mail, or of whom it was for. */
+export abstract class CampaignLife<Row extends CampaignRow, Mail> {
+  protected abstract readonly campaigns: Pick<
+    Campaigns<Row, unknown, never>,
+    'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
+  >;
+  /** What it is while its mails go out: `active`. */
+  protected abstract readonly running: Row['status'];
+  /** What its project's move to another Satchel pauses. */
+  protected abstract readonly paused_by_move: readonly Row['status'][];
+  /** What it is once nothing more of it may go out. */
+  protected abstract readonly stopped: Row['status'];
+  /** The type of its jobs. */
+  protected abstract readonly job_type: string;
+  protected readonly deps: CampaignDeps;
+
+  constructor(deps: CampaignDeps) {
+    this.deps = deps;
+  }
+
+  /** The ids of its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again. */
+  protected abstract listWaiting(read: Tx, id: number): string[];
+  protected abstract findMail(read: Tx, email_id: string): Mail | undefined;
+  protected abstract mark(tx: Tx, mail: Mail, mark: Mark): void;
+  protected abstract rowOf(read: Tx, mail: Mail): Row | undefined;
+  /** How the last mails of one ended, tests apart. */
+  protected abstract readonly ended: EndedStore;
+
+  /* --- Pausing and going on ----------------------------------------------------------------------------------------- */
+
+  /** Sends nothing until it is resumed; delays run on. Throws AppError `not_found`, and `conflict` unless it goes out. */
+  pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
+    const { campaigns } = this;
+    return this.deps.database.write((tx) => {
+      const row = campaigns.require(owner.id, public_id, tx);
+      campaigns.refuseFrom(row, [this.running], 'paused');
+      this.stop(tx, row, 'manual');
+      campaigns.rows.update(tx, row.id, { updated_at: this.deps.clock.now() });
+      this.audit(tx, actor, row, `${campaigns.what}.paused`);
+    });
+  }
+
+  /** Pauses it, and holds its mails that wait. */
+  protected stop(tx: Tx, row: Row, pause_reason: PauseReason): void {
+    this.campaigns.rows.update(tx, row.id, { status: 'paused', pause_reason });
+    for (const id of this.listWaiting(tx, row.id)) this.deps.emails.hold(tx, id);
+  }
+
+  /** Has mails that a pause held go on; like all mail they leave in the window. */
+  protected release(tx: Tx, row: Row): void {
+    const { marketing, emails, clock } = this.deps;
+    const now = clock.now();
+    const at = nextOpening(marketing.settings(row.project_id, tx), now);
+    for (const id of this.listWaiting(tx, row.id)) emails.release(tx, id, at > now ? at : AT_ONCE);
+  }
+
+  /** Told of what becomes of projects: what goes out in one that moved is paused, and people resume it where it is to go on. */
+  onProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
+    if (kind !== 'moved') return;
+    for (const status of this.paused_by_move)
+      for (const row of this.campaigns.rows.list(tx, { project_id, status }, WHOLE_LIST))
+        this.stop(tx, row, 'moved');
+  }
+
+  /** The ids of those that are paused since their project moved. */
+  listMoved(project_id: number): string[] {
+    const { rows } = this.campaigns;
+    const paused = rows.list(this.deps.database.read, { project_id, status: 'paused' }, WHOLE_LIST);
+    return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
+  }
+
+  /** Puts what was done to it on the audit trail. */
+  protected audit(tx: Tx, actor: Actor, row: Row, event: string, facts: Record<string, unknown> = {}): void {
+    const target = `${this.campaigns.what}:${row.public_id}`;
+    const project = this.campaigns.ownerOf(row.project_id);
+    const metadata = { name: row.name, ...facts, ...(row.is_test ? { is_test: true } : {}) };
+    recordAudit(tx, actor, { event, target, project, metadata }, this.deps.clock.now());
+  }
+
+  /* --- Its job ------------------------------------------------------------------------------------------------------ */
+
+  protected enqueue(tx: Tx, row: Row, run_at: number): string {
+    const job: NewJob = {
+      project_id: row.project_id,
+      type: this.job_type,
+      priority: PRIORITY.marketing,
+      resource: row.public_id,
+      payload: { [`${this.campaigns.what}_id`]: row.id },
+      max_attempts: 1,
+      run_at,
+    };
+    return this.deps.enqueue(tx, job);
+  }
+
+  /** Its job, if that has not ended. */
+  protected jobOf(read: Tx, { job_id }: Row): JobRow | null {
+    const job = job_id === null ? null : findJob(read, job_id);
+    return job?.status === 'pending' || job?.status === 'processing' ? job : null;
+  }
+
+  /* --- What it learns of its mails ----------------------------------------------------------------------------------- */
+
+  /** Notes what became of a mail. Pauses one of which too much came back, or was refused because of us. */
+  protected note(
+    tx: Tx,
+    mail: Mail,
+    { kind, is_refused, at }: Pick<EmailEvent, 'kind' | 'is_refused' | 'at'>,
+  ): void {
+    if (is_refused || kind === 'refused') {
+      this.mark(tx, mail, { refused_at: at });
+      this.#brake(tx, mail, 'relay_refuses', (row) => isRefusedTooMuch(this.ended.countRefused(tx, row)));
+    } else if (kind === 'bounced' || kind === 'complained') {
+      this.mark(tx, mail, kind === 'bounced' ? { bounced_at: at } : { complained_at: at });
+      this.#brake(tx, mail, 'bounce_threshold', (row) =>
+        returnsTooMuch(this.ended.countReturned(tx, row), this.deps.marketing.settings(row.project_id, tx)),
+      );
+    }
+  }
+
+  #brake(tx: Tx, mail: Mail, reason: PauseReason, isTooMuch: (row: Row) => boolean): void {
+    const row = this.rowOf(tx, mail);
+    if (row?.status === this.running && !row.is_test && isTooMuch(row)) this.stop(tx, row, reason);
+  }
+
+  /**
+   * What becomes of a mail that was being tried when it paused or ended, or whoever it was for left, and that the relay did not take.
+   * Mail that was only waiting then was held or taken back at that moment.
+   */
+  protected fateFor(
+    tx: Tx,
+    project_id: number,
+    of: { row: Row | undefined; contact: ContactStanding | null | undefined },
+  ): Fate {
+    const { suppressions, projectOf } = this.deps;
+    const { row, contact } = of;
+    const owner = projectOf(project_id);
+    if (!owner || !contact || !row || row.status === this.stopped) return 'withheld';
+    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'withheld';
+    return row.status === 'paused' ? 'held' : 'goes';
+  }
+
+  /** Notes that a mail was opened, by a person or a machine, or a link of it followed by a person. */
+  protected noteReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
+    const mail = this.findMail(tx, email_id);
+    if (mail) this.mark(tx, mail, readAt(kind, at));
+    return mail;
+  }
+}

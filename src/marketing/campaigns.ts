@@ -1,0 +1,201 @@
+/**
+ * Campaigns are sequences and broadcasts: marketing mail to a list, which somebody writes as a draft and starts. What both can do
+ * to be written, found and looked at stands here; `campaign-life.ts` has what they can do once they go out.
+ */
+import type { Projects } from '../access/projects/service.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { MAX_NAME_CHARS } from '../limits.ts';
+import type { Deliveries } from '../mail/deliveries/service.ts';
+import type { Emails } from '../mail/emails/service.ts';
+import type { Templates } from '../mail/templates/service.ts';
+import { createNaming, type Naming } from '../platform/cli/naming.ts';
+import type { Note } from '../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import type { Clock } from '../platform/host/clock.ts';
+import { isUlid, newId } from '../platform/host/ids.ts';
+import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
+import type { NewJob } from '../platform/jobs/store.ts';
+import type { ReadinessFacts } from './campaign-readiness.ts';
+import type { CampaignRow, CampaignStore } from './campaign-store.ts';
+import type { Contacts } from './contacts/service.ts';
+import type { Lists } from './lists/service.ts';
+import type { Mailing, MailOwner, MarketingMail } from './mails/service.ts';
+import type { MailboxDnsCheck, MarketingSettings } from './settings/service.ts';
+import type { Suppressions } from './suppressions/service.ts';
+
+/** What sequences and broadcasts need. */
+export interface CampaignDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  marketing: MarketingSettings;
+  suppressions: Suppressions;
+  templates: Pick<Templates, 'factsOf'>;
+  marketing_mail: MarketingMail;
+  projects: Pick<Projects, 'requireActive' | 'isActive'>;
+  projectOf(id: number): MailOwner | null;
+  emails: Pick<Emails, 'accept' | 'acceptBulk' | 'hold' | 'release' | 'standingsOf' | 'errorOf'>;
+  deliveries: Pick<Deliveries, 'withhold'>;
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+/** What the name of a copy ends with. */
+const COPY = ' (copy)';
+
+/** Columns that `insert` sets. */
+type Fresh = 'id' | 'public_id' | 'created_at' | 'updated_at';
+
+/** `Unstarted` are the columns that nobody gives: what becomes of one once it is started. */
+export abstract class Campaigns<Row extends CampaignRow, Seen, Unstarted extends keyof Row> {
+  /** What one is called, in messages and on the audit trail. */
+  abstract readonly what: 'sequence' | 'broadcast';
+  /** What it is once it is over: found by its name only where no other fits. */
+  protected abstract readonly over: readonly Row['status'][];
+  abstract readonly rows: CampaignStore<Row>;
+  protected readonly deps: CampaignDeps;
+
+  constructor(deps: CampaignDeps) {
+    this.deps = deps;
+  }
+
+  protected abstract presentAll(rows: readonly Row[]): Seen[];
+  /** Why one paused by itself: the end of a sentence. */
+  protected abstract explainPause(row: Row): string;
+  /** Those columns of a draft. */
+  protected abstract readonly unstarted: Pick<Row, Unstarted>;
+
+  /** Newest first. */
+  list(project_id: number, query: PageQuery & { status?: Row['status'] | undefined }): Page<Seen> {
+    const { read } = this.deps.database;
+    const filter = { project_id, status: query.status };
+    return paginate(query, {
+      total: this.rows.count(read, filter),
+      fetch: (limit, offset) => this.presentAll(this.rows.list(read, filter, { limit, offset })),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): Seen {
+    return this.present(this.require(project_id, public_id));
+  }
+
+  protected present(row: Row): Seen {
+    const [seen] = this.presentAll([row]);
+    if (!seen) throw this.#missing();
+    return seen;
+  }
+
+  /** The row of one. Throws AppError `not_found`, for another project's too. */
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): Row {
+    const row = isUlid(public_id) ? this.rows.find(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw this.#missing();
+    return row;
+  }
+
+  /** Of whatever project, for the operator. Throws AppError `not_found`. */
+  requireAny(public_id: string): Row {
+    const row = this.rows.findAny(this.deps.database.read, public_id.toUpperCase());
+    if (!row) throw this.#missing(`satchel ${this.what} list --project REF`);
+    return row;
+  }
+
+  #missing(look?: string): AppError {
+    return notFound(this.what === 'sequence' ? 'Sequence' : 'Broadcast', look);
+  }
+
+  /** How the shell finds them. */
+  naming(): Naming {
+    const { read } = this.deps.database;
+    return createNaming(
+      this.what,
+      {
+        byId: (id) => this.rows.findAny(read, id),
+        called: (project_id, name) => this.rows.listCalled(read, project_id, name),
+      },
+      ({ public_id, status }) => ({ key: public_id, id: public_id, is_over: this.over.includes(status) }),
+    );
+  }
+
+  /** Throws AppError `conflict` unless one has one of these statuses. */
+  refuseFrom(row: Row, from: readonly Row['status'][], what: string): void {
+    if (!from.includes(row.status))
+      throw conflict(
+        `The ${this.what} is ${row.status}: only one that is ${from.join(' or ')} can be ${what}.`,
+      );
+  }
+
+  /* --- Drafts ----------------------------------------------------------------------------------------------------- */
+
+  /** Makes a draft that is as another is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
+  async copy(project_id: number, public_id: string, note: Note): Promise<Seen> {
+    const copy_id = await this.deps.database.write((tx) => {
+      const of = this.require(project_id, public_id, tx);
+      this.deps.lists.requireOpen(tx, { id: of.list_id });
+      const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
+      return this.insert(tx, { ...of, name }, note, { copy_of: of.public_id }).public_id;
+    });
+    return this.get(project_id, copy_id);
+  }
+
+  protected insert(
+    tx: Tx,
+    { id: _id, ...of }: Omit<Row, Fresh | Unstarted> & { id?: number; name: string },
+    note: Note,
+    metadata: Record<string, unknown> = {},
+  ): Row {
+    const now = this.deps.clock.now();
+    const public_id = newId(now);
+    const target = `${this.what}:${public_id}`;
+    note(tx, { event: `${this.what}.created`, target, metadata: { name: of.name, ...metadata } });
+    const fresh = { public_id, created_at: now, updated_at: now };
+    // All of its columns, in three parts.
+    return this.rows.insert(tx, { ...of, ...this.unstarted, ...fresh } as unknown as Omit<Row, 'id'>);
+  }
+
+  /* --- Before it goes out ------------------------------------------------------------------------------------------ */
+
+  /** What is known of the settings, the list and the mailboxes that it needs; `mailboxes` were looked up before. */
+  protected readinessOf(
+    { project_id, list_id }: CampaignRow,
+    mailboxes: MailboxDnsCheck[] | null,
+    read: Tx = this.deps.database.read,
+  ): ReadinessFacts {
+    const { lists, marketing } = this.deps;
+    const list = lists.findById(list_id, read);
+    return {
+      settings: marketing.settings(project_id, read),
+      mailboxes,
+      problem_of_mailboxes: marketing.problemOfMailboxes(project_id),
+      problem_of_links: marketing.problemOfLinks(project_id),
+      is_list_archived: list === null || list.archived_at !== null,
+    };
+  }
+
+  /** Sends a mail as a test, in the transaction that reads what it is made of. Throws AppError `invalid` where none can be made. */
+  protected sendAsTest(of: (tx: Tx) => Mailing, to: string): Promise<{ email_id: string; job_id: string }> {
+    const { database, marketing_mail, emails } = this.deps;
+    return database.write((tx) => {
+      const planned = marketing_mail.planTest(tx, of(tx), to);
+      if (!planned.ok) throw new AppError('invalid', planned.reason);
+      const { id, job_id } = emails.accept(tx, planned.email);
+      return { email_id: id, job_id };
+    });
+  }
+
+  ownerOf(project_id: number): MailOwner {
+    const owner = this.deps.projectOf(project_id);
+    if (!owner) throw notFound('Project');
+    return owner;
+  }
+
+  /** Those of all projects that paused by themselves, and why. */
+  listPausedByThemselves(): { id: string; name: string; project_id: number; why: string }[] {
+    return this.rows.listPausedByThemselves(this.deps.database.read).map((row) => {
+      const { public_id: id, name, project_id } = row;
+      return { id, name, project_id, why: this.explainPause(row) };
+    });
+  }
+}
