@@ -407,8 +407,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
-      services.report_reader.stop();
-      services.templates.stop();
+      for (const thread of [services.report_reader, services.templates]) thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
       await Promise.all([front.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

@@ -345,7 +345,8 @@ CREATE TABLE objects ( -- ObjectRow
   expires_at INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX objects_by_project ON objects (project_id, id) WHERE visibility <> 'internal';
+CREATE INDEX objects_by_project ON objects (project_id, id);
+CREATE INDEX objects_listed ON objects (project_id, id) WHERE visibility <> 'internal';
 -- Doctor, backups and moves walk those of the store; local ones are in no such index, and cost nothing for it.
 CREATE INDEX objects_in_store ON objects (id) WHERE store = 's3';
 CREATE INDEX objects_missing ON objects (id) WHERE missing_since IS NOT NULL;
