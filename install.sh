@@ -438,8 +438,10 @@ finish_uninstall() {
 
 # --- The command line ---
 
+# The last line says what is wrong, where a terminal shows it.
 wrong_usage() {
   usage >&2
+  printf '\n%s\n' "$*" >&2
   exit 2
 }
 
@@ -452,18 +454,18 @@ while [ $# -gt 0 ]; do
   case $1 in
     --prefix=?*) PREFIX=${1#--prefix=} ;;
     --prefix)
-      [ -n "${2:-}" ] || wrong_usage
+      [ -n "${2:-}" ] || wrong_usage "--prefix needs a directory."
       PREFIX=$2
       shift
       ;;
     --from=?*) FROM=${1#--from=} ;;
     --from)
-      [ -n "${2:-}" ] || wrong_usage
+      [ -n "${2:-}" ] || wrong_usage "--from needs a file."
       FROM=$2
       shift
       ;;
     --try | --uninstall)
-      [ "$ACTION" = install ] || wrong_usage
+      [ "$ACTION" = install ] || wrong_usage "--$ACTION does not go with $1."
       ACTION=${1#--}
       ;;
     --purge) PURGE=yes ;;
@@ -472,13 +474,13 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    *) wrong_usage ;;
+    *) wrong_usage "There is no option $1." ;;
   esac
   shift
 done
 case "$ACTION purge=$PURGE yes=$YES prefix=${PREFIX:+given} from=${FROM:+given}" in
   install\ purge=yes* | try\ purge=yes* | *purge=no\ yes=yes* | try*prefix=given* | try*from=given | uninstall*from=given)
-    wrong_usage
+    wrong_usage "These options do not go together."
     ;;
 esac
 

@@ -22,7 +22,7 @@ const QUICK: readonly Check[] = [
     name: 'types of the console',
     command: [BUN, 'x', '--bun', 'tsc', '--noEmit', '--project', 'src/console/page'],
   },
-  { name: 'tidy', command: [BUN, 'test', 'test/tidy.test.ts'] },
+  { name: 'tidy', command: [BUN, 'test', '--timeout', '60000', 'test/tidy.test.ts'] },
 ];
 const TESTS: Check = { name: 'tests', command: ['bash', 'scripts/test.sh'] };
 

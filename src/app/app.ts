@@ -5,7 +5,8 @@ import { Keys, keysShownBy } from '../access/keys/service.ts';
 import { Origins } from '../access/origins/service.ts';
 import { createPeople } from '../access/people/entry.ts';
 import { peopleCronEntries } from '../access/people/tasks.ts';
-import { forgetDataKey, Projects } from '../access/projects/service.ts';
+import { forgetDataKey, LinkDomains, Projects } from '../access/projects/service.ts';
+import { projectCronEntries } from '../access/projects/tasks.ts';
 import { Tokens } from '../access/tokens/service.ts';
 import { Captcha } from '../captcha/service.ts';
 import type { Config } from '../config.ts';
@@ -161,6 +162,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
     keysOf: keysShownBy(database),
   };
   const projects = new Projects({ ...on, ...links });
+  const link_domains = new LinkDomains(on);
   const origins = new Origins({ ...on, projects });
   const keys = new Keys({ ...on, projects, origins });
   const tokens = new Tokens({ ...on, projects });
@@ -177,6 +179,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const ai_assignments = new AiAssignments({ ...on, projects, accounts: ai_accounts });
   return {
     projects,
+    link_domains,
     origins,
     keys,
     tokens,
@@ -290,6 +293,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...peopleCronEntries(services),
     ...marketingCronEntries(services),
     ...webhookCronEntries(services.webhooks),
+    ...projectCronEntries(services),
     ...transferCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
@@ -327,6 +331,7 @@ function createListener(routes: readonly Route[], services: Services, deps: AppD
     authenticateToken: (authorization, ip) => services.tokens.authenticate(authorization, ip),
     authenticateSession: (secret) => services.entry.sessions.authenticate(secret),
     findProject: (caller, ref) => services.projects.requireFor(caller, ref),
+    projectAtHost: (name) => services.link_domains.projectAt(name),
     clientIp: createClientIpReader(config.trusted_proxies),
     guarded: (check, work) => deps.database.guarded(check, work),
     settled: () => deps.database.settled(),

@@ -2,6 +2,7 @@
 
 import { keyChecks } from '../access/keys/checks.ts';
 import { peopleChecks } from '../access/people/checks.ts';
+import { projectChecks } from '../access/projects/checks.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
 import { variantChecks } from '../files/variants/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
@@ -9,8 +10,7 @@ import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
-import { broadcastChecks } from '../marketing/broadcasts/checks.ts';
-import { sequenceChecks } from '../marketing/sequences/checks.ts';
+import { campaignChecks } from '../marketing/campaign-checks.ts';
 import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
@@ -42,11 +42,11 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...variantChecks(services),
     ...ownershipChecks(services),
     ...certificateChecks(services),
+    ...projectChecks(services),
     ...keyChecks(services),
     ...vaultChecks(services),
     ...marketingChecks(services),
-    ...sequenceChecks(services),
-    ...broadcastChecks(services),
+    ...campaignChecks(services),
     ...webhookChecks(services),
     ...providerAccountChecks(services),
     ...peopleChecks(services),

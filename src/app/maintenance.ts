@@ -1,11 +1,11 @@
 /** Work that holds a processor for seconds, done in a thread of its own, so that no request waits behind it. */
 
 import type { Config } from '../config.ts';
-import { AppError, type ErrorKind } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { BackupResult } from '../operation/backups/making.ts';
 import type { VerifyResult } from '../operation/backups/verification.ts';
-import { requireThreadDescriptors } from '../platform/host/descriptors.ts';
 import type { Finding } from '../platform/host/health-check.ts';
+import { Thread } from '../platform/host/threads.ts';
 import type { Maintenance } from './app.ts';
 
 /** What a thread is asked for; `now_ms` is its time. */
@@ -16,32 +16,20 @@ export type MaintenanceRequest = { config: Config; now_ms: number } & (
   | { op: 'hash'; file: string }
 );
 
-export type MaintenanceReply = { ok: true; value: unknown } | { ok: false; kind: ErrorKind; message: string };
-
 type Ask = MaintenanceRequest extends infer R ? (R extends unknown ? Omit<R, 'config'> : never) : never;
 
 /** Starts nothing yet: each piece of work gets a thread, which ends with it. */
 export function createMaintenance(config: Config): Maintenance {
-  const running = new Set<(error: AppError) => void>();
+  const running = new Set<Thread<MaintenanceRequest, unknown>>();
 
   // A thread of ours answers what it was asked for.
   async function ask<T>(request: Ask): Promise<T> {
-    requireThreadDescriptors();
-    const worker = new Worker(new URL('./maintenance.worker.ts', import.meta.url));
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    running.add(reject);
-    worker.onmessage = ({ data }: MessageEvent<MaintenanceReply>) => {
-      if (data.ok) resolve(data.value as T);
-      else reject(new AppError(data.kind, data.message));
-    };
-    worker.onerror = ({ message }) => reject(new AppError('internal', message));
-    worker.postMessage({ ...request, config } satisfies MaintenanceRequest);
-    try {
-      return await promise;
-    } finally {
-      running.delete(reject);
-      worker.terminate();
-    }
+    const thread = new Thread<MaintenanceRequest, unknown>({
+      start: () => new Worker(new URL('./maintenance.worker.ts', import.meta.url)),
+      idle_stop_ms: 0,
+    });
+    running.add(thread);
+    return (await thread.ask({ ...request, config }).finally(() => running.delete(thread))) as T;
   }
 
   return {
@@ -50,7 +38,7 @@ export function createMaintenance(config: Config): Maintenance {
     verify: (file, now_ms) => ask<VerifyResult>({ op: 'verify', file, now_ms }),
     hash: (file) => ask<string>({ op: 'hash', file, now_ms: 0 }),
     stop() {
-      for (const reject of running) reject(new AppError('unavailable', 'The server is stopping.'));
+      for (const thread of running) thread.end(new AppError('unavailable', 'The server is stopping.'));
     },
   };
 }

@@ -5,7 +5,7 @@ import { keyRoutes } from '../access/keys/routes.ts';
 import { originRoutes } from '../access/origins/routes.ts';
 import { peopleManagementRoutes } from '../access/people/management-routes.ts';
 import { peopleRoutes } from '../access/people/routes.ts';
-import { projectRoutes } from '../access/projects/routes.ts';
+import { linkDomainRoutes, projectRoutes } from '../access/projects/routes.ts';
 import { tokenRoutes } from '../access/tokens/routes.ts';
 import { captchaRoutes } from '../captcha/routes.ts';
 import { consolePageRoutes } from '../console/routes.ts';
@@ -45,6 +45,7 @@ import type { Services } from './app.ts';
 export function createRoutes(services: Services): Route[] {
   const routes: Route[] = withEtags([
     ...projectRoutes(services),
+    ...linkDomainRoutes(services),
     ...keyRoutes(services),
     ...originRoutes(services),
     ...tokenRoutes(services),

@@ -1,5 +1,6 @@
 /** How much marketing mail waits for relays, and how long sending waits that may not go on. */
 import { AppError } from '../errors.ts';
+import type { Tx } from '../platform/database/database.ts';
 
 /**
  * Mails of a sequence or broadcast that wait for their relay at most. Whatever is behind them still heeds a pause, the window and
@@ -10,6 +11,12 @@ export const MAILS_AHEAD = 1_000;
 export const MAILS_AHEAD_WAIT_MS = 200;
 /** One that waits for its window, the daily cap, a mailbox or `enabled` looks again after this: any may change. */
 export const LOOK_AGAIN_MS = 60_000;
+
+/**
+ * When to look again, in epoch milliseconds (0 is at once); a function says so in the transaction that records it, where nothing can
+ * come in between. Null where nothing is left to do.
+ */
+export type NextTurn = number | ((tx: Tx) => number) | null;
 
 /** How long what accepting a mail threw has all mail wait, in seconds; null where it is no lack of capacity. */
 export function waitForCapacity(error: unknown): number | null {

@@ -1,5 +1,5 @@
 /** Email marketing, composed: the people, how they came and how they leave, and the conversation with them. */
-import type { Projects } from '../access/projects/service.ts';
+import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
@@ -18,7 +18,8 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { Broadcasts } from './broadcasts/service.ts';
-import { broadcastCronEntries, createBroadcastTask } from './broadcasts/tasks.ts';
+import { broadcastCronEntries } from './broadcasts/tasks.ts';
+import { createCampaignTask } from './campaign-tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { contactCronEntries } from './contacts/tasks.ts';
@@ -34,7 +35,7 @@ import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { Sequences } from './sequences/service.ts';
-import { createSequenceTask, sequenceCronEntries } from './sequences/tasks.ts';
+import { sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
@@ -55,6 +56,7 @@ interface MarketingNeeds {
   resolver: Resolver;
   rates: DurableRates;
   projects: Projects;
+  link_domains: LinkDomains;
   captcha: SubscriptionsDeps['captcha'];
   objects: Objects;
   mailboxes: Mailboxes;
@@ -208,8 +210,8 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
   return [
     createImportTask(services),
     createSubscribeTask(subscriptions, clock),
-    createSequenceTask(sequence_engine, projects),
-    createBroadcastTask(broadcast_engine, projects),
+    createCampaignTask(sequence_engine, projects),
+    createCampaignTask(broadcast_engine, projects),
   ];
 }
 

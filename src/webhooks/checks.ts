@@ -2,7 +2,7 @@
 import type { Projects } from '../access/projects/service.ts';
 import { toIso } from '../platform/host/clock.ts';
 import { type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
-import { hostOf } from './destinations.ts';
+import { hostOf } from '../platform/http/destinations.ts';
 import type { WebhookRow, Webhooks } from './service.ts';
 
 const CHECK = 'webhooks';

@@ -8,10 +8,13 @@ import { messageOf } from '../errors.ts';
 import { WEBHOOK_PATIENCE_MS, WEBHOOK_RETRY_DELAYS_S, WEBHOOK_TRIES_AT_ONCE } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
+import { DATABASE_RETRY_MS, persist } from '../platform/database/persisting.ts';
 import { type Clock, monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
 import { newId } from '../platform/host/ids.ts';
 import type { Logger } from '../platform/host/logger.ts';
+import { until } from '../platform/host/waiting.ts';
 import { SYSTEM } from '../platform/http/callers.ts';
+import { inTurn } from '../platform/jobs/turns.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, EventRow, WebhookRow } from './tables.ts';
 import type { Outcome, Tries } from './tries.ts';
@@ -25,9 +28,8 @@ const MOST_FAILING_AT_ONCE = 128;
 const LOOK_EVERY_MS = 100;
 /** It looks by itself after so long at the latest: the clock may jump, and a project may become active. */
 const MOST_SLEEP_MS = 60_000;
-/** What this machine could not try waits so long, and so does what could not be written. */
+/** What this machine could not try waits so long. */
 const OURS_RETRY_MS = 5_000;
-const DATABASE_RETRY_MS = 1_000;
 /** A receiver that hangs holds no stop up. */
 const STOP_DEADLINE_MS = 2_000;
 /** While what came of an earlier try is not written for so long, a webhook is told nothing more: a crash would have it told all again. */
@@ -113,8 +115,7 @@ export class Dispatcher {
     this.#is_running = false;
     if (this.#timer) clearTimeout(this.#timer.handle);
     this.#timer = null;
-    const give_up_ms = monotonicMs() + deadline_ms;
-    while ((this.#lanes.size > 0 || this.#is_fanning_out) && monotonicMs() < give_up_ms) await Bun.sleep(5);
+    await until(() => this.#lanes.size === 0 && !this.#is_fanning_out, deadline_ms);
   }
 
   /* --- From events to deliveries ----------------------------------------------------------------------------------- */
@@ -191,12 +192,9 @@ export class Dispatcher {
     this.#mendTimes(now_ms);
     let next_at = Number.POSITIVE_INFINITY;
     const waiting = store.listWaiting(this.#deps.database.read);
-    const order = [
-      ...waiting.filter(({ webhook_id }) => webhook_id >= this.#first_webhook),
-      ...waiting.filter(({ webhook_id }) => webhook_id < this.#first_webhook),
-    ];
+    const first = this.#first_webhook;
     this.#first_webhook = 0;
-    for (const { webhook_id, first_at } of order)
+    for (const { webhook_id, first_at } of inTurn(waiting, (one) => one.webhook_id >= first))
       if (first_at <= now_ms) this.#fill(webhook_id);
       else next_at = Math.min(next_at, first_at);
     this.#planLook(next_at - now_ms);
@@ -287,18 +285,15 @@ export class Dispatcher {
 
   /** Writes what came of a try, waiting out a full disk: what was taken must not be sent time and again. */
   async #settle(webhook_id: number, id: string, outcome: Outcome): Promise<void> {
-    for (;;) {
-      try {
-        const next_at = await this.#deps.database.write((tx) => this.#conclude(tx, webhook_id, id, outcome));
-        if (next_at !== null) this.#planLook(next_at - this.#deps.clock.now());
-        return;
-      } catch (error) {
-        if (mayPass(error) && this.#is_running) await Bun.sleep(DATABASE_RETRY_MS);
-        else {
-          this.#deps.logger.error('a delivery was not noted', { delivery: id, error: messageOf(error) });
-          return;
-        }
-      }
+    const { database, clock, logger } = this.#deps;
+    try {
+      const next_at = await persist(
+        () => database.write((tx) => this.#conclude(tx, webhook_id, id, outcome)),
+        () => !this.#is_running,
+      );
+      if (next_at !== null) this.#planLook(next_at - clock.now());
+    } catch (error) {
+      logger.error('a delivery was not noted', { delivery: id, error: messageOf(error) });
     }
   }
 

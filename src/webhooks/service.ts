@@ -13,11 +13,11 @@ import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
+import { type Destinations, hostOf } from '../platform/http/destinations.ts';
 import { setBy } from '../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
-import { type Destinations, hostOf } from './destinations.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { bodyOf } from './events.ts';
 import {

@@ -2,9 +2,9 @@
 import { WEBHOOK_TRY_TIMEOUT_MS } from '../limits.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
+import { type Destinations, hostOf } from '../platform/http/destinations.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { VERSION } from '../version.ts';
-import { type Destinations, hostOf } from './destinations.ts';
 import type { Answer } from './exchange.ts';
 import type { Sender } from './sender.ts';
 import { signedHeaders } from './signing.ts';

@@ -411,6 +411,7 @@ describe('without a credential', () => {
       .toSorted();
     expect(open).toEqual([
       'GET /',
+      'GET /.well-known/satchel',
       'GET /api/health',
       'GET /api/v1/object-links/:link',
       'GET /api/v1/objects/:public_id',

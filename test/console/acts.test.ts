@@ -49,6 +49,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('link', { name: 'Settings', exact: true }).click();
       await page.getByRole('checkbox', { name: 'atelier.example.com' }).check();
       await page.getByLabel('Sends from').selectOption('atelier.example.com');
+      await page.getByLabel('Link domain').fill('links.nowhere.test');
       await page.getByLabel('Name').fill(HOSTILE);
       await page.getByRole('button', { name: 'Save the changes' }).click();
       await page.getByRole('heading', { name: HOSTILE, level: 1 }).waitFor();
@@ -56,6 +57,8 @@ describe.skipIf(executable === null)('in a browser', () => {
         name: HOSTILE,
         sending_domain: 'atelier.example.com',
         sending_domains: ['atelier.example.com'],
+        link_domain: 'links.nowhere.test',
+        link_domain_status: 'pending',
       });
 
       await page.getByRole('link', { name: 'Settings', exact: true }).click();

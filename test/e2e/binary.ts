@@ -1,7 +1,7 @@
 /** The compiled executable, as its users run it: commands, a server, kills. Everything started is ended after the tests. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { atEnd } from '../support/cleanup.ts';
+import { atEveryEnd } from '../support/cleanup.ts';
 import { parseObject } from '../support/helpers.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
@@ -52,7 +52,7 @@ export interface Server {
 }
 
 const servers = new Set<Server>();
-atEnd(() => Promise.all([...servers].map((server) => server.end('SIGKILL'))));
+atEveryEnd(() => Promise.all([...servers].map((server) => server.end('SIGKILL'))));
 
 const READY = /^satchel (?:listening on (https?:\S+)|waits for a certificate for .*)$/m;
 

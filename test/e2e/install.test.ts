@@ -123,15 +123,21 @@ describe('install.sh', () => {
     for (const option of ['--prefix DIR', '--try', '--uninstall', 'DESTDIR'])
       expect(help.stdout).toContain(option);
     expect(await checkout.run(['sh', 'install.sh', '--help'])).toEqual(help);
-    for (const wrong of [
-      ...[['--nonsense'], ['--prefix'], ['--prefix', 'a', 'b'], ['--purge'], ['--uninstall', '--yes']],
-      ...[
-        ['--try', '--prefix', 'a'],
-        ['--try', '--uninstall'],
-      ],
-    ]) {
-      expect(await checkout.run(['./install.sh', ...wrong])).toMatchObject({ exit: 2, stdout: '' });
-    }
+    const together = 'These options do not go together.';
+    for (const [wrong, why] of [
+      ['--nonsense', 'There is no option --nonsense.'],
+      ['--prefix', '--prefix needs a directory.'],
+      ['--from', '--from needs a file.'],
+      ['--prefix a b', 'There is no option b.'],
+      ['--purge', together],
+      ['--uninstall --yes', together],
+      ['--try --prefix a', together],
+      ['--try --uninstall', '--try does not go with --uninstall.'],
+    ] as const)
+      expect(await checkout.run(['./install.sh', ...wrong.split(' ')])).toEqual({
+        ...{ exit: 2, stdout: '' },
+        stderr: `${help.stdout}\n${why}\n`,
+      });
     expect(readdirSync(checkout.folder).sort()).toEqual(
       ['bun.lock', 'data', 'dist', 'handbook', 'install.sh', 'package.json', 'scripts', 'src'].sort(),
     );

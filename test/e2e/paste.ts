@@ -1,5 +1,5 @@
 /** Pasting blocks of the documents into a shell, word for word, but for the port. */
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from '../support/temp.ts';
 import { BINARY } from './binary.ts';
@@ -19,6 +19,9 @@ export async function paste(
 ): Promise<{ stdout: string; stderr: string }> {
   const bin = makeTempDir();
   symlinkSync(BINARY, join(bin, 'satchel'));
+  // As on a machine that has neither: nothing that is pasted needs them.
+  for (const other of ['bun', 'node'])
+    writeFileSync(join(bin, other), '#!/bin/sh\nexit 127\n', { mode: 0o755 });
   const lines = blocks.join('\n').replaceAll('8420', on.port);
   const script = `trap 'echo "ended with $?: $BASH_COMMAND" >&2' ERR\ntrap 'trap - ERR; kill $(jobs -p) 2>/dev/null' EXIT\n${lines}`;
   const child = Bun.spawn(['bash', '-c', script], {

@@ -1,32 +1,43 @@
 /**
  * What is undone after the tests: preloaded (bunfig.toml), because an `afterAll` in a module that test files import holds
- * only for the first of them.
+ * only for the first of them. A worker of `bun test --parallel` does it after each file, and keeps the modules for the next one.
  */
 import { afterAll } from 'bun:test';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Every temporary directory of this run is in here. */
-export const RUN_DIR = mkdtempSync(join(tmpdir(), 'satchel-test-'));
+const RUN_DIR = mkdtempSync(join(tmpdir(), 'satchel-test-'));
 
 /** Bun gives a hook 5 s; the hundreds of data directories of a full run may take a busy disk longer. */
 const CLEANUP_TIMEOUT_MS = 600_000;
 
-const endings: (() => Promise<unknown>)[] = [];
+const always: (() => Promise<unknown>)[] = [];
+let endings: (() => Promise<unknown>)[] = [];
 
-/** Has something ended after the last test of the run, before the directories are removed. */
+/** Has something ended after the last test of the file, before the directories are removed. */
 export function atEnd(end: () => Promise<unknown>): void {
   endings.push(end);
 }
 
+/** As `atEnd`, after the last test of each file: for modules that end what they started for any of them. */
+export function atEveryEnd(end: () => Promise<unknown>): void {
+  always.push(end);
+}
+
+/** A fresh directory, removed after the tests. Call it at the top level or in a test. */
+export function makeTempDir(): string {
+  mkdirSync(RUN_DIR, { recursive: true, mode: 0o700 });
+  return mkdtempSync(join(RUN_DIR, 'dir-'));
+}
+
 afterAll(async () => {
+  const now = [...endings, ...always];
+  endings = [];
   try {
-    await Promise.all(endings.map((end) => end()));
+    await Promise.all(now.map((end) => end()));
   } finally {
-    const paths = readdirSync(RUN_DIR).map((name) => join(RUN_DIR, name));
-    await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
-    rmSync(RUN_DIR, { recursive: true });
+    await rm(RUN_DIR, { recursive: true, force: true });
   }
 }, CLEANUP_TIMEOUT_MS);

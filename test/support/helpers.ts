@@ -13,7 +13,7 @@ import {
 import type { Actor } from '../../src/platform/http/callers.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { captureLog } from './captured-log.ts';
-import { atEnd } from './cleanup.ts';
+import { atEveryEnd } from './cleanup.ts';
 import { takeDkimKey } from './dkim-keys.ts';
 import { makeTempDir, placeDatabase, TestClock } from './temp.ts';
 
@@ -62,7 +62,7 @@ export interface TestAppOptions {
 }
 
 const running = new Set<TestApp>();
-atEnd(() => Promise.all([...running].map((app) => app.stop())));
+atEveryEnd(() => Promise.all([...running].map((app) => app.stop())));
 
 /** Starts an app on a data directory of its own (or the one given, to test restarts). Stopped after the tests. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {

@@ -1,14 +1,14 @@
 /** Litestream beside a server, for tests that ask for `part('litestream')`. Everything started is ended after the tests. */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { atEnd } from './cleanup.ts';
+import { atEveryEnd } from './cleanup.ts';
 import { part } from './parts.ts';
 import { until } from './until.ts';
 
 const executable = part('litestream');
 
 const running = new Set<Bun.Subprocess>();
-atEnd(() => Promise.all([...running].map((child) => end(child))));
+atEveryEnd(() => Promise.all([...running].map((child) => end(child))));
 
 async function end(child: Bun.Subprocess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
   running.delete(child);

@@ -1,27 +1,28 @@
 /** Temporary directories and databases for tests; everything is removed after the tests. */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../src/platform/database/database.ts';
 import { migrate } from '../../src/platform/database/migrate.ts';
-import { RUN_DIR } from './cleanup.ts';
+import { makeTempDir } from './cleanup.ts';
 
-/** A fresh directory, removed after the tests. Call it at the top level or in a test. */
-export function makeTempDir(): string {
-  return mkdtempSync(join(RUN_DIR, 'dir-'));
-}
+export { makeTempDir };
 
-const migrated = join(makeTempDir(), 'satchel.db');
+/** The bytes of a migrated database: making one is most of what a new data directory takes. */
+let migrated: Uint8Array | null = null;
 
-/** Puts a migrated database into a directory: a copy, as making one from nothing is most of what a new directory takes. */
+/** Puts a migrated database into a directory. */
 export function placeDatabase(dir: string): string {
-  if (!existsSync(migrated)) {
-    migrate(migrated, { now_ms: 1 });
-    chmodSync(migrated, 0o600);
-  }
+  migrated ??= migrateOnce();
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const path = join(dir, 'satchel.db');
-  copyFileSync(migrated, path);
+  writeFileSync(path, migrated, { mode: 0o600 });
   return path;
+}
+
+function migrateOnce(): Uint8Array {
+  const path = join(makeTempDir(), 'satchel.db');
+  migrate(path, { now_ms: 1 });
+  return readFileSync(path);
 }
 
 /** A data directory as `serve` leaves one that was started once: with a migrated database. */

@@ -2,6 +2,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { insertRecord } from '../../platform/database/records.ts';
+import { arrivingLinkDomain } from './link-domains.ts';
 import { generateSlug } from './slugs.ts';
 import { findProjectBySlug } from './store.ts';
 
@@ -21,11 +22,29 @@ export function listArriving(read: Tx): { id: number; public_id: string }[] {
   return arriving.all(read);
 }
 
+/** The row that a project has elsewhere. */
+type Arriving = Readonly<Record<string, string | number | null>>;
+
 /** Takes in the row that a project has elsewhere, and returns its number here. */
-export function insertArriving(tx: Tx, row: Readonly<Record<string, string | number | null>>): number {
+export function insertArriving(tx: Tx, row: Arriving, public_url: string): number {
   const { id: _elsewhere, ...rest } = row;
   const slug = `arriving-${String(row.public_id).toLowerCase()}`;
-  return insertRecord(tx, 'projects', { ...rest, slug, status: 'arriving', is_moved: 0 });
+  return insertRecord(tx, 'projects', {
+    ...rest,
+    slug,
+    status: 'arriving',
+    is_moved: 0,
+    ...arrivingLinkDomain(tx, row.link_domain, public_url),
+  });
+}
+
+const linkDomain = rawSql<{ link_domain: string | null }, [number]>(
+  'SELECT link_domain FROM projects WHERE id = ?',
+);
+
+/** The link domain that it had, where it can't have that here. */
+export function lostLinkDomains(read: Tx, id: number, { link_domain = null }: Arriving): string[] {
+  return link_domain === null || linkDomain.get(read, id)?.link_domain ? [] : [String(link_domain)];
 }
 
 const show = rawSql<never, [string, string, number, number]>(

@@ -1,18 +1,21 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
 import { Option } from 'commander';
+import { conflict } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
+import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
 import { listOption, type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse, t } from '../../platform/http/schema.ts';
+import type { LinkDomains } from './link-domains.ts';
 import { createProjectBody, projectStatus, updateProjectBody } from './schemas.ts';
-import type { ProjectChanges, Projects } from './service.ts';
+import type { ProjectChanges, ProjectRecord, Projects } from './service.ts';
 
 interface Services {
   projects: Projects;
+  link_domains: LinkDomains;
   /** The default first; those alone that a project may send from, where one is given. */
   sending_domains: { listNames(of?: { project_id: number }): string[] };
   templates: { list(project_id: number): readonly unknown[] };
@@ -26,7 +29,11 @@ const SENDING_DOMAINS = [
   '--sending-domains <names>',
   'the only sending domains that its mail may go out from, others may too; all: any',
 ] as const;
-const OPTION_OF_FIELD = { sending_domain: '--sending-domain', sending_domains: '--sending-domains' };
+const OPTION_OF_FIELD = {
+  link_domain: '--link-domain',
+  sending_domain: '--sending-domain',
+  sending_domains: '--sending-domains',
+};
 
 function sendingOf(options: Options): Pick<ProjectChanges, 'sending_domain' | 'sending_domains'> {
   const sending_domain = textOption(options, 'sendingDomain');
@@ -86,6 +93,7 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
       }),
     );
   registerChange(project);
+  registerVerifyLinks(project);
   project
     .verb('delete <project>', 'delete a project with everything in it: keys, files, mail, secrets')
     .example('satchel project delete shop --yes')
@@ -146,12 +154,16 @@ function registerChange<S extends Services>(noun: Noun<S>): void {
     .option('--app-identifier <text>', 'such as com.example.app; empty to clear it')
     .option(...SENDING_DOMAIN)
     .option(...SENDING_DOMAINS)
+    .option(
+      '--link-domain <name>',
+      "a host name of its own that leads here, for links in its mails and its public pages; empty: the public URL's",
+    )
     .example(
       'satchel project change shop --name "Corner shop" --description "Orders and receipts"',
       'satchel project change shop --status inactive',
       'satchel project change shop --sending-domain shop.example.com --sending-domains shop.example.com',
     )
-    .does(async ({ services: { projects }, actor }, options, ref) => {
+    .does(async ({ services: { projects, link_domains }, actor }, options, ref) => {
       const orNull = (text: unknown) => (text === '' ? null : text);
       const given = requireChanges({
         name: options.name,
@@ -162,16 +174,50 @@ function registerChange<S extends Services>(noun: Noun<S>): void {
         primary_url: orNull(options.primaryUrl),
         repo_url: orNull(options.repoUrl),
         app_identifier: orNull(options.appIdentifier),
+        link_domain: orNull(options.linkDomain),
         ...sendingOf(options),
       });
       const changed = await inOptions(OPTION_OF_FIELD, async () => {
         const changes = parse(updateProjectBody, given);
-        return projects.present(await projects.update(actor, projects.require(ref), changes));
+        const row = await projects.update(actor, projects.require(ref), changes);
+        const asked = changes.link_domain == null ? row : await link_domains.verify(row.id);
+        return projects.present(asked ?? row);
       });
       const { name, slug, status } = changed;
       const what = Object.keys(given).join(', ');
-      return { json: changed, text: `The project ${name} (${slug}, ${status}) is changed: ${what}.` };
+      const standing = given.link_domain == null ? '' : `\n${standingOfLinks(changed)}`;
+      return {
+        json: changed,
+        text: `The project ${name} (${slug}, ${status}) is changed: ${what}.${standing}`,
+      };
     });
+}
+
+function registerVerifyLinks<S extends Services>(noun: Noun<S>): void {
+  noun
+    .verb('verify-links <project>', 'ask whether its link domain leads here')
+    .example('satchel project verify-links shop')
+    .does(async ({ services: { projects, link_domains } }, _options, ref) => {
+      const { id, slug, link_domain } = projects.require(ref);
+      if (link_domain === null)
+        throw conflict(`${slug} has no link domain: satchel project change ${slug} --link-domain NAME`);
+      const asked = await link_domains.verify(id);
+      const json = projects.present(asked ?? projects.requireById(id));
+      return {
+        json,
+        text: standingOfLinks(json),
+        exit: json.link_domain_problem === null ? EXIT.done : EXIT.refused,
+      };
+    });
+}
+
+function standingOfLinks({ link_domain, link_domain_status, link_domain_problem }: ProjectRecord): string {
+  if (link_domain_problem === null) return `${link_domain} leads here: links begin with it.`;
+  const meanwhile =
+    link_domain_status === 'active'
+      ? 'Links still begin with it, until the next look fails, too.'
+      : 'Until it leads here links begin with the public URL.';
+  return `${link_domain} is ${link_domain_status}: ${link_domain_problem}.\n${meanwhile}`;
 }
 
 function summarize(counts: Readonly<Record<string, number>>): string {

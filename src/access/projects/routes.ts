@@ -1,4 +1,5 @@
 /** The management plane's endpoints of projects. */
+import { notFound } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import {
   ADMINISTER,
@@ -7,8 +8,9 @@ import {
   requireCapabilities,
 } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
-import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { managementRoute, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
+import { type LinkDomains, PROOF_PATH } from './link-domains.ts';
 import {
   createProjectBody,
   deletedProject,
@@ -25,8 +27,8 @@ const listQuery = t.Object({
   ...pageQuery,
 });
 
-/** Which domains a project's mail may bear is the operator's business. */
-const SENDING = ['sending_domain', 'sending_domains'] as const;
+/** Which domains a project's mail and links may bear is the operator's business. */
+const SENDING = ['sending_domain', 'sending_domains', 'link_domain'] as const;
 
 function authorizeSending(caller: ManagementCaller, sent: object): void {
   if (SENDING.some((field) => Object.hasOwn(sent, field))) requireCapabilities(caller, [ADMINISTER]);
@@ -34,8 +36,8 @@ function authorizeSending(caller: ManagementCaller, sent: object): void {
 
 const NAMED_BY = '`project` is its numeric id, ULID or slug.';
 
-export function projectRoutes(services: { projects: Projects }): Route[] {
-  const { projects } = services;
+export function projectRoutes(services: { projects: Projects; link_domains: LinkDomains }): Route[] {
+  const { projects, link_domains } = services;
   const load = ({ ctx, caller }: { ctx: RequestContext; caller: ManagementCaller }): ProjectRow =>
     projects.requireFor(caller, ctx.params.project ?? '');
   return [
@@ -73,7 +75,7 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       path: '/projects/:project',
       tag: 'Projects',
       summary: 'Read a project',
-      unversioned: ['api_keys'],
+      unversioned: ['api_keys', 'link_domain_status', 'link_domain_problem'],
       description: NAMED_BY,
       response: projectWithKeys,
       load,
@@ -94,8 +96,11 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       },
       load,
       errorsIn: ({ caller, body, resource }) => projects.errorsIn(body, resource, caller),
-      handle: async ({ caller, ctx, resource, body }) =>
-        projects.presentWithKeys(await projects.update(actorOf(caller, ctx.ip), resource, body, caller)),
+      handle: async ({ caller, ctx, resource, body }) => {
+        const changed = await projects.update(actorOf(caller, ctx.ip), resource, body, caller);
+        const asked = body.link_domain == null ? changed : await link_domains.verify(changed.id);
+        return projects.presentWithKeys(asked ?? changed);
+      },
     }),
     managementRoute({
       method: 'DELETE',
@@ -108,6 +113,26 @@ export function projectRoutes(services: { projects: Projects }): Route[] {
       handle: ({ caller, ctx, resource }) => {
         ctx.keepOpen(); // Hundreds of thousands of contacts take a while.
         return projects.remove(actorOf(caller, ctx.ip), resource.public_id);
+      },
+    }),
+  ];
+}
+
+/** Asked by `LinkDomains.verify`, of whatever the name leads to. */
+export function linkDomainRoutes({ link_domains }: { link_domains: LinkDomains }): Route[] {
+  return [
+    openRoute({
+      plane: 'page',
+      method: 'GET',
+      path: PROOF_PATH,
+      tag: 'Projects',
+      summary: 'What tells that a link domain leads here',
+      description: 'Answers at the link domain of a project alone.',
+      projectOf: (ctx) => ctx.link_project_id,
+      handle: ({ ctx }) => {
+        const proof = ctx.link_project_id === null ? null : link_domains.proofOf(ctx.link_project_id);
+        if (proof === null) throw notFound('Page');
+        return new Response(proof, { headers: { 'Content-Type': 'text/plain' } });
       },
     }),
   ];

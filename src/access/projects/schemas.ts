@@ -83,6 +83,15 @@ export const updateProjectBody = named(
     status: projectStatus,
     ...nullables(optional),
     database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
+    link_domain: nullable(
+      text({
+        min: 1,
+        max: MAX_DNS_NAME_CHARS,
+        description:
+          "A host name of the project's own that leads to this Satchel: once it does, links in its mails and its public pages " +
+          'begin with it. Asked for at once. Needs `can_administer`.',
+      }),
+    ),
   }),
 );
 export type ProjectChanges = Static<typeof updateProjectBody>;
@@ -105,6 +114,14 @@ const projectShape = {
   sending_domain: nullable(t.String({ description: 'Null: the default domain, else the first of its own.' })),
   sending_domains: nullable(t.Array(t.String(), { description: 'Null: all.' })),
   database_project_id: nullable(t.Integer()),
+  link_domain: nullable(
+    t.String({ description: 'Its links and public pages begin with it while it is active.' }),
+  ),
+  link_domain_status: nullable({
+    ...oneOf(['pending', 'active', 'failing']),
+    description: '`failing` after two looks in a row that it did not lead here; looked at each hour.',
+  }),
+  link_domain_problem: nullable(t.String({ description: 'Of the last look, why it does not lead here.' })),
   created_at: t.String({ format: 'date-time' }),
 };
 export const projectRecord = named('Project', t.Object(projectShape));

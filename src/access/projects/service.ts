@@ -1,4 +1,5 @@
 /** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
+import type { Config } from '../../config.ts';
 import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -13,6 +14,7 @@ import {
 } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
+import { mergeLinkDomain } from './link-domains.ts';
 import type {
   AbbreviatedKey,
   AbbreviatedProject,
@@ -33,8 +35,10 @@ export {
   findArrived,
   insertArriving,
   listArriving,
+  lostLinkDomains,
   showArriving,
 } from './arriving.ts';
+export { LinkDomains } from './link-domains.ts';
 export {
   type AbbreviatedKey,
   type AbbreviatedProject,
@@ -74,6 +78,7 @@ export interface ProjectEvent {
 type ProjectListener = (tx: Tx, event: ProjectEvent) => void;
 
 interface ProjectsDeps {
+  config: Pick<Config, 'public_url'>;
   database: Database;
   clock: Clock;
   /** Those of these names that no sending domain has; mail/sending-domains implements it. */
@@ -95,6 +100,7 @@ export class Projects {
   readonly #cascades: readonly ProjectCascade[];
   readonly #database_links: DatabaseLinks;
   readonly #unknownDomains: ProjectsDeps['unknownDomains'];
+  readonly #public_url: string;
   readonly #keysOf: ProjectsDeps['keysOf'];
   readonly #listeners: ProjectListener[] = [];
 
@@ -104,6 +110,7 @@ export class Projects {
     this.#cascades = deps.cascades ?? [];
     this.#database_links = deps.databaseLinks;
     this.#unknownDomains = deps.unknownDomains;
+    this.#public_url = deps.config.public_url;
     this.#keysOf = deps.keysOf;
   }
 
@@ -212,6 +219,7 @@ export class Projects {
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
       () => this.#sendingOf(this.#database.read, current, sent),
+      () => current && mergeLinkDomain(this.#database.read, current, sent, this.#public_url),
     );
   }
 
@@ -229,7 +237,7 @@ export class Projects {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
     const now = this.#clock.now();
     return this.#database.write((tx) => {
-      if (wanted !== null) refuseTakenSlug(tx, wanted, null);
+      if (wanted !== null) store.refuseTakenSlug(tx, wanted, null);
       const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
       const project = store.insertProject(tx, {
         public_id: newId(now),
@@ -274,16 +282,18 @@ export class Projects {
     return await this.#database.write((tx) => {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
-      if (values.slug !== undefined) refuseTakenSlug(tx, values.slug, project.id);
+      if (values.slug !== undefined) store.refuseTakenSlug(tx, values.slug, project.id);
       const before = this.#told(tx, project.id);
       const current = store.findProjectById(tx, project.id);
       if (!current) throw notFound('Project');
       const starts = current.status !== 'active' && values.status === 'active';
       const sending = this.#sendingOf(tx, current, changes);
+      const link_domain = mergeLinkDomain(tx, current, changes, this.#public_url);
       const moved = starts ? { is_moved: false } : {};
       const changed = store.updateProject(tx, project.id, {
         ...values,
         ...sending,
+        ...link_domain,
         ...moved,
         updated_at: now,
       });
@@ -473,18 +483,10 @@ export function findProject(read: Tx, ref: string): ProjectRow | null {
   return store.findProjectBySlug(read, ref);
 }
 
-function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
-  const holder = store.findProjectBySlug(tx, slug);
-  if (!holder || holder.id === own_id) return;
-  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
-    code: 'SLUG_ALREADY_EXISTS',
-    errors: { slug: ['is already taken by another project'] },
-  });
-}
-
 /** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
 function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { slug, platforms, tech_stack, sending_domain: _, sending_domains: __, ...rest } = changes;
+  const { slug, platforms, tech_stack, ...others } = changes;
+  const { sending_domain: _, sending_domains: __, link_domain: ___, ...rest } = others;
   return {
     ...rest,
     ...(slug === undefined ? {} : { slug: checkSlug(slug) }),

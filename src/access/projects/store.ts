@@ -1,6 +1,8 @@
 /** The SQL of projects and of the scopes of tokens and people. */
-import { and, asc, between, count, desc, eq, type SQL, sql } from 'drizzle-orm';
+
+import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { conflict } from '../../errors.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -32,6 +34,16 @@ export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow |
 
 export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
   return bySlug(read).get({ ref: slug }) ?? null;
+}
+
+/** Throws AppError `conflict` SLUG_ALREADY_EXISTS where another project than `own_id` has it. */
+export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
+  const holder = findProjectBySlug(tx, slug);
+  if (!holder || holder.id === own_id) return;
+  throw conflict('Another project has this slug. Choose another one, or leave it out to get a free one.', {
+    code: 'SLUG_ALREADY_EXISTS',
+    errors: { slug: ['is already taken by another project'] },
+  });
 }
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
@@ -75,6 +87,30 @@ const sendingById = rawSql<Sending, [number]>(
 /** Null when the project is gone. */
 export function findSending(read: Tx, id: number): Sending | null {
   return sendingById.get(read, id);
+}
+
+// Each mail's links, and each request by a host name that is not the public one.
+const activeLinkDomain = rawSql<{ link_domain: string | null }, [number]>(
+  "SELECT link_domain FROM projects WHERE id = ? AND link_domain_status = 'active'",
+);
+const atLinkDomain = rawSql<{ id: number }, [string]>('SELECT id FROM projects WHERE link_domain = ?');
+
+export function findActiveLinkDomain(read: Tx, id: number): string | null {
+  return activeLinkDomain.get(read, id)?.link_domain ?? null;
+}
+
+/** The id of the project that has this link domain, whatever its status. */
+export function findProjectAtLinkDomain(read: Tx, name: string): number | null {
+  return atLinkDomain.get(read, name)?.id ?? null;
+}
+
+export function listWithLinkDomain(read: Tx): ProjectRow[] {
+  return read
+    .select()
+    .from(projects)
+    .where(and(isNotNull(projects.link_domain), IS_HERE))
+    .orderBy(asc(projects.link_domain))
+    .all();
 }
 
 const naming = rawSql<{ slug: string }, [string]>(`

@@ -146,6 +146,7 @@ function singleObjectRoutes(deps: ObjectRoutesDeps, load: (target: Target) => Ob
       description: `Public files need no key; private ones a \`read\` key of their project. ${VARIANTS}`,
       query: downloadQuery,
       also: { ...DOWNLOAD_STATUSES, ...VARIANT_STATUSES },
+      projectOf: async (ctx) => (await objects.find(idOf(ctx)))?.project_id ?? null,
       handle: ({ ctx, acceptKey }) => download(deps, ctx, acceptKey),
     }),
     projectRoute({

@@ -9,6 +9,7 @@ import {
 } from '../../limits.ts';
 import { ownCommand } from '../../platform/host/own-executable.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
+import { inTurn } from '../../platform/jobs/turns.ts';
 import {
   MAKER_VERB,
   readAnswer,
@@ -103,10 +104,7 @@ export class VariantProcesses {
     const next = this.#waiting.find(({ network }) => !this.#busy.includes(network)) ?? this.#waiting[0];
     if (!next) return;
     const others = this.#waiting.filter((one) => one !== next);
-    const [same = [], rest = []] = [true, false].map((is_same) =>
-      others.filter((one) => (one.project_id === next.project_id) === is_same),
-    );
-    this.#waiting = [...rest, ...same];
+    this.#waiting = inTurn(others, ({ project_id }) => project_id !== next.project_id);
     this.#busy.push(next.network);
     next.resolve();
   }

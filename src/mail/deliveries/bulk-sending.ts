@@ -6,10 +6,12 @@
 
 import { messageOf } from '../../errors.ts';
 import { type Database, mayPass, sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
+import { persist } from '../../platform/database/persisting.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { inTurn } from '../../platform/jobs/turns.ts';
 import {
   EMAIL_BULK,
   type EmailRow,
@@ -53,8 +55,6 @@ const LOOK_MS = 200;
 const BEHIND_TURN_MS = 10;
 /** A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile. */
 const LOOK_AGAIN_MS = 60_000;
-/** While the disk is full or the database busy: what the relay has answered is written as soon as that is over. */
-const RETRY_MS = 1_000;
 /** How long a queue pauses after it broke down. */
 const BREAK_MS = 60_000;
 /** Nothing could be written as this process stopped: the next start finds what is in hand as after a crash. */
@@ -112,11 +112,15 @@ export class BulkSending {
     for (;;) {
       const ended = hand.takeEnded(PIECE);
       const room = stopping.aborted ? 0 : Math.min(hand.room, PIECE);
-      const begun = await this.#write(stopping, (tx): Attempt[] => {
+      const piece = (tx: Tx): Attempt[] => {
         const now_ms = this.#deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
         return room === 0 ? [] : this.#begin(tx, mailbox_id, { now_ms, room });
-      });
+      };
+      const begun = await persist(
+        () => this.#deps.database.writePiece(piece),
+        () => stopping.aborted,
+      );
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
       for (const attempt of begun) hand.take(this.#send(attempt));
       if (hand.is_behind) continue;
@@ -146,18 +150,6 @@ export class BulkSending {
     }
   }
 
-  /** Waits out a full disk or a busy database: what the relay has answered must not be sent again. */
-  async #write(stopping: AbortSignal, change: (tx: Tx) => Attempt[]): Promise<Attempt[]> {
-    for (;;) {
-      try {
-        return await this.#deps.database.writePiece(change);
-      } catch (error) {
-        if (!mayPass(error) || stopping.aborted) throw error;
-        await Bun.sleep(RETRY_MS);
-      }
-    }
-  }
-
   /* --- Beginning ---------------------------------------------------------------------------------------------------- */
 
   /** Puts attempts at up to `room` mails on record that are due and whose mailbox's pace lets them go. */
@@ -180,10 +172,7 @@ export class BulkSending {
       ({ project_id, due_at }) => due_at <= now_ms && this.#listeners.opensAt(project_id, now_ms) <= now_ms,
     );
     const last = this.#served.get(mailbox_id) ?? 0;
-    const order = [
-      ...waiting.filter(({ project_id }) => project_id > last),
-      ...waiting.filter(({ project_id }) => project_id <= last),
-    ];
+    const order = inTurn(waiting, ({ project_id }) => project_id > last);
     const share = Math.max(1, Math.floor(room / Math.max(order.length, 1)));
     const dealt: EmailRow[] = [];
     for (const { project_id } of order) {

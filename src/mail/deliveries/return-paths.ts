@@ -2,15 +2,13 @@
  * Return paths of one mail each (VERP): `bounces+<email id>.<code>@example.com`, whose code nobody makes without our key. A
  * report that has one is about that mail.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { MAX_REPORT_CANDIDATES } from '../../limits.ts';
-import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
-import { readMeta, writeMeta } from '../../platform/database/meta.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { isUlid } from '../../platform/host/ids.ts';
-import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
+import { InstallationKey } from '../../platform/secrets/installation-key.ts';
+import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 
-const KEY_NAME = 'return_path_key';
-const KEY_BYTES = 32;
 /** 80 bits in hex: each guess is a mail to us, and it is short enough for a local part. */
 const CODE_CHARS = 20;
 
@@ -21,12 +19,10 @@ export function returnPathsIn(text: string): string[] {
 }
 
 export class ReturnPaths {
-  readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;
-  /** Kept open: decrypting it for every mail would cost more than making the address. */
-  #opened: { sealed: string; key: Uint8Array } | null = null;
+  readonly #key: InstallationKey;
 
   constructor(key_ring: Pick<KeyRing, 'seal' | 'open'>) {
-    this.#key_ring = key_ring;
+    this.#key = new InstallationKey(key_ring, 'return_path_key');
   }
 
   /**
@@ -35,7 +31,7 @@ export class ReturnPaths {
    */
   async addressFor(database: Database, return_path: string, email_id: string): Promise<string | null> {
     const at = return_path.lastIndexOf('@');
-    const key = this.#find(database.read) ?? (await this.#make(database));
+    const key = await this.#key.obtain(database);
     if (key === null) return null;
     const code = codeOf(key, email_id);
     return `${return_path.slice(0, at)}+${email_id.toLowerCase()}.${code}${return_path.slice(at)}`;
@@ -44,35 +40,10 @@ export class ReturnPaths {
   /** The mail that an address was made for; null for any that we did not make. */
   emailOf(read: Tx, address: string): string | null {
     const [, email_id = '', code = ''] = /\+([0-9a-z]{26})\.([0-9a-f]{20})@[^@]+$/i.exec(address) ?? [];
-    const key = isUlid(email_id) ? this.#find(read) : null;
+    const key = isUlid(email_id) ? this.#key.find(read) : null;
     if (key === null) return null;
     const is_ours = timingSafeEqual(Buffer.from(codeOf(key, email_id)), Buffer.from(code.toLowerCase()));
     return is_ours ? email_id.toUpperCase() : null;
-  }
-
-  #find(read: Tx): Uint8Array | null {
-    const sealed = readMeta(read, KEY_NAME);
-    if (sealed === null) return null;
-    if (this.#opened?.sealed === sealed) return this.#opened.key;
-    const key = this.#key_ring.open(read, sealed, [KEY_NAME]);
-    this.#opened = key && { sealed, key };
-    return key;
-  }
-
-  async #make(database: Database): Promise<Uint8Array | null> {
-    try {
-      return await database.write((tx) => {
-        const known = this.#find(tx);
-        if (known) return known;
-        const key = randomBytes(KEY_BYTES);
-        const value = this.#key_ring.seal(tx, PLATFORM_SCOPE, [KEY_NAME], key);
-        writeMeta(tx, KEY_NAME, value);
-        return key;
-      });
-    } catch (error) {
-      if (mayPass(error)) return null;
-      throw error;
-    }
   }
 }
 

@@ -5,13 +5,16 @@ import type { EmailRow } from './tables.ts';
 /** Parts of an address that are as long as this are tokens or signatures; names and ids are shorter. */
 const TOKEN = /[^/?&=#]{32,}/g;
 
+/** Links that act for the recipient, under whatever link domain the project had. */
+const ACTING_LINK = /(?<=\bhttps?:\/\/[^\s"'<>/]{1,260}\/(?:c|o|confirm|unsubscribe)\/)[^\s"'<>]+/g;
+
 /** The text with the tokens in links to this server masked: following one would count as its recipient. */
 function maskOwnLinks(text: string, public_url: string): string {
   const [first = '', ...rest] = text.split(public_url);
   const masked = rest.map((part) =>
     part.replace(/^[^\s"'<>]*/, (path) => (path.startsWith('/') ? path.replace(TOKEN, '…') : path)),
   );
-  return [first, ...masked].join(public_url);
+  return [first, ...masked].join(public_url).replace(ACTING_LINK, (path) => path.replace(TOKEN, '…'));
 }
 
 /** What the email says; `content` is what is kept of it. */

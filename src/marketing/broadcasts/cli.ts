@@ -2,7 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { requireChanges } from '../../platform/cli/changes.ts';
-import { type Cli, type CliResult, type CliSession, EXIT } from '../../platform/cli/cli.ts';
+import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import {
   given,
   inOptions,
@@ -18,6 +18,14 @@ import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts
 import type { Noun } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import {
+  type CampaignVerbs,
+  checkResult,
+  namedBy,
+  recordOf,
+  registerCopy,
+  registerTransition,
+} from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
@@ -33,7 +41,12 @@ interface Needs {
   template_names: Naming;
 }
 
-const named_broadcast = ({ projects, broadcast_names }: Needs) => ({ projects, ...broadcast_names });
+const BROADCASTS: CampaignVerbs<Needs, BroadcastRecord> = {
+  what: 'broadcast',
+  campaigns: ({ broadcasts }) => broadcasts,
+  names: ({ broadcast_names }) => broadcast_names,
+};
+const named_broadcast = namedBy(BROADCASTS);
 
 const ID = '01J00000000000000000000000';
 const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', send_at: '--at' };
@@ -110,37 +123,23 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
       await inOptions(OPTION_OF_FIELD, () =>
         services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project)),
       );
-      const record = recordOf(services, id);
+      const record = recordOf(BROADCASTS, services, id);
       return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
     });
-  noun
-    .verb('copy <broadcast>', 'make a draft that is as a broadcast is')
-    .named(named_broadcast)
-    .example(`satchel broadcast copy ${ID}`)
-    .does(async ({ services, onTrail, note }, _options, id) => {
-      const project = ownerOf(services, services.broadcasts.requireAny(id));
-      const record = await services.broadcasts.copy(project.id, id, onTrail(project));
-      if (isSecond(services.broadcast_names, project.id, record.name))
-        note(secondOfName('broadcast', record.name));
-      return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
-    });
+  registerCopy(noun, BROADCASTS, 'make a draft that is as a broadcast is');
   noun
     .verb('delete <broadcast>', 'delete a draft, or one that was cancelled')
     .named(named_broadcast)
     .example(`satchel broadcast delete ${ID} --yes`)
     .removes(async ({ services, consent, onTrail }, _options, id) => {
       const project = ownerOf(services, services.broadcasts.requireAny(id));
-      const { name, stats } = recordOf(services, id);
+      const { name, stats } = recordOf(BROADCASTS, services, id);
       consent(
         `deletes the broadcast ${name}; the log keeps the mails that it made, ${stats.sent} of them sent`,
       );
       await services.broadcasts.remove(project.id, id, onTrail(project));
       return { json: { deleted: true }, text: `The broadcast ${name} is deleted.` };
     });
-}
-
-function recordOf({ broadcasts }: Needs, id: string): BroadcastRecord {
-  return broadcasts.get(broadcasts.requireAny(id).project_id, id);
 }
 
 function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
@@ -172,7 +171,7 @@ function registerLooking(noun: Noun<Needs>): void {
     .named(named_broadcast)
     .example('satchel broadcast show "June news" --project shop')
     .does(({ services }, _options, id) => {
-      const record = recordOf(services, id);
+      const record = recordOf(BROADCASTS, services, id);
       const { stats, left_out, links, filter, variables, ...fields } = record;
       const head = formatFields({
         ...fields,
@@ -215,15 +214,10 @@ function registerSending(noun: Noun<Needs>): void {
     .example(`satchel broadcast check ${ID}`)
     .does(async ({ services: { broadcasts } }, _options, id) => {
       const found = await broadcasts.check(broadcasts.requireAny(id).project_id, id);
-      const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
-      const out = Object.entries(found.left_out.by_reason).flatMap(([why, n]) =>
-        n > 0 ? [`${n} ${why}`] : [],
-      );
-      lines.push(
-        `${found.recipients} would get it, ${found.left_out.total} would not${out.length > 0 ? `: ${out.join(', ')}` : ''}.`,
-      );
-      if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
-      return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
+      const { recipients, left_out } = found;
+      const out = Object.entries(left_out.by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : []));
+      const reasons = out.length > 0 ? `: ${out.join(', ')}` : '';
+      return checkResult(found, [`${recipients} would get it, ${left_out.total} would not${reasons}.`]);
     });
   noun
     .verb('test <broadcast>', 'send a copy of it to an address; counts nowhere')
@@ -261,7 +255,7 @@ function registerSending(noun: Noun<Needs>): void {
               details: { problems },
             },
           );
-        const { name } = recordOf(services, id);
+        const { name } = recordOf(BROADCASTS, services, id);
         consent(
           `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
         );
@@ -274,42 +268,33 @@ function registerSending(noun: Noun<Needs>): void {
 }
 
 function told(services: Needs, id: string): CliResult {
-  const record = recordOf(services, id);
+  const record = recordOf(BROADCASTS, services, id);
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
 }
 
 function registerTransitions(noun: Noun<Needs>): void {
-  const change = async (
-    { services, actor }: CliSession<Needs>,
-    name: 'pause' | 'resume' | 'cancel',
-    id: string,
-  ): Promise<CliResult> => {
-    await services.broadcast_life[name](actor, ownerOf(services, services.broadcasts.requireAny(id)), id);
-    const record = recordOf(services, id);
+  const tell = (record: BroadcastRecord): string => {
     const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
-    return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}.${why}` };
+    return `${stateOf(record)}.${why}`;
   };
-  noun
-    .verb('pause <broadcast>', 'send nothing more until it is resumed')
-    .named(named_broadcast)
-    .example(`satchel broadcast pause ${ID}`)
-    .does((session, _options, id) => change(session, 'pause', id));
-  noun
-    .verb('resume <broadcast>', 'go on after a pause, or begin what could not begin at its time')
-    .named(named_broadcast)
-    .example(`satchel broadcast resume ${ID}`)
-    .does((session, _options, id) => change(session, 'resume', id));
-  noun
-    .verb('cancel <broadcast>', 'end it for good: what no relay took is taken back')
-    .named(named_broadcast)
-    .example(`satchel broadcast cancel ${ID} --yes`)
-    .removes((session, _options, id) => {
-      const { name, stats, recipients } = recordOf(session.services, id);
-      session.consent(
-        `ends the broadcast ${name} for good: ${stats.sent} of ${recipients ?? 0} mails are sent, and no others will be`,
-      );
-      return change(session, 'cancel', id);
+  for (const [name, says] of [
+    ['pause', 'send nothing more until it is resumed'],
+    ['resume', 'go on after a pause, or begin what could not begin at its time'],
+  ] as const)
+    registerTransition(noun, BROADCASTS, {
+      name,
+      says,
+      tell,
+      run: ({ broadcast_life }, actor, owner, id) => broadcast_life[name](actor, owner, id),
     });
+  registerTransition(noun, BROADCASTS, {
+    name: 'cancel',
+    says: 'end it for good: what no relay took is taken back',
+    consent: ({ name, stats, recipients }) =>
+      `ends the broadcast ${name} for good: ${stats.sent} of ${recipients ?? 0} mails are sent, and no others will be`,
+    tell,
+    run: ({ broadcast_life }, actor, owner, id) => broadcast_life.cancel(actor, owner, id),
+  });
 }

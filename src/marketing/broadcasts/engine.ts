@@ -7,14 +7,20 @@ import { AppError } from '../../errors.ts';
 import type { AcceptBulk, NewEmail } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { utcDay } from '../../platform/host/clock.ts';
-import { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from '../campaign-capacity.ts';
+import {
+  LOOK_AGAIN_MS,
+  MAILS_AHEAD,
+  MAILS_AHEAD_WAIT_MS,
+  type NextTurn,
+  waitForCapacity,
+} from '../campaign-capacity.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactStanding } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { MailOwner } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import { judge } from './audience.ts';
-import type { BroadcastLife } from './lifecycle.ts';
+import { BROADCAST_SEND, type BroadcastLife } from './lifecycle.ts';
 import { insertRecipient } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
 import { mailingOf } from './service.ts';
@@ -28,12 +34,9 @@ interface EngineDeps extends CampaignDeps {
   broadcast_life: BroadcastLife;
 }
 
-/** When the engine is to look again, in epoch milliseconds; 0 at once. */
-interface Wait {
-  waits_until: number;
-}
-
 export class BroadcastEngine {
+  readonly what = 'broadcast';
+  readonly job_type = BROADCAST_SEND;
   readonly #deps: EngineDeps;
 
   constructor(deps: EngineDeps) {
@@ -43,42 +46,42 @@ export class BroadcastEngine {
   /** Begins a broadcast whose time has come, and gives turns until everything must wait, or `stopping`. Null when there is nothing left to do. */
   async turn(
     owner: MailOwner,
-    of: { broadcast_id: number; job_id: string },
+    { id: broadcast_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
-  ): Promise<Wait | null> {
+  ): Promise<NextTurn> {
     const { database, broadcast_life, emails } = this.#deps;
-    const waits_until = await broadcast_life.beginScheduled(of);
-    if (waits_until !== null) return { waits_until };
+    const begins_at = await broadcast_life.beginScheduled({ broadcast_id, job_id });
+    if (begins_at !== null) return begins_at;
     for (;;) {
-      const wait: Wait | null = await database.writePiece((tx) =>
-        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, accept })),
+      const looks_at: number | null = await database.writePiece((tx) =>
+        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { broadcast_id, job_id, accept })),
       );
-      if (wait === null || wait.waits_until > 0 || stopping.aborted) return wait;
+      if (looks_at === null || looks_at > 0 || stopping.aborted) return looks_at;
     }
   }
 
+  /** When to look again, 0 at once; null where nothing is left to do. */
   #movePiece(
     tx: Tx,
     owner: MailOwner,
     of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
-  ): Wait | null {
+  ): number | null {
     const { lists, marketing, clock, broadcast_life } = this.#deps;
     const row = store.rows.findById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
     // After a pause and a resume another job sends it.
     if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
     const now_ms = clock.now();
-    if (store.isDecided(row))
-      return broadcast_life.finish(tx, row) ? null : { waits_until: now_ms + LOOK_AGAIN_MS };
+    if (store.isDecided(row)) return broadcast_life.finish(tx, row) ? null : now_ms + LOOK_AGAIN_MS;
     const settings = marketing.settings(owner.id, tx);
     const day = utcDay(now_ms);
     const usedToday = (): number => readUsage(tx, owner.id, day);
     const have_links_a_place = marketing.problemOfLinks(owner.id) === null;
     const shut = shutUntil(settings, { now_ms, is_test: row.is_test, have_links_a_place, usedToday });
     // No longer than a minute, as settings and mailboxes may change meanwhile.
-    if (shut !== null) return { waits_until: Math.min(shut, now_ms + LOOK_AGAIN_MS) };
+    if (shut !== null) return Math.min(shut, now_ms + LOOK_AGAIN_MS);
     const ahead = MAILS_AHEAD - store.countWaiting(tx, row.id);
-    if (ahead <= 0) return { waits_until: now_ms + MAILS_AHEAD_WAIT_MS };
+    if (ahead <= 0) return now_ms + MAILS_AHEAD_WAIT_MS;
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
     const limit = Math.min(BROADCAST_PIECE, ahead, capped);
     const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms, accept: of.accept });
@@ -87,7 +90,7 @@ export class BroadcastEngine {
     store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
     store.rows.update(tx, row.id, { decided_to: piece.decided_to });
-    return { waits_until: piece.waits_until };
+    return piece.waits_until;
   }
 
   /** Gives so many contacts their turn. What it decided stands even where it must stop on its way for want of a mailbox. */

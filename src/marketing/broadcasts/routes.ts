@@ -1,9 +1,16 @@
 /** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
-import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
-import { emailAddress, t, ulid } from '../../platform/http/schema.ts';
-import { madeReply } from '../../platform/http/second-names.ts';
+import type { Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import {
+  type CampaignRoutes,
+  copyRoute,
+  loaderOf,
+  madeDraft,
+  testRoute,
+  transitionRoutes,
+} from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
@@ -18,7 +25,7 @@ import {
   timeline,
   UNVERSIONED,
 } from './schemas.ts';
-import type { Broadcasts } from './service.ts';
+import type { BroadcastRecord, Broadcasts } from './service.ts';
 
 const TAG = 'Broadcasts';
 const ONE = '/email-broadcasts/:broadcast';
@@ -32,21 +39,31 @@ export interface BroadcastRouteDeps {
 export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
   return [
     ...recordRoutes(deps),
-    ...copyAndDeleteRoutes(deps),
+    ...deleteRoute(deps),
+    ...copyRoute(campaignsOf(deps), {
+      summary: 'Make a draft that is as a broadcast is',
+      description: "It is called 'NAME (copy)', whatever became of the other.",
+    }),
     ...foresightRoutes(deps),
     ...sendRoute(deps),
-    ...transitionRoutes(deps),
+    ...transitionRoutes(campaignsOf(deps), deps.broadcast_life, {
+      pause: 'Send nothing more until it is resumed.',
+      resume:
+        'Go on after a pause, if it is ready; else it stays paused as `not_ready`, and `check` tells why.',
+      cancel: 'End a broadcast for good: what no relay took is taken back.',
+    }),
     ...resultRoutes(deps),
   ];
 }
 
-function loader(broadcasts: Broadcasts) {
-  return ({ ctx, caller }: { ctx: RequestContext; caller: ProjectCaller }) =>
-    broadcasts.get(caller.project.id, ctx.params.broadcast ?? '');
+function campaignsOf({ broadcasts, broadcast_names }: BroadcastRouteDeps): CampaignRoutes<BroadcastRecord> {
+  return { campaigns: broadcasts, names: broadcast_names, tag: TAG, one: ONE, record };
 }
 
-function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: BroadcastRouteDeps): Route[] {
-  const load = loader(broadcasts);
+function recordRoutes(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts, broadcast_life } = deps;
+  const campaigns = campaignsOf(deps);
+  const load = loaderOf(campaigns);
   return [
     ...marketingRoute({
       method: 'GET',
@@ -77,7 +94,7 @@ function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: Broadcast
       response: record,
       async handle({ caller, body }) {
         const made = await broadcasts.create(caller.project.id, body, caller.note);
-        return madeReply(made, 'broadcast', isSecond(broadcast_names, caller.project.id, made.name));
+        return madeDraft(campaigns, { caller }, made);
       },
     }),
     ...marketingRoute({
@@ -110,43 +127,28 @@ function recordRoutes({ broadcasts, broadcast_life, broadcast_names }: Broadcast
   ];
 }
 
-function copyAndDeleteRoutes({ broadcasts, broadcast_names }: BroadcastRouteDeps): Route[] {
-  const load = loader(broadcasts);
-  return [
-    ...marketingRoute({
-      method: 'DELETE',
-      path: ONE,
-      tag: TAG,
-      summary: 'Delete a broadcast that is a draft or was cancelled',
-      description: 'The log keeps the mails that it sent.',
-      also: { 409: 'It is neither a draft nor cancelled' },
-      response: t.Object({ deleted: t.Boolean() }),
-      load,
-      handle: async ({ caller, resource }) => {
-        await broadcasts.remove(caller.project.id, resource.id, caller.note);
-        return { deleted: true };
-      },
-    }),
-    ...marketingRoute({
-      method: 'POST',
-      path: `${ONE}/copy`,
-      tag: TAG,
-      summary: 'Make a draft that is as a broadcast is',
-      description: "It is called 'NAME (copy)', whatever became of the other.",
-      status: 201,
-      also: { 409: 'Its list is archived' },
-      response: record,
-      load,
-      async handle({ caller, resource }) {
-        const made = await broadcasts.copy(caller.project.id, resource.id, caller.note);
-        return madeReply(made, 'broadcast', isSecond(broadcast_names, caller.project.id, made.name));
-      },
-    }),
-  ];
+function deleteRoute(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts } = deps;
+  const load = loaderOf(campaignsOf(deps));
+  return marketingRoute({
+    method: 'DELETE',
+    path: ONE,
+    tag: TAG,
+    summary: 'Delete a broadcast that is a draft or was cancelled',
+    description: 'The log keeps the mails that it sent.',
+    also: { 409: 'It is neither a draft nor cancelled' },
+    response: t.Object({ deleted: t.Boolean() }),
+    load,
+    handle: async ({ caller, resource }) => {
+      await broadcasts.remove(caller.project.id, resource.id, caller.note);
+      return { deleted: true };
+    },
+  });
 }
 
-function foresightRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
-  const load = loader(broadcasts);
+function foresightRoutes(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts } = deps;
+  const load = loaderOf(campaignsOf(deps));
   return [
     ...marketingRoute({
       method: 'GET',
@@ -170,30 +172,23 @@ function foresightRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
       load,
       handle: ({ caller, resource }) => broadcasts.preview(caller.project.id, resource.id),
     }),
-    ...marketingRoute({
-      method: 'POST',
-      path: `${ONE}/test`,
-      tag: TAG,
-      summary: 'Send a copy of a broadcast to an address',
-      description:
-        'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use, and ' +
-        'counts nowhere. For a test key it is captured.',
-      status: 202,
-      body: t.Object({ to: emailAddress() }),
-      example: { to: 'you@example.com' },
-      response: t.Object({ email_id: ulid(), job_id: ulid() }),
-      load,
-      handle: ({ caller, resource, body }) =>
-        broadcasts.sendTest(
-          caller.project.id,
-          { public_id: resource.id, is_test: caller.key?.is_test ?? false },
-          body.to,
-        ),
-    }),
+    ...testRoute(
+      campaignsOf(deps),
+      {
+        path: `${ONE}/test`,
+        summary: 'Send a copy of a broadcast to an address',
+        description:
+          'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use, and ' +
+          'counts nowhere. For a test key it is captured.',
+      },
+      ({ caller, id, is_test, to }) => broadcasts.sendTest(caller.project.id, { public_id: id, is_test }, to),
+    ),
   ];
 }
 
-function sendRoute({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
+function sendRoute(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts, broadcast_life } = deps;
+  const load = loaderOf(campaignsOf(deps));
   return marketingRoute({
     method: 'POST',
     path: `${ONE}/send`,
@@ -207,7 +202,7 @@ function sendRoute({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] 
     body: sending,
     example: { send_at: '2031-06-01T09:00:00Z' },
     response: record,
-    load: loader(broadcasts),
+    load,
     handle: async ({ ctx, caller, resource, body }) => {
       ctx.keepOpen();
       const is_test = caller.key?.is_test ?? false;
@@ -217,33 +212,9 @@ function sendRoute({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] 
   });
 }
 
-function transitionRoutes({ broadcasts, broadcast_life }: BroadcastRouteDeps): Route[] {
-  const words = {
-    pause: 'Send nothing more until it is resumed.',
-    resume:
-      'Go on after a pause, if it is ready; else it stays paused as `not_ready`, and `check` tells why.',
-    cancel: 'End a broadcast for good: what no relay took is taken back.',
-  } as const;
-  return (['pause', 'resume', 'cancel'] as const).flatMap((name) =>
-    marketingRoute({
-      method: 'POST',
-      path: `${ONE}/${name}`,
-      tag: TAG,
-      summary: words[name],
-      also: { 409: 'Its status allows no such change' },
-      response: record,
-      load: loader(broadcasts),
-      handle: async ({ ctx, caller, resource }) => {
-        ctx.keepOpen();
-        await broadcast_life[name](caller.actor, caller.project, resource.id);
-        return broadcasts.get(caller.project.id, resource.id);
-      },
-    }),
-  );
-}
-
-function resultRoutes({ broadcasts }: BroadcastRouteDeps): Route[] {
-  const load = loader(broadcasts);
+function resultRoutes(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts } = deps;
+  const load = loaderOf(campaignsOf(deps));
   return [
     ...marketingRoute({
       method: 'GET',

@@ -1,4 +1,5 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
+import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
@@ -20,7 +21,7 @@ export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRo
 export interface ListsDeps {
   database: Database;
   clock: Clock;
-  public_url: string;
+  link_domains: Pick<LinkDomains, 'baseOf'>;
   /** Why a template can't be the mail that asks to confirm a sign-up, or null when it can. */
   refusalOfConfirmation(project_id: number, slug: string): string | null;
   /** Why the link in that mail would lead its reader nowhere, or null; `from` is the list's. */
@@ -289,7 +290,9 @@ export class Lists {
         ...row,
         id: row.public_id,
         from: row.from_address,
-        sign_up_url: row.sign_up_page ? signUpUrl(this.#deps.public_url, row.public_id) : null,
+        sign_up_url: row.sign_up_page
+          ? signUpUrl(this.#deps.link_domains.baseOf(row.project_id), row.public_id)
+          : null,
         archived: row.archived_at !== null,
         contacts_count: own.reduce((sum, count) => sum + count.n, 0),
         active_count: own.find((count) => count.status === 'active')?.n ?? 0,

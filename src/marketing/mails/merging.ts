@@ -90,3 +90,9 @@ export function readMerge(merge: Readonly<Record<string, unknown>>): Merge {
 export function mergedOf(merge: string | null): { v: Values; is_kept: boolean } {
   return merge === null ? { v: {}, is_kept: false } : { v: readMerge(JSON.parse(merge)).v, is_kept: true };
 }
+
+/** Added behind what there is, which stays as it was written. */
+export function addContactToken(url: URL, token: string): void {
+  if (url.searchParams.has('contact_token')) return;
+  url.search += `${url.search === '' ? '?' : '&'}contact_token=${encodeURIComponent(token)}`;
+}

@@ -1,7 +1,7 @@
 /** The addresses in marketing mail that people's programs ask for: links that are followed, and the picture of an opening. */
 import type { Database } from '../../platform/database/database.ts';
 import { html, pageResponse } from '../../platform/http/pages.ts';
-import { openRoute, type Route } from '../../platform/http/routes.ts';
+import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import type { Clicks, MarketingMail } from './service.ts';
 
 const TAG = 'Links in mail';
@@ -28,6 +28,7 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       'This link is not for people',
       html`<p>Nobody sees it in the mail: it tells programs that open every link from people who follow one.</p>`,
     );
+  const pictured = ({ params }: RequestContext) => /^(.+)\.gif$/.exec(params.token ?? '')?.[1] ?? '';
   return [
     openRoute({
       plane: 'page',
@@ -39,6 +40,7 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
         'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here; 200 with a page ' +
         'for the link that no reader sees. Scanners and HEAD requests are told apart from people and count as nobody.',
       also: { 302: 'The target' },
+      projectOf: ({ params }) => marketing_mail.projectOfLink(database.read, params.token ?? ''),
       handle: ({ ctx }) => {
         const token = ctx.params.token ?? '';
         const mail = marketing_mail.mailOf(database.read, token);
@@ -60,9 +62,9 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       tag: TAG,
       summary: 'The picture that tells of an opening',
       description: 'In mail of sequences and broadcasts with `track_opens` alone. It drives no condition.',
+      projectOf: (ctx) => marketing_mail.projectOfLink(database.read, pictured(ctx)),
       handle: ({ ctx }) => {
-        const [, token = ''] = /^(.+)\.gif$/.exec(ctx.params.token ?? '') ?? [];
-        const mail = marketing_mail.mailOf(database.read, token);
+        const mail = marketing_mail.mailOf(database.read, pictured(ctx));
         if (!mail) return unknown();
         if (mail.is_counted) clicks.open(mail.email_id, ctx.request);
         return new Response(PIXEL, { headers: { 'Content-Type': 'image/gif' } });

@@ -3,7 +3,8 @@
  * shown, and where its links lead.
  */
 
-import type { Projects } from '../../access/projects/service.ts';
+import type { LinkDomains, Projects } from '../../access/projects/service.ts';
+import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
@@ -26,6 +27,7 @@ import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
+  addContactToken,
   type Merge,
   mergedOf,
   readMerge,
@@ -132,7 +134,8 @@ export interface MarketingMailDeps {
   templates: Templates;
   subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
   emails: Pick<Emails, 'renderWith'>;
-  public_url: string;
+  link_domains: Pick<LinkDomains, 'baseOf'>;
+  config: Pick<Config, 'public_url'>;
   max_body_bytes: number;
   projectOf(id: number): KeyOwner | null;
   projects: Pick<Projects, 'requireActive'>;
@@ -186,11 +189,11 @@ export class MarketingMail {
    * counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, public_url, projects } = this.#deps;
+    const { clock, marketing, link_domains, projects } = this.#deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
-    const unsubscribe_url = testUnsubscribeUrl(public_url);
+    const unsubscribe_url = testUnsubscribeUrl(link_domains.baseOf(of.owner.id, tx));
     const as = { source: 'test', prefix: '[Test] ', unsubscribe_url } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
@@ -238,7 +241,7 @@ export class MarketingMail {
         scheduled_at: null,
         client: null,
         headers: mailHeaders({
-          public_url: this.#deps.public_url,
+          public_url: this.#deps.config.public_url,
           unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
@@ -276,7 +279,7 @@ export class MarketingMail {
     if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
     const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
-    const unsubscribe_url = testUnsubscribeUrl(this.#deps.public_url);
+    const unsubscribe_url = testUnsubscribeUrl(this.#deps.link_domains.baseOf(of.owner.id, read));
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
     const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
     return {
@@ -304,7 +307,7 @@ export class MarketingMail {
       language: list.language ?? DEFAULT_LANGUAGE,
       preheader,
       token_hosts: list.token_hosts,
-      public_url: this.#deps.public_url,
+      public_url: this.#deps.link_domains.baseOf(owner.id),
       track_opens,
     };
   }
@@ -438,6 +441,13 @@ export class MarketingMail {
     return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
   }
 
+  /** The project whose mail a link's token is of; null for one that was not made here. */
+  projectOfLink(read: Tx, token: string): number | null {
+    const name = readLinkToken(token);
+    const source = name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
+    return source?.project_id ?? null;
+  }
+
   /** What belongs to the source that a token names, if its project made the token: by the source's id, or by one of before it moved here. */
   #foundBy<T extends { project_id: number }>(
     read: Tx,
@@ -477,10 +487,4 @@ function refusalOf(state: TemplateState | null): string | null {
   if (!state) return 'does not exist';
   if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
-}
-
-/** Added behind what there is, which stays as it was written. */
-function addContactToken(url: URL, token: string): void {
-  if (url.searchParams.has('contact_token')) return;
-  url.search += `${url.search === '' ? '?' : '&'}contact_token=${encodeURIComponent(token)}`;
 }

@@ -2,14 +2,20 @@
 import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
-import { type Cli, type CliResult, type CliSession, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import { secondOfName } from '../../platform/http/second-names.ts';
-import { explainProblem } from '../campaign-readiness.ts';
+import {
+  type CampaignVerbs,
+  checkResult,
+  namedBy,
+  recordOf,
+  registerCopy,
+  registerTransition,
+} from '../campaign-cli.ts';
 import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
@@ -27,7 +33,12 @@ interface Needs {
   template_names: Naming;
 }
 
-const named_sequence = ({ projects, sequence_names }: Needs) => ({ projects, ...sequence_names });
+const SEQUENCES: CampaignVerbs<Needs, SequenceRecord> = {
+  what: 'sequence',
+  campaigns: ({ sequences }) => sequences,
+  names: ({ sequence_names }) => sequence_names,
+};
+const named_sequence = namedBy(SEQUENCES);
 
 /** Registers `satchel sequence list | show | push | pull | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
 export function registerSequenceCommands(cli: Cli<Needs>): void {
@@ -36,17 +47,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
   registerForesight(noun);
   registerTransitions(noun);
   registerSequenceFiles(cli, noun);
-  noun
-    .verb('copy <sequence>', 'make a draft that is as a sequence is, with nobody in it')
-    .named(named_sequence)
-    .example('satchel sequence copy 01J00000000000000000000000')
-    .does(async ({ services, onTrail, note }, _options, id) => {
-      const project = ownerOf(services, services.sequences.requireAny(id));
-      const record = await services.sequences.copy(project.id, id, onTrail(project));
-      if (isSecond(services.sequence_names, project.id, record.name))
-        note(secondOfName('sequence', record.name));
-      return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
-    });
+  registerCopy(noun, SEQUENCES, 'make a draft that is as a sequence is, with nobody in it');
   noun
     .verb('enroll <sequence>', 'enroll contacts of its list')
     .named(named_sequence)
@@ -86,7 +87,7 @@ function registerLooking(noun: Noun<Needs>): void {
     .verb('show <sequence>', 'one sequence with its steps and numbers')
     .named(named_sequence)
     .example('satchel sequence show Welcome --project shop')
-    .does(({ services }, _options, id) => present(recordOf(services, id)));
+    .does(({ services }, _options, id) => present(recordOf(SEQUENCES, services, id)));
   noun
     .verb('why <sequence>', 'why a sequence sends or does not; with an address, what that gets')
     .named(named_sequence)
@@ -101,10 +102,6 @@ function registerLooking(noun: Noun<Needs>): void {
           : sequences.explainContact(project_id, id, address);
       return { json: { id, why }, text: why.join('\n') };
     });
-}
-
-function recordOf({ sequences }: Needs, id: string): SequenceRecord {
-  return sequences.get(sequences.requireAny(id).project_id, id);
 }
 
 function present(record: SequenceRecord): CliResult {
@@ -143,12 +140,9 @@ function registerForesight(noun: Noun<Needs>): void {
     .verb('check <sequence>', 'what keeps a sequence from being activated; ends with 1 if anything does')
     .named(named_sequence)
     .example('satchel sequence check 01J00000000000000000000000')
-    .does(async ({ services: { sequences } }, _options, id) => {
-      const found = await sequences.check(sequences.requireAny(id).project_id, id);
-      const lines = found.ready ? ['It is ready.'] : found.problems.map(explainProblem);
-      if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
-      return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
-    });
+    .does(async ({ services: { sequences } }, _options, id) =>
+      checkResult(await sequences.check(sequences.requireAny(id).project_id, id)),
+    );
   noun
     .verb('preview <sequence>', 'what a contact would see, and when; sends nothing')
     .named(named_sequence)
@@ -174,34 +168,25 @@ function registerForesight(noun: Noun<Needs>): void {
 }
 
 function registerTransitions(noun: Noun<Needs>): void {
-  const change = async (
-    { services, actor }: CliSession<Needs>,
-    name: 'activate' | 'pause' | 'resume' | 'finish',
-    id: string,
-  ): Promise<CliResult> => {
-    await services.sequence_life[name](actor, ownerOf(services, services.sequences.requireAny(id)), id);
-    const record = recordOf(services, id);
-    return { json: record, text: `The sequence ${record.name} is ${record.status}.` };
-  };
-  for (const [name, what] of [
+  const tell = ({ status }: SequenceRecord): string => `${status}.`;
+  for (const [name, says] of [
     ['activate', 'have a draft run; it enrolls nobody'],
     ['pause', 'send nothing until it is resumed'],
     ['resume', 'go on after a pause; what fell due is sent now'],
   ] as const)
-    noun
-      .verb(`${name} <sequence>`, what)
-      .named(named_sequence)
-      .example(`satchel sequence ${name} 01J00000000000000000000000`)
-      .does((session, _options, id) => change(session, name, id));
-  noun
-    .verb('finish <sequence>', 'end a sequence for good')
-    .named(named_sequence)
-    .example('satchel sequence finish 01J00000000000000000000000 --yes')
-    .removes((session, _options, id) => {
-      const { name, stats } = recordOf(session.services, id);
-      session.consent(`ends the sequence ${name} for good: ${stats.active} enrollments exit`);
-      return change(session, 'finish', id);
+    registerTransition(noun, SEQUENCES, {
+      name,
+      says,
+      tell,
+      run: ({ sequence_life }, actor, owner, id) => sequence_life[name](actor, owner, id),
     });
+  registerTransition(noun, SEQUENCES, {
+    name: 'finish',
+    says: 'end a sequence for good',
+    consent: ({ name, stats }) => `ends the sequence ${name} for good: ${stats.active} enrollments exit`,
+    tell,
+    run: ({ sequence_life }, actor, owner, id) => sequence_life.finish(actor, owner, id),
+  });
 }
 
 function selectionOf(options: Options): Selection {

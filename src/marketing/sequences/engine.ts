@@ -8,7 +8,13 @@ import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
-import { LOOK_AGAIN_MS, MAILS_AHEAD, MAILS_AHEAD_WAIT_MS, waitForCapacity } from '../campaign-capacity.ts';
+import {
+  LOOK_AGAIN_MS,
+  MAILS_AHEAD,
+  MAILS_AHEAD_WAIT_MS,
+  type NextTurn,
+  waitForCapacity,
+} from '../campaign-capacity.ts';
 import { templateProblems } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { barOf, type ContactRow } from '../contacts/service.ts';
@@ -20,6 +26,7 @@ import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
 import type { GoingOn } from './going-on.ts';
+import { SEQUENCE_STEP } from './lifecycle.ts';
 import {
   type Decision,
   decide,
@@ -45,9 +52,6 @@ interface EngineDeps extends CampaignDeps {
   going_on: Pick<GoingOn, 'complete'>;
 }
 
-/** How a turn of the engine ended: everything waits until then, nothing is due any more, or the sequence is over. */
-export type Turn = { waits_until: number } | { is_idle: true } | { is_over: true };
-
 /** A time when no mail may go: enrollments that are to send wait, and the others move on. */
 interface Shut {
   /** Until when: by the relay, the window, the cap or a mailbox; for ever while something is missing from the settings. */
@@ -64,6 +68,8 @@ interface Piece {
 }
 
 export class SequenceEngine {
+  readonly what = 'sequence';
+  readonly job_type = SEQUENCE_STEP;
   readonly #deps: EngineDeps;
   /** By sequence: the place up to which a turn has looked at what was due while no mail could go. The next turn begins there. */
   readonly #asked = new Map<number, store.DuePlace>();
@@ -75,28 +81,32 @@ export class SequenceEngine {
   /** Moves what is due until nothing is, everything must wait, or `stopping`. */
   async turn(
     owner: MailOwner,
-    of: { sequence_id: number; job_id: string },
+    { id: sequence_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
-  ): Promise<Turn> {
+  ): Promise<NextTurn> {
     const { database, clock, emails } = this.#deps;
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
       const piece: Piece | null = await database.writePiece((tx) =>
-        emails.acceptBulk(tx, (accept) => this.#movePiece(tx, owner, { ...of, shut: from, now_ms, accept })),
+        emails.acceptBulk(tx, (accept) =>
+          this.#movePiece(tx, owner, { sequence_id, job_id, shut: from, now_ms, accept }),
+        ),
       );
       shut = piece?.shut ?? null;
-      if (shut) this.#asked.set(of.sequence_id, shut.after);
-      else this.#asked.delete(of.sequence_id);
-      if (piece === null) return { is_over: true };
+      if (shut) this.#asked.set(sequence_id, shut.after);
+      else this.#asked.delete(sequence_id);
+      if (piece === null) return null;
       if (piece.is_full && !stopping.aborted) continue;
       // No longer than a minute, as settings and mailboxes may change meanwhile.
-      return shut ? { waits_until: Math.min(shut.waits_until, now_ms + LOOK_AGAIN_MS) } : { is_idle: true };
+      return shut
+        ? Math.min(shut.waits_until, now_ms + LOOK_AGAIN_MS)
+        : (tx) => this.#nextDue(tx, sequence_id);
     }
   }
 
   /** When a sequence's next enrollment is due; a day hence where nobody waits, as one that comes hastens the job. */
-  nextDue(tx: Tx, sequence_id: number): number {
+  #nextDue(tx: Tx, sequence_id: number): number {
     return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
   }
 

@@ -1,14 +1,16 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+import type { Naming } from '../../platform/cli/naming.ts';
+import { projectRoute, type Route } from '../../platform/http/routes.ts';
+import { type Static, t, ulid } from '../../platform/http/schema.ts';
 import {
-  type ProjectCaller,
-  projectRoute,
-  type RequestContext,
-  type Route,
-} from '../../platform/http/routes.ts';
-import { emailAddress, type Static, t, ulid } from '../../platform/http/schema.ts';
-import { madeReply } from '../../platform/http/second-names.ts';
+  type CampaignRoutes,
+  copyRoute,
+  loaderOf,
+  madeDraft,
+  testRoute,
+  transitionRoutes,
+} from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import {
@@ -23,14 +25,10 @@ import {
   record,
   timeline,
 } from './schemas.ts';
-import type { Sequences } from './service.ts';
+import type { SequenceRecord, Sequences } from './service.ts';
 
 const TAG = 'Sequences';
-
-interface Target {
-  ctx: RequestContext;
-  caller: ProjectCaller;
-}
+const ONE = '/email-sequences/:sequence';
 
 export interface SequenceRouteDeps {
   sequences: Sequences;
@@ -41,20 +39,42 @@ export interface SequenceRouteDeps {
 export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
   return [
     ...draftRoutes(deps),
-    ...copyRoute(deps),
+    ...copyRoute(campaignsOf(deps), {
+      summary: 'Make a draft that is as a sequence is',
+      description:
+        "It is called 'NAME (copy)', and nobody is in it: for what a running or finished sequence may not change.",
+    }),
     ...foresightRoutes(deps),
-    ...testRoute(deps),
-    ...transitionRoutes(deps),
+    ...testRoute(
+      campaignsOf(deps),
+      {
+        path: `${ONE}/steps/:key/test`,
+        summary: 'Send a copy of a step to an address',
+        description:
+          'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use; no ' +
+          'enrollment moves, and nothing of it counts. For a test key it is captured.',
+      },
+      ({ ctx, caller, id, is_test, to }) =>
+        deps.sequences.sendTest(caller.project.id, { public_id: id, key: ctx.params.key ?? '', is_test }, to),
+    ),
+    ...transitionRoutes(campaignsOf(deps), deps.sequence_life, {
+      activate: 'Have a draft run; it enrolls nobody. 422 `activation_refused` lists every problem.',
+      pause: 'Send nothing until it is resumed; delays run on.',
+      resume: 'Go on: what fell due meanwhile is sent now.',
+      finish: 'End a sequence for good: its enrollments exit.',
+    }),
     ...enrollmentRoutes(deps),
   ];
 }
 
-function loader(sequences: Sequences) {
-  return ({ ctx, caller }: Target) => sequences.get(caller.project.id, ctx.params.sequence ?? '');
+function campaignsOf({ sequences, sequence_names }: SequenceRouteDeps): CampaignRoutes<SequenceRecord> {
+  return { campaigns: sequences, names: sequence_names, tag: TAG, one: ONE, record };
 }
 
-function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] {
-  const load = loader(sequences);
+function draftRoutes(deps: SequenceRouteDeps): Route[] {
+  const { sequences } = deps;
+  const campaigns = campaignsOf(deps);
+  const load = loaderOf(campaigns);
   return [
     ...marketingRoute({
       method: 'GET',
@@ -82,12 +102,12 @@ function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] 
       response: record,
       async handle({ caller, body }) {
         const made = await sequences.create(caller.project.id, body, caller.note);
-        return madeReply(made, 'sequence', isSecond(sequence_names, caller.project.id, made.name));
+        return madeDraft(campaigns, { caller }, made);
       },
     }),
     ...marketingRoute({
       method: 'GET',
-      path: '/email-sequences/:sequence',
+      path: ONE,
       tag: TAG,
       summary: 'One sequence with its steps and numbers',
       unversioned: ['stats'],
@@ -97,7 +117,7 @@ function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] 
     }),
     ...marketingRoute({
       method: 'PATCH',
-      path: '/email-sequences/:sequence',
+      path: ONE,
       tag: TAG,
       summary: 'Change a sequence',
       description:
@@ -115,31 +135,13 @@ function draftRoutes({ sequences, sequence_names }: SequenceRouteDeps): Route[] 
   ];
 }
 
-function copyRoute({ sequences, sequence_names }: SequenceRouteDeps): Route[] {
-  return marketingRoute({
-    method: 'POST',
-    path: '/email-sequences/:sequence/copy',
-    tag: TAG,
-    summary: 'Make a draft that is as a sequence is',
-    description:
-      "It is called 'NAME (copy)', and nobody is in it: for what a running or finished sequence may not change.",
-    status: 201,
-    also: { 409: 'Its list is archived' },
-    response: record,
-    load: loader(sequences),
-    async handle({ caller, resource }) {
-      const made = await sequences.copy(caller.project.id, resource.id, caller.note);
-      return madeReply(made, 'sequence', isSecond(sequence_names, caller.project.id, made.name));
-    },
-  });
-}
-
-function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
-  const load = loader(sequences);
+function foresightRoutes(deps: SequenceRouteDeps): Route[] {
+  const { sequences } = deps;
+  const load = loaderOf(campaignsOf(deps));
   return [
     ...marketingRoute({
       method: 'GET',
-      path: '/email-sequences/:sequence/check',
+      path: `${ONE}/check`,
       tag: TAG,
       summary: 'What keeps a sequence from being activated',
       response: check,
@@ -148,7 +150,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
     }),
     projectRoute({
       method: 'GET',
-      path: '/email-sequences/:sequence/why',
+      path: `${ONE}/why`,
       tag: TAG,
       summary: 'Why a sequence sends or does not, and what it waits for',
       description: 'As `satchel sequence why` tells it.',
@@ -161,7 +163,7 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
     }),
     ...marketingRoute({
       method: 'POST',
-      path: '/email-sequences/:sequence/preview',
+      path: `${ONE}/preview`,
       tag: TAG,
       summary: 'What a contact would see, and when',
       description:
@@ -176,60 +178,13 @@ function foresightRoutes({ sequences }: SequenceRouteDeps): Route[] {
   ];
 }
 
-function testRoute({ sequences }: SequenceRouteDeps): Route[] {
-  return marketingRoute({
-    method: 'POST',
-    path: '/email-sequences/:sequence/steps/:key/test',
-    tag: TAG,
-    summary: 'Send a copy of a step to an address',
-    description:
-      'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use; no ' +
-      'enrollment moves, and nothing of it counts. For a test key it is captured.',
-    status: 202,
-    body: t.Object({ to: emailAddress() }),
-    example: { to: 'you@example.com' },
-    response: t.Object({ email_id: ulid(), job_id: ulid() }),
-    load: loader(sequences),
-    handle: ({ ctx, caller, resource, body }) =>
-      sequences.sendTest(
-        caller.project.id,
-        { public_id: resource.id, key: ctx.params.key ?? '', is_test: caller.key?.is_test ?? false },
-        body.to,
-      ),
-  });
-}
-
-function transitionRoutes({ sequences, sequence_life }: SequenceRouteDeps): Route[] {
-  const load = loader(sequences);
-  const words = {
-    activate: 'Have a draft run; it enrolls nobody. 422 `activation_refused` lists every problem.',
-    pause: 'Send nothing until it is resumed; delays run on.',
-    resume: 'Go on: what fell due meanwhile is sent now.',
-    finish: 'End a sequence for good: its enrollments exit.',
-  } as const;
-  return (['activate', 'pause', 'resume', 'finish'] as const).flatMap((name) =>
-    marketingRoute({
-      method: 'POST',
-      path: `/email-sequences/:sequence/${name}`,
-      tag: TAG,
-      summary: words[name],
-      also: { 409: 'Its status allows no such change' },
-      response: record,
-      load,
-      handle: async ({ caller, resource }) => {
-        await sequence_life[name](caller.actor, caller.project, resource.id);
-        return sequences.get(caller.project.id, resource.id);
-      },
-    }),
-  );
-}
-
-function enrollmentRoutes({ sequences, sequence_life }: SequenceRouteDeps): Route[] {
-  const load = loader(sequences);
+function enrollmentRoutes(deps: SequenceRouteDeps): Route[] {
+  const { sequences, sequence_life } = deps;
+  const load = loaderOf(campaignsOf(deps));
   return [
     ...marketingRoute({
       method: 'POST',
-      path: '/email-sequences/:sequence/enroll',
+      path: `${ONE}/enroll`,
       tag: TAG,
       summary: 'Enroll contacts of the list',
       description:
@@ -254,7 +209,7 @@ function enrollmentRoutes({ sequences, sequence_life }: SequenceRouteDeps): Rout
     }),
     ...marketingRoute({
       method: 'GET',
-      path: '/email-sequences/:sequence/enrollments',
+      path: `${ONE}/enrollments`,
       tag: TAG,
       summary: 'Enrollments, newest first',
       query: by_state,

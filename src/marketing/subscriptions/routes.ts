@@ -105,7 +105,8 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       'This link no longer works',
       html`<p>It may have expired: sign up again to get a new one.</p>`,
     );
-  const common = { plane: 'page', path: '/confirm/:token', tag: TAG } as const;
+  const projectOf = (ctx: RequestContext) => find(ctx)?.owner.id ?? null;
+  const common = { plane: 'page', path: '/confirm/:token', tag: TAG, projectOf } as const;
   return [
     openRoute({
       ...common,
@@ -158,7 +159,10 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
           'This link does not work',
           html`<p>Please follow the whole link of the mail. Nothing was changed.</p>`,
         );
-  const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG } as const;
+  // What a test says is about nobody: it stands at each.
+  const projectOf = (ctx: RequestContext) =>
+    ctx.params.token === TEST_TOKEN ? ctx.link_project_id : (find(ctx)?.owner.id ?? null);
+  const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG, projectOf } as const;
   return [
     openRoute({
       ...common,

@@ -3,6 +3,7 @@
  * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
  */
 
+import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, invalid } from '../../errors.ts';
 import {
   CONFIRMATION_EXPIRY_MS,
@@ -60,7 +61,7 @@ export interface SubscriptionsDeps {
   contacts: Contacts;
   lists: Lists;
   marketing: MarketingSettings;
-  public_url: string;
+  link_domains: Pick<LinkDomains, 'baseOf'>;
   /** Confirmation mails of a project and UTC day at most. */
   confirmations_per_day: number;
   suppressions: Suppressions;
@@ -122,7 +123,7 @@ export class Subscriptions {
 
   /** The sign-up page that a token opens; null where there is none (any more). */
   signUpPage(token: string): SignUpPage | null {
-    const { captcha, lists, marketing, projectOf, public_url } = this.#deps;
+    const { captcha, lists, marketing, projectOf, link_domains } = this.#deps;
     const list = lists.findBySignUpToken(token);
     const owner = list && projectOf(list.project_id);
     if (!list || owner?.status !== 'active') return null;
@@ -130,7 +131,7 @@ export class Subscriptions {
       list,
       owner,
       brand: brandOf(marketing.settings(owner.id), owner.name),
-      url: signUpUrl(public_url, list.public_id),
+      url: signUpUrl(link_domains.baseOf(owner.id), list.public_id),
       widget: captcha.isConfigured(owner) ? captcha.widgetOf(owner) : null,
     };
   }
@@ -259,7 +260,7 @@ export class Subscriptions {
       is_test: boolean;
     },
   ): SignUpEnd {
-    const { clock, marketing, public_url } = this.#deps;
+    const { clock, marketing, link_domains } = this.#deps;
     const { owner, list, contact } = to;
     const now = clock.now();
     const day_began = now - (now % DAY_MS);
@@ -287,7 +288,7 @@ export class Subscriptions {
       template,
       allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
       variables: {
-        confirm_url: confirmUrl(public_url, token),
+        confirm_url: confirmUrl(link_domains.baseOf(owner.id, tx), token),
         email: contact.email,
         first_name: oneLine(contact.first_name ?? '') || 'there',
         last_name: oneLine(contact.last_name ?? ''),
@@ -347,7 +348,7 @@ export class Subscriptions {
   /** The link in a mail by which its contact leaves, within the transaction that accepts the mail. */
   unsubscribeUrl(tx: Tx, owner: KeyOwner, contact: Pick<ContactRow, 'public_id'>): string {
     const hash = this.#deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.#deps.clock.now());
-    return unsubscribeUrl(this.#deps.public_url, contact.public_id, hash);
+    return unsubscribeUrl(this.#deps.link_domains.baseOf(owner.id, tx), contact.public_id, hash);
   }
 
   /** Sign-ups that are not carried out yet: what is done keeps no address. */

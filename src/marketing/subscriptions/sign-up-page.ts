@@ -36,7 +36,9 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
     if (!page) throw new AppError('not_found', 'Nobody can sign up here, or no longer.');
     return page;
   };
-  const common = { plane: 'page', path: '/join/:token', tag } as const;
+  const projectOf = ({ params }: RequestContext) =>
+    subscriptions.signUpPage(params.token ?? '')?.owner.id ?? null;
+  const common = { plane: 'page', path: '/join/:token', tag, projectOf } as const;
   return [
     openRoute({
       ...common,

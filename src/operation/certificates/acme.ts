@@ -1,5 +1,5 @@
 /** Asking an authority for a certificate, in a thread of its own: only there is the client for it loaded, and it can be ended. */
-import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
+import { Thread, ThreadEnded } from '../../platform/host/threads.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
 
 export interface AcmeOrder {
@@ -13,11 +13,11 @@ export interface AcmeOrder {
 /** What the thread is told: what to order, and which token the authority would find by now. */
 export type AcmeAsk = AcmeOrder | { ready: string };
 
-/** What the thread tells: what the authority is to find by a token, for each name, and at last how it went. */
-export type AcmeReply =
-  | { token: string; key_authorization: string }
-  | { identity: TlsIdentity }
-  | { failure: string };
+/** What the thread tells, for each name: what the authority is to find by a token. */
+export interface AcmeChallenge {
+  token: string;
+  key_authorization: string;
+}
 
 /** Far beyond what the thread gives an authority for each step. */
 const ORDER_DEADLINE_MS = 15 * 60_000;
@@ -30,25 +30,23 @@ export async function orderCertificate(
   order: AcmeOrder,
   challenges: Map<string, string>,
 ): Promise<TlsIdentity> {
-  requireThreadDescriptors();
-  const worker = new Worker(new URL('./acme.worker.ts', import.meta.url));
-  const { promise, resolve, reject } = Promise.withResolvers<TlsIdentity>();
-  worker.onmessage = ({ data }: MessageEvent<AcmeReply>) => {
-    if ('token' in data) {
-      challenges.set(data.token, data.key_authorization);
-      worker.postMessage({ ready: data.token } satisfies AcmeAsk);
-    } else if ('identity' in data) resolve(data.identity);
-    else reject(new Error(data.failure));
-  };
-  worker.onerror = ({ message }) => reject(new Error(message));
-  worker.addEventListener('close', () => reject(new Error('the thread that orders ended')));
-  const deadline = setTimeout(() => reject(new Error('nothing came of it in time')), ORDER_DEADLINE_MS);
-  worker.postMessage(order satisfies AcmeAsk);
+  const thread = new Thread<AcmeAsk, TlsIdentity | null, AcmeChallenge>({
+    start: () => new Worker(new URL('./acme.worker.ts', import.meta.url)),
+    idle_stop_ms: 0,
+    onTold: ({ token, key_authorization }) => {
+      challenges.set(token, key_authorization);
+      thread.tell({ ready: token });
+    },
+  });
+  const late = new ThreadEnded('nothing came of it in time');
+  const deadline = setTimeout(() => thread.end(late), ORDER_DEADLINE_MS);
   try {
-    return await promise;
+    const identity = await thread.ask(order);
+    if (identity) return identity;
+    throw new Error('the thread that orders gave no certificate');
   } finally {
     clearTimeout(deadline);
     challenges.clear();
-    worker.terminate();
+    thread.end(late);
   }
 }

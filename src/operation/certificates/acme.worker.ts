@@ -1,9 +1,8 @@
 /** The thread of acme.ts: places one order by ACME (RFC 8555) with HTTP-01, and tells what came of it. */
 import { axios, Client, crypto } from 'acme-client';
-import { messageOf } from '../../errors.ts';
-import type { AcmeAsk, AcmeOrder, AcmeReply } from './acme.ts';
-
-declare const self: Worker;
+import { serve } from '../../platform/host/threads.ts';
+import type { TlsIdentity } from '../../platform/http/listener.ts';
+import type { AcmeAsk, AcmeChallenge, AcmeOrder } from './acme.ts';
 
 /** An answer of an authority: those that are meant have some KB, and come within a second or two. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -14,17 +13,13 @@ const ASK_AFTER = { backoffAttempts: 16, backoffMin: 1_000, backoffMax: 15_000 }
 /** What goes on once the other side can answer the authority, by token. */
 const waiting = new Map<string, () => void>();
 
-self.onmessage = ({ data }: MessageEvent<AcmeAsk>) => {
-  if ('ready' in data) return waiting.get(data.ready)?.();
-  placeOrder(data)
-    .then((identity): AcmeReply => ({ identity }))
-    .catch((error: unknown): AcmeReply => ({ failure: messageOf(error) }))
-    .then(reply);
-};
+const tell = serve<AcmeAsk, TlsIdentity | null, AcmeChallenge>((asked) => {
+  if (!('ready' in asked)) return placeOrder(asked);
+  waiting.get(asked.ready)?.();
+  return null;
+});
 
-const reply = (told: AcmeReply): void => self.postMessage(told);
-
-async function placeOrder(order: AcmeOrder): Promise<{ private_key: string; chain: string }> {
+async function placeOrder(order: AcmeOrder): Promise<TlsIdentity> {
   // Without its own retries, whose last one hides what an authority that is away failed by: orders are tried again as a whole.
   axios.interceptors.request.clear();
   axios.interceptors.response.clear();
@@ -49,7 +44,7 @@ async function placeOrder(order: AcmeOrder): Promise<{ private_key: string; chai
     challengeCreateFn: (_, { token }, key_authorization) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.set(token, resolve);
-      reply({ token, key_authorization });
+      tell({ token, key_authorization });
       return promise;
     },
     challengeRemoveFn: async () => {},

@@ -1,6 +1,7 @@
 /** The handbook: guides in Markdown, which the executable carries, as pages and as the sections that a search finds. */
 import { decodeHTML } from 'entities';
 import backups from '../../../handbook/backups.md' with { type: 'text' };
+import captcha from '../../../handbook/captcha.md' with { type: 'text' };
 import configuration from '../../../handbook/configuration.md' with { type: 'text' };
 import deliverability from '../../../handbook/deliverability.md' with { type: 'text' };
 import files from '../../../handbook/files.md' with { type: 'text' };
@@ -24,6 +25,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   deliverability,
   marketing,
   'keys-in-pages': keys_in_pages,
+  captcha,
   people,
   vault,
   webhooks,

@@ -36,7 +36,7 @@ export interface ImportDeps {
   key_ring: KeyRing;
   blobs: BlobStore;
   bytes: { readonly current: ByteStore; requirePlace(name: StoreName): Promise<void> };
-  config: { data_dir: string; object_store: S3Settings | null };
+  config: { data_dir: string; public_url: string; object_store: S3Settings | null };
 }
 
 export interface ImportJob {

@@ -3,7 +3,7 @@
  * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
  * again, whatever cuts it off.
  */
-import { findArrived, insertArriving, showArriving } from '../../access/projects/service.ts';
+import { findArrived, insertArriving, lostLinkDomains, showArriving } from '../../access/projects/service.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
@@ -52,6 +52,8 @@ export interface Missing {
   people: string[];
   domains: string[];
   mailboxes: string[];
+  /** One that is another project's here, or this Satchel's own. */
+  link_domains: string[];
   ai_accounts: string[];
   database_projects: string[];
 }
@@ -132,7 +134,7 @@ export class Import {
     const { project, data_keys, tokens } = examined.manifest;
     const begun = await database.write((tx) => {
       refuseKnown(tx, public_id);
-      const id = insertArriving(tx, project);
+      const id = insertArriving(tx, project, deps.config.public_url);
       key_ring.takeIn(tx, data_keys, job.key);
       const ranges = rangesOf(examined.manifest).map(({ table, from, to }) => {
         const starts_at = store.reserve(tx, table, Math.max(0, to - from + 1));
@@ -344,6 +346,7 @@ export class Import {
       people: granted.filter((email) => unknown('person', email)),
       domains: domains.filter((name) => unknown('domain', name)),
       mailboxes: used.filter((address) => unknown('mailbox', address)),
+      link_domains: lostLinkDomains(tx, this.#id, this.#examined.manifest.project),
       // Also those that are here: who assigns them gives whoever has the project their secrets.
       ai_accounts: ai_accounts.map(({ name }) => name),
       database_projects: database_projects.map(({ name }) => name),

@@ -43,7 +43,7 @@ interface Owner {
 
 /** What goes on again is the business of those whose it is. */
 export interface TransfersDeps extends ImportDeps {
-  config: Pick<Config, 'data_dir' | 'object_store'>;
+  config: Pick<Config, 'data_dir' | 'object_store' | 'public_url'>;
   object_store: ExportJob['store'];
   schedules: {
     update(project_id: number, id: string, changes: { is_active: boolean }, note: Note): Promise<unknown>;

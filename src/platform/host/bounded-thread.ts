@@ -2,12 +2,9 @@
  * Work on what strangers write, which may take long, in a thread of its own: one piece at a time, each within a bound of processor
  * time. The thread of one that takes longer is ended, and the next one gets another.
  */
-import { AppError } from '../../errors.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import { monotonicMs } from './clock.ts';
-import { requireThreadDescriptors } from './descriptors.ts';
-
-/** What a thread answers to a piece. */
-export type ThreadReply<Result> = { result: Result } | { failure: string };
+import { Thread } from './threads.ts';
 
 export interface ThreadOptions {
   startWorker: () => Worker;
@@ -20,23 +17,21 @@ export class PieceFailed extends Error {}
 
 /** A piece of which nothing comes is given up after this, however busy the machine is. */
 const PIECE_DEADLINE_MS = 60_000;
-/** The thread, and its 20 to 30 MB, is given back after this long without a piece. */
 const IDLE_STOP_MS = 10_000;
 /** How often the time of a thread is looked at. */
 const MEASURE_EVERY_MS = 50;
 
 /** Starts nothing yet: the thread begins with the first piece. */
 export class BoundedThread<Piece, Result> {
-  readonly #options: ThreadOptions;
-  #worker: Worker | null = null;
-  #idle_timer: Timer | null = null;
+  readonly #thread: Thread<Piece, Result>;
+  readonly #cpu_ms: number;
   /** Settles when the last piece so far is done. */
   #last: Promise<unknown> = Promise.resolve();
-  #giveUp: (error: Error) => void = () => {};
   #is_stopped = false;
 
-  constructor(options: ThreadOptions) {
-    this.#options = options;
+  constructor({ startWorker: start, cpu_ms }: ThreadOptions) {
+    this.#thread = new Thread({ start, idle_stop_ms: IDLE_STOP_MS });
+    this.#cpu_ms = cpu_ms;
   }
 
   /**
@@ -52,52 +47,24 @@ export class BoundedThread<Piece, Result> {
   /** Ends the thread; what it does, and what waits, is answered with AppError `unavailable`. */
   stop(): void {
     this.#is_stopped = true;
-    this.#giveUp(stopped());
-    this.#endThread();
+    this.#thread.end(stopped());
   }
 
   async #doNow(piece: Piece): Promise<Result> {
     if (this.#is_stopped) throw stopped();
-    if (this.#idle_timer) clearTimeout(this.#idle_timer);
-    const worker = this.#worker ?? this.#startThread();
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const fail = (reason: string): void => reject(new PieceFailed(reason));
-    this.#giveUp = reject;
-    worker.onmessage = ({ data }: MessageEvent<ThreadReply<Result>>) =>
-      'failure' in data ? fail(data.failure) : resolve(data.result);
-    worker.onerror = ({ message }) => fail(message);
-    const meter = setInterval(measure(fail, this.#options.cpu_ms), MEASURE_EVERY_MS);
-    worker.postMessage(piece);
+    const giveUp = (reason: string): void => this.#thread.end(new PieceFailed(reason));
+    const meter = setInterval(measure(giveUp, this.#cpu_ms), MEASURE_EVERY_MS);
     try {
-      const result = await promise;
-      this.#idle_timer = setTimeout(() => this.#endThread(), IDLE_STOP_MS);
-      this.#idle_timer.unref();
-      return result;
+      return await this.#thread.ask(piece);
     } catch (error) {
-      this.#endThread();
-      throw error;
+      if (error instanceof AppError && error.kind === 'unavailable') throw error;
+      const failure = new PieceFailed(messageOf(error), { cause: error });
+      // It may have left something behind.
+      this.#thread.end(failure);
+      throw failure;
     } finally {
       clearInterval(meter);
     }
-  }
-
-  #startThread(): Worker {
-    requireThreadDescriptors();
-    const worker = this.#options.startWorker();
-    worker.addEventListener('close', () => {
-      if (worker !== this.#worker) return;
-      this.#giveUp(new PieceFailed('its thread ended.'));
-      this.#endThread();
-    });
-    this.#worker = worker;
-    return worker;
-  }
-
-  #endThread(): void {
-    if (this.#idle_timer) clearTimeout(this.#idle_timer);
-    this.#idle_timer = null;
-    this.#worker?.terminate();
-    this.#worker = null;
   }
 }
 

@@ -1,4 +1,13 @@
 /** Waiting for something no longer than somebody else can wait. */
+import { monotonicMs } from './clock.ts';
+
+const LOOK_MS = 5;
+
+/** Until something is done, or for `deadline_ms`: for a stop, which looks often. */
+export async function until(isDone: () => boolean, deadline_ms: number): Promise<void> {
+  const give_up_ms = monotonicMs() + deadline_ms;
+  while (!isDone() && monotonicMs() < give_up_ms) await Bun.sleep(LOOK_MS);
+}
 
 /** What comes of it in time; it goes on in any case. */
 export async function within<T>(work: Promise<T>, wait_ms: number): Promise<T | 'not yet'> {

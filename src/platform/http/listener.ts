@@ -2,7 +2,7 @@
 import type { Server, TCPSocketListener } from 'bun';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
-import { monotonicMs } from '../host/clock.ts';
+import { until } from '../host/waiting.ts';
 
 /** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
 const MAX_REQUEST_BODY_BYTES = 2 ** 50;
@@ -80,9 +80,8 @@ export class Listener {
     const servers = this.#servers;
     // Not awaited: it resolves only when idle keep-alive connections are gone too, and those hold nothing.
     for (const server of servers) void server.stop(false);
-    const give_up_ms = monotonicMs() + STOP_REQUESTS_DEADLINE_MS;
-    const isBusy = (): boolean => servers.some(({ pendingRequests }) => pendingRequests > 0);
-    while (isBusy() && monotonicMs() < give_up_ms) await Bun.sleep(10);
+    const isIdle = (): boolean => servers.every(({ pendingRequests }) => pendingRequests === 0);
+    await until(isIdle, STOP_REQUESTS_DEADLINE_MS);
     const closed = Promise.all(servers.map((server) => server.stop(true)));
     await Promise.race([closed, Bun.sleep(STOP_CONNECTIONS_DEADLINE_MS)]);
   }

@@ -129,6 +129,8 @@ export interface HttpDeps {
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
   requests: Pick<RequestMeasures, 'note'>;
+  /** The project whose link domain a host is, by its name without a port; see access/projects. */
+  projectAtHost(name: string): number | null;
   /** See Database. */
   settled(): Promise<void> | null;
   /** Throws where this server changes nothing any more. */
@@ -148,6 +150,8 @@ export interface RequestContext {
   readonly request_id: string;
   readonly ip: string | null;
   readonly user_agent: string | null;
+  /** The project whose link domain the request came to; null at any other host. */
+  readonly link_project_id: number | null;
   /** Lifts the server's idle time-out, for a body or an answer that may take long. */
   keepOpen(): void;
   /** Puts the idle time-out back: a client that was refused must not keep its connection by staying silent. */
@@ -254,6 +258,8 @@ export interface Route {
   /** What the caller must hold; null where the route is open. */
   readonly needs: readonly string[] | null;
   readonly docs: RouteDocs;
+  /** As of an open route. */
+  readonly projectOf?: ((ctx: RequestContext) => number | null | Promise<number | null>) | undefined;
   run(exchange: Exchange): Promise<unknown>;
   /** Answers an accepted caller of the management plane at once with the record as it is now, for its ETag. */
   read?(exchange: Exchange, manager: ManagementCaller): unknown;
@@ -455,6 +461,8 @@ interface OpenRouteSpec<F extends TSchema>
   path: string;
   /** Shape of the form that a page posts; its fields are text, read as numbers and booleans where the shape asks for those. */
   form?: F;
+  /** The project that the path is about, at whose link domain it answers too; null where it names nothing that is there. */
+  projectOf?(ctx: RequestContext): number | null | Promise<number | null>;
   /** Refuses, or counts whom it may refuse, before the form is read. */
   before?(ctx: RequestContext): Promise<void> | void;
   /** `acceptKey` authenticates, where the handler finds that the request needs a key. */
@@ -473,6 +481,7 @@ export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
   return {
     ...declared(spec.plane, { ...spec, consumes: 'application/x-www-form-urlencoded' }),
     needs: null,
+    projectOf: spec.projectOf,
     async run(exchange) {
       const { ctx } = exchange;
       const acceptAndCount = (needs: readonly Permission[]): KeyCaller => {

@@ -4,7 +4,7 @@ import { AppError, errorCodeOf, notFound } from '../../errors.ts';
 import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
 import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
-import { type Family, failureBody } from './answers.ts';
+import { failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
 import { mayCompress } from './encoding.ts';
 import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
@@ -30,6 +30,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   const originals = new WeakMap<Request, Request>();
   /** What a HEAD is told without a body to be counted: Elysia replaces it by the length of none. */
   const told_lengths = new WeakMap<Request, string>();
+  const link_projects = new WeakMap<Request, number>();
 
   const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
     const original = originals.get(request) ?? request;
@@ -41,6 +42,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
       request_id: requestIdOf(request, deps.clock.now()),
       ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
       user_agent: request.headers.get('user-agent'),
+      link_project_id: link_projects.get(request) ?? null,
       keepOpen: () => server?.timeout(original, 0),
       closeWhenIdle: () => server?.timeout(original, HTTP_IDLE_TIMEOUT_S),
     };
@@ -62,9 +64,12 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
 
   const respond = async (received: Request): Promise<Response> => {
     const request = withUsableUrl(received);
-    if (!isHost(request.headers.get('host') ?? '')) return badHost(request, deps.clock.now());
+    const host = nameOfHost(request.headers.get('host') ?? '');
+    if (host === null) return badHost(request, deps.clock.now());
     if (request !== received) originals.set(request, received);
-    if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
+    const link_project_id = deps.projectAtHost(host);
+    if (link_project_id !== null) link_projects.set(request, link_project_id);
+    else if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
       const response = preflightResponse(request);
       response.headers.set('X-Request-Id', requestIdOf(request, deps.clock.now()));
       return response;
@@ -132,7 +137,9 @@ function mountRoutes(
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`;
     const may_compress = mayCompress(route);
     const run = async (context: { request: Request; params: Record<string, string> }): Promise<Response> => {
-      const response = await answer(route, contextOf(context.request, context.params), deps, may_compress);
+      const ctx = contextOf(context.request, context.params);
+      const is_answered = ctx.link_project_id === null || (await isAboutItsProject(route, ctx));
+      const response = is_answered ? await answer(route, ctx, deps, may_compress) : refuseUnrouted(ctx, deps);
       onAnswer(context.request, response);
       return response;
     };
@@ -141,24 +148,34 @@ function mountRoutes(
   }
   app.onError(({ request, error, code }) => {
     const ctx = contextOf(request, {});
-    const plane = planeOf(ctx.url.pathname);
-    const family: Family = plane === 'management' ? 'management' : 'core';
-    const thrown =
-      code === 'NOT_FOUND'
-        ? unknownRoute(ctx)
-        : code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN'
-          ? error
-          : unreadable();
-    return answerUnrouted({ plane, family, thrown }, ctx, deps);
+    if (code === 'NOT_FOUND') return refuseUnrouted(ctx, deps);
+    return refuseUnrouted(
+      ctx,
+      deps,
+      code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN' ? error : unreadable(),
+    );
   });
   return app;
 }
 
-/** RFC 3986 host and port; an empty one names nobody, and is allowed. Several lines come joined by a comma. */
-function isHost(host: string): boolean {
+/** At a project's link domain nothing answers but what is about that project. */
+async function isAboutItsProject({ projectOf }: Route, ctx: RequestContext): Promise<boolean> {
+  return projectOf !== undefined && (await projectOf(ctx)) === ctx.link_project_id;
+}
+
+function refuseUnrouted(ctx: RequestContext, deps: HttpDeps, thrown: unknown = unknownRoute(ctx)): Response {
+  const plane = planeOf(ctx.url.pathname);
+  return answerUnrouted({ plane, family: plane === 'management' ? 'management' : 'core', thrown }, ctx, deps);
+}
+
+/**
+ * The name of a Host header, without its port; null where it is not one host (RFC 3986). An empty one names nobody, and is
+ * allowed. Several lines come joined by a comma.
+ */
+function nameOfHost(host: string): string | null {
   const [, name, port] =
     /^(\[[\da-f:.]+\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})*)(?::(\d{0,5}))?$/i.exec(host) ?? [];
-  return name !== undefined && Number(port ?? 0) <= 65_535;
+  return name !== undefined && Number(port ?? 0) <= 65_535 ? name : null;
 }
 
 /** RFC 9112 3.2: a proxy and we could take such a request for another one. */

@@ -4,9 +4,11 @@
  */
 import { messageOf } from '../../errors.ts';
 import { type Database, mayPass, sqliteErrorOf, type Tx } from '../database/database.ts';
+import { DATABASE_RETRY_MS, persist } from '../database/persisting.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
+import { until } from '../host/waiting.ts';
 import {
   AT_ONCE,
   continueJob,
@@ -24,6 +26,7 @@ import {
   shiftRetries,
   startJob,
 } from './store.ts';
+import { inTurn } from './turns.ts';
 
 /**
  * How many jobs one claim marks as processing, of all lanes together: one commit carries many attempts, and yet requests
@@ -32,8 +35,6 @@ import {
 export const JOB_CLAIM_BATCH = 20;
 /** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
 const JOB_MAX_SLEEP_MS = 60_000;
-/** While the disk is full or the database busy, what can't be written is tried again after this. */
-const DATABASE_RETRY_MS = 1_000;
 
 /**
  * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
@@ -209,8 +210,7 @@ class Engine implements JobEngine {
   async stop(deadline_ms: number): Promise<void> {
     this.#stopping.abort();
     if (this.#timer) clearTimeout(this.#timer);
-    const give_up_ms = monotonicMs() + deadline_ms;
-    while ((this.#running > 0 || this.#is_claiming) && monotonicMs() < give_up_ms) await Bun.sleep(5);
+    await until(() => this.#running === 0 && !this.#is_claiming, deadline_ms);
   }
 
   async #claim(): Promise<void> {
@@ -301,10 +301,7 @@ class Engine implements JobEngine {
     const room = Math.min(this.#roomOf(lane, busy), left);
     if (room <= 0) return [];
     const last = this.#last_project.get(lane) ?? 0;
-    const order = [
-      ...rivals.filter((group) => (group.project_id ?? 0) > last),
-      ...rivals.filter((group) => (group.project_id ?? 0) <= last),
-    ];
+    const order = inTurn(rivals, (group) => (group.project_id ?? 0) > last);
     // Every group has a due job, so more groups than there is room for can't all have their turn now.
     const hands = order.slice(0, room).map((group) => listDueJobs(tx, group, now, room));
     const taken: JobRow[] = [];
@@ -421,27 +418,22 @@ class Engine implements JobEngine {
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
     if (this.#stopping.signal.aborted && outcome.status === 'retry' && outcome.is_cut_off) return;
-    for (;;) {
-      try {
-        await this.#database.write((tx) => {
-          outcome.apply?.(tx);
-          if (outcome.status === 'retry')
-            postponeJob(tx, job.id, { ...outcome, counts: outcome.counts ?? true });
-          else if (outcome.status === 'continue') {
-            const { run_at = AT_ONCE, lane } = outcome;
-            const at = typeof run_at === 'function' ? run_at(tx) : run_at;
-            if (at === null)
-              finishJob(tx, job.id, { status: 'completed', result: null, error: null }, this.#clock.now());
-            else continueJob(tx, job.id, { run_at: at, ...(lane === undefined ? {} : { lane }) });
-          } else finishJob(tx, job.id, outcome, this.#clock.now());
-        });
-        if ('afterCommit' in outcome) outcome.afterCommit?.();
-        return;
-      } catch (error) {
-        if (!mayPass(error) || this.#stopping.signal.aborted) throw error;
-        await Bun.sleep(DATABASE_RETRY_MS);
-      }
-    }
+    const end = (tx: Tx): void => {
+      outcome.apply?.(tx);
+      if (outcome.status === 'retry') postponeJob(tx, job.id, { ...outcome, counts: outcome.counts ?? true });
+      else if (outcome.status === 'continue') {
+        const { run_at = AT_ONCE, lane } = outcome;
+        const at = typeof run_at === 'function' ? run_at(tx) : run_at;
+        if (at === null)
+          finishJob(tx, job.id, { status: 'completed', result: null, error: null }, this.#clock.now());
+        else continueJob(tx, job.id, { run_at: at, ...(lane === undefined ? {} : { lane }) });
+      } else finishJob(tx, job.id, outcome, this.#clock.now());
+    };
+    await persist(
+      () => this.#database.write(end),
+      () => this.#stopping.signal.aborted,
+    );
+    if ('afterCommit' in outcome) outcome.afterCommit?.();
   }
 
   #plan(next_run_at: number | null): void {

@@ -3,8 +3,9 @@
  * is for each entry to see to, with its own rows.
  */
 import { AppError, messageOf } from '../../errors.ts';
-import { type Clock, MINUTE_MS, monotonicMs } from '../host/clock.ts';
+import { type Clock, MINUTE_MS } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
+import { until } from '../host/waiting.ts';
 import { type Cron, parseCron } from './cron.ts';
 
 export interface CronEntry {
@@ -73,8 +74,7 @@ class MinuteScheduler implements Scheduler {
   async stop(deadline_ms: number): Promise<void> {
     this.#is_stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
-    const give_up_ms = monotonicMs() + deadline_ms;
-    while (this.#running.size > 0 && monotonicMs() < give_up_ms) await Bun.sleep(5);
+    await until(() => this.#running.size === 0, deadline_ms);
   }
 
   #sleep(): void {

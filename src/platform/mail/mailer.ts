@@ -1,7 +1,7 @@
 /** The main thread's side of sending mail: hands requests to the mailer worker, which it starts when needed and restarts when it dies. */
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
-import { requireThreadDescriptors } from '../host/descriptors.ts';
+import { Thread, ThreadEnded } from '../host/threads.ts';
 import { within } from '../host/waiting.ts';
 import { interruptedOutcome, postponedOutcome } from './outcomes.ts';
 import type {
@@ -20,7 +20,6 @@ import type {
 
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
 const SMTP_IDLE_CLOSE_MS = 30_000;
-/** Worker thread and its 20 to 30 MB are given back after this long without a mail. */
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
 /** How long the thread may take to tell how far each mail came that it gives up. */
 const GIVING_UP_MS = 200;
@@ -69,18 +68,6 @@ export const SMTP_DEADLINES: SmtpDeadlines = {
   idle_ms: SMTP_IDLE_CLOSE_MS,
 };
 
-interface Pending {
-  resolve(reply: MailerReply): void;
-  /** The thread ended without an answer. */
-  abandon(reason: string): void;
-}
-
-type Request =
-  | { op: 'compose'; content: MailContent | FramedContent | WholeContent }
-  | (Omit<Extract<MailerRequest, { op: 'deliver' }>, 'id' | 'content'> & {
-      content: MailContent | FramedContent | WholeContent;
-    });
-
 /** Starts nothing yet: the worker thread begins with the first request. */
 export function createMailer(options: MailerOptions = {}): Mailer {
   return new WorkerMailer(options);
@@ -92,20 +79,20 @@ function startMailerWorker(): Worker {
 }
 
 class WorkerMailer implements Mailer {
-  readonly #options: MailerOptions;
-  readonly #pending = new Map<number, Pending>();
-  #worker: Worker | null = null;
-  /** Keys of the frames that the worker has. */
+  readonly #thread: Thread<MailerRequest, MailerReply>;
+  /** Keys of the frames that the thread has. */
   readonly #frames = new Set<string>();
   #frame_chars = 0;
-  #next_id = 1;
-  #outbox: MailerRequest[] = [];
-  #idle_timer: Timer | null = null;
   #is_stopping = false;
-  #onStopped: (() => void) | null = null;
 
-  constructor(options: MailerOptions) {
-    this.#options = options;
+  constructor({ deadlines, idle_stop_ms = MAILER_IDLE_STOP_MS, startWorker, onCrash }: MailerOptions) {
+    this.#thread = new Thread({
+      start: startWorker ?? startMailerWorker,
+      idle_stop_ms,
+      onStart: () => this.#thread.tell({ op: 'configure', deadlines: { ...SMTP_DEADLINES, ...deadlines } }),
+      ...(onCrash ? { onCrash } : {}),
+      onEnd: () => this.#forgetFrames(),
+    });
   }
 
   async deliver(
@@ -114,47 +101,40 @@ class WorkerMailer implements Mailer {
     recipients: string[],
     options: DeliverOptions = {},
   ): Promise<DeliveryOutcome> {
+    if (this.#is_stopping) return interruptedOutcome('The mailer has stopped.', { may_be_sent: false });
     try {
-      const reply = await this.#ask({ op: 'deliver', content, route, recipients, options });
+      const keyed = this.#keyed(content);
+      const reply = await this.#thread.ask({ op: 'deliver', content: keyed, route, recipients, options });
       if (reply.op === 'delivered') return reply.outcome;
       throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
     } catch (error) {
-      if (error instanceof Interrupted) return interruptedOutcome(error.message, error);
+      // Whether the request took effect is unknown.
+      if (error instanceof ThreadEnded) return interruptedOutcome(wordsOf(error), { may_be_sent: true });
       // No thread could be started: that is neither the mail's fault nor the relay's, and may pass.
-      if (error instanceof AppError) return postponedOutcome(error.message);
+      if (error instanceof AppError && error.kind === 'unavailable') return postponedOutcome(error.message);
       throw error;
     }
   }
 
   async compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array> {
-    const reply = await this.#ask({ op: 'compose', content }).catch(toUnavailable);
-    if (reply.op === 'composed') return reply.message;
-    if (reply.op === 'unfit') throw new AppError(reply.kind, reply.message);
-    throw new Error(`the mailer worker answered a composition with ${reply.op}`);
+    if (this.#is_stopping) throw unavailable('The mailer has stopped.');
+    try {
+      const reply = await this.#thread.ask({ op: 'compose', content: this.#keyed(content) });
+      if (reply.op === 'composed') return reply.message;
+      throw new Error(`the mailer worker answered a composition with ${reply.op}`);
+    } catch (error) {
+      throw error instanceof ThreadEnded ? unavailable(wordsOf(error)) : error;
+    }
   }
 
   async stop(deadline_ms: number): Promise<void> {
     this.#is_stopping = true;
-    if (!this.#worker) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onStopped = resolve;
-    this.#post({ op: 'stop' });
-    await within(promise, deadline_ms);
-    if (this.#worker) this.#post({ op: 'give_up' });
-    await within(promise, GIVING_UP_MS);
-    this.#endWorker('The mailer stopped while this mail was being handed over.');
-  }
-
-  #ask(request: Request): Promise<MailerReply> {
-    if (this.#is_stopping) {
-      return Promise.reject(new Interrupted('The mailer has stopped.', false));
-    }
-    return new Promise((resolve, reject) => {
-      if (!this.#worker) requireThreadDescriptors();
-      const id = this.#next_id++;
-      this.#pending.set(id, { resolve, abandon: (reason) => reject(new Interrupted(reason, true)) });
-      this.#post({ ...request, id, content: this.#keyed(request.content) });
-    });
+    if (!this.#thread.is_running) return;
+    const stopped = this.#thread.ask({ op: 'stop' }).catch(() => {});
+    await within(stopped, deadline_ms);
+    if (this.#thread.is_running) this.#thread.tell({ op: 'give_up' });
+    await within(stopped, GIVING_UP_MS);
+    this.#thread.end(new Stopped());
   }
 
   /** A frame travels ahead of the first mail that needs it. */
@@ -168,10 +148,10 @@ class WorkerMailer implements Mailer {
   #giveFrame(frame: MailFrame): void {
     const chars = charsOf(frame);
     if (this.#frame_chars + chars > MAX_FRAME_CHARS_KEPT) {
-      this.#post({ op: 'drop_frames' });
+      this.#thread.tell({ op: 'drop_frames' });
       this.#forgetFrames();
     }
-    this.#post({ op: 'keep_frame', frame });
+    this.#thread.tell({ op: 'keep_frame', frame });
     this.#frames.add(frame.key);
     this.#frame_chars += chars;
   }
@@ -180,61 +160,19 @@ class WorkerMailer implements Mailer {
     this.#frames.clear();
     this.#frame_chars = 0;
   }
+}
 
-  /** Requests of one turn of the event loop travel together: a message between threads costs more than its content. */
-  #post(request: MailerRequest): void {
-    if (this.#idle_timer) clearTimeout(this.#idle_timer);
-    this.#idle_timer = null;
-    const worker = this.#worker ?? this.#startWorker();
-    if (this.#outbox.push(request) > 1) return;
-    queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
-  }
+/** Ended by us, and not by itself. */
+class Stopped extends ThreadEnded {}
 
-  #startWorker(): Worker {
-    const worker = (this.#options.startWorker ?? startMailerWorker)();
-    worker.onmessage = (event: MessageEvent<MailerReply[]>) => {
-      for (const reply of event.data) this.#receive(reply);
-    };
-    worker.onerror = (event) => this.#onWorkerGone(worker, event.message);
-    worker.addEventListener('close', () => this.#onWorkerGone(worker, 'it ended by itself'));
-    this.#worker = worker;
-    const deadlines = { ...SMTP_DEADLINES, ...this.#options.deadlines };
-    this.#outbox = [{ op: 'configure', deadlines }];
-    queueMicrotask(() => worker.postMessage(this.#outbox.splice(0)));
-    return worker;
-  }
+function wordsOf(error: ThreadEnded): string {
+  return error instanceof Stopped
+    ? 'The mailer stopped while this mail was being handed over.'
+    : 'The mailer broke down while it had this mail in hand.';
+}
 
-  #receive(reply: MailerReply): void {
-    if (reply.op === 'stopped') {
-      this.#onStopped?.();
-      return;
-    }
-    this.#pending.get(reply.id)?.resolve(reply);
-    this.#pending.delete(reply.id);
-    if (this.#pending.size > 0 || this.#is_stopping) return;
-    const idle_stop_ms = this.#options.idle_stop_ms ?? MAILER_IDLE_STOP_MS;
-    this.#idle_timer = setTimeout(() => this.#endWorker(''), idle_stop_ms);
-    this.#idle_timer.unref();
-  }
-
-  #onWorkerGone(worker: Worker, message: string): void {
-    if (worker !== this.#worker) return;
-    this.#options.onCrash?.(message);
-    this.#endWorker('The mailer broke down while it had this mail in hand.');
-    this.#onStopped?.();
-  }
-
-  /** Ends the thread and answers whoever still waits for it. The next request starts another. */
-  #endWorker(reason: string): void {
-    const worker = this.#worker;
-    this.#worker = null;
-    this.#outbox = [];
-    this.#forgetFrames();
-    worker?.terminate();
-    const abandoned = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const pending of abandoned) pending.abandon(reason);
-  }
+function unavailable(message: string): AppError {
+  return new AppError('unavailable', message, { retry_after_s: 5 });
 }
 
 function charsOf({ html, text }: MailFrame): number {
@@ -242,21 +180,4 @@ function charsOf({ html, text }: MailFrame): number {
     (sum, part) => sum + CHARS_OF_A_PART + (typeof part === 'string' ? part.length : 0),
     0,
   );
-}
-
-/** The answer where the thread gave none: whether the request took effect is unknown, unless it never left this thread. */
-class Interrupted extends Error {
-  readonly may_be_sent: boolean;
-
-  constructor(reason: string, may_be_sent: boolean) {
-    super(reason);
-    this.may_be_sent = may_be_sent;
-  }
-}
-
-function toUnavailable(error: unknown): never {
-  if (error instanceof Interrupted) {
-    throw new AppError('unavailable', error.message, { retry_after_s: 5, cause: error });
-  }
-  throw error;
 }

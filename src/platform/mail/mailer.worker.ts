@@ -1,6 +1,7 @@
 /** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
 import { AppError, messageOf } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
+import { serve } from '../host/threads.ts';
 import { FramedMessages } from './framed-message.ts';
 import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
@@ -18,49 +19,52 @@ import type {
   WholeContent,
 } from './types.ts';
 
-declare const self: Worker;
-
 type Deliver = Extract<MailerRequest, { op: 'deliver' }>;
 
 const pools = new Map<string, SmtpPool>();
 /** By key; which ones there are is the main thread's to decide. */
 const frames = new Map<string, FramedMessages>();
-const replies: MailerReply[] = [];
 let deadlines: SmtpDeadlines | null = null;
 let delivering = 0;
 let is_stopping = false;
+const stopped = Promise.withResolvers<MailerReply>();
+const DONE: MailerReply = { op: 'done' };
 
-self.onmessage = (event: MessageEvent<MailerRequest[]>) => {
-  for (const request of event.data) handle(request);
-};
-
-function handle(request: MailerRequest): void {
+serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
   switch (request.op) {
     case 'configure':
+      // One mailer after the other may use the thread: each begins anew.
+      pools.clear();
+      frames.clear();
+      is_stopping = false;
       deadlines = request.deadlines;
-      return;
+      return DONE;
     case 'keep_frame':
       frames.set(request.frame.key, new FramedMessages(request.frame));
-      return;
+      return DONE;
     case 'drop_frames':
       frames.clear();
-      return;
+      return DONE;
     case 'deliver':
-      void deliver(request);
-      return;
+      return deliver(request);
     case 'compose':
-      compose(request.content)
-        .then(bytesOf)
-        .then((message) => reply({ op: 'composed', id: request.id, message }))
-        .catch((error: unknown) => reply(unfit(request.id, error)));
-      return;
+      return composeWhole(request.content);
     case 'stop':
       is_stopping = true;
       for (const pool of pools.values()) pool.stop();
-      reportIfStopped();
-      return;
+      noteIfStopped();
+      return stopped.promise;
     case 'give_up':
       for (const pool of pools.values()) pool.giveUp();
+      return DONE;
+  }
+});
+
+async function composeWhole(content: MailContent | KeyedContent): Promise<MailerReply> {
+  try {
+    return { op: 'composed', message: await bytesOf(await compose(content)) };
+  } catch (error) {
+    throw isShortage(error) ? new AppError('unavailable', messageOf(error)) : error;
   }
 }
 
@@ -72,25 +76,14 @@ async function compose(content: MailContent | KeyedContent | WholeContent): Prom
   return frame.compose(content);
 }
 
-/** Answers that fall due in one turn of the event loop travel together: a message between threads costs more than its content. */
-function reply(answer: MailerReply): void {
-  if (replies.push(answer) === 1) setImmediate(() => postMessage(replies.splice(0)));
-}
-
-function unfit(id: number, error: unknown): MailerReply {
-  const message = messageOf(error);
-  if (isShortage(error)) return { op: 'unfit', id, kind: 'unavailable', message };
-  const is_of_mail = error instanceof AppError && (error.kind === 'invalid' || error.kind === 'not_found');
-  return { op: 'unfit', id, kind: is_of_mail ? error.kind : 'internal', message };
-}
-
-async function deliver(request: Deliver): Promise<void> {
+async function deliver(request: Deliver): Promise<MailerReply> {
   delivering += 1;
-  const outcome = await composeAndSend(request);
-  delivering -= 1;
+  const outcome = await composeAndSend(request).finally(() => {
+    delivering -= 1;
+  });
   const slowdown = slowdownOf(outcome);
-  reply({ op: 'delivered', id: request.id, outcome: slowdown ? { ...outcome, slowdown } : outcome });
-  reportIfStopped();
+  noteIfStopped();
+  return { op: 'delivered', outcome: slowdown ? { ...outcome, slowdown } : outcome };
 }
 
 async function composeAndSend({ content, route, recipients, options }: Deliver): Promise<DeliveryOutcome> {
@@ -146,6 +139,6 @@ function configured(): SmtpDeadlines {
   return deadlines;
 }
 
-function reportIfStopped(): void {
-  if (is_stopping && delivering === 0) reply({ op: 'stopped' });
+function noteIfStopped(): void {
+  if (is_stopping && delivering === 0) stopped.resolve(DONE);
 }

@@ -207,27 +207,26 @@ export interface SmtpDeadlines {
   idle_ms: number;
 }
 
-/** What the main thread asks of the mailer worker; several travel in one message. */
+/** What the main thread asks of the mailer worker. */
 export type MailerRequest =
   | { op: 'configure'; deadlines: SmtpDeadlines }
   | { op: 'keep_frame'; frame: MailFrame }
   | { op: 'drop_frames' }
   | {
       op: 'deliver';
-      id: number;
       content: MailContent | KeyedContent | WholeContent;
       route: SmtpRoute;
       recipients: string[];
       options: DeliverOptions;
     }
-  | { op: 'compose'; id: number; content: MailContent | KeyedContent | WholeContent }
+  | { op: 'compose'; content: MailContent | KeyedContent | WholeContent }
   | { op: 'stop' }
   /** After 'stop': waits for no answer any more. */
   | { op: 'give_up' };
 
-/** What the mailer worker answers; several travel in one message. */
+/** What the mailer worker answers. */
 export type MailerReply =
-  | { op: 'delivered'; id: number; outcome: DeliveryOutcome }
-  | { op: 'composed'; id: number; message: Uint8Array }
-  | { op: 'unfit'; id: number; kind: 'invalid' | 'not_found' | 'unavailable' | 'internal'; message: string }
-  | { op: 'stopped' };
+  | { op: 'delivered'; outcome: DeliveryOutcome }
+  | { op: 'composed'; message: Uint8Array }
+  /** To 'stop', once nothing is on its way any more; all else wants no answer. */
+  | { op: 'done' };

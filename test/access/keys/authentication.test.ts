@@ -274,6 +274,7 @@ describe('through HTTP', () => {
       clientIp: createClientIpReader([]),
       guarded: (_check, work) => work(),
       settled: () => null,
+      projectAtHost: () => null,
       refuseChanges: () => {},
     });
   });

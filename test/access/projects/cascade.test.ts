@@ -1,7 +1,9 @@
 /** What other capabilities hang on a project: their part in its deletion, and its tie to a database project. */
+
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { type DatabaseLinks, type ProjectCascade, Projects } from '../../../src/access/projects/service.ts';
+import { loadConfig } from '../../../src/config.ts';
 import type { ManagementCaller } from '../../../src/platform/http/callers.ts';
 import { actor } from '../../support/helpers.ts';
 import { makeDatabase, TestClock } from '../../support/temp.ts';
@@ -19,7 +21,16 @@ function makeProjects(parts: { cascades?: ProjectCascade[]; databaseLinks?: Data
   const { database } = makeDatabase();
   const databaseLinks: DatabaseLinks = { visibleIdFor: () => null, link: () => {}, linkedId: () => null };
   const without = { databaseLinks, unknownDomains: () => [], keysOf: () => [] };
-  return { database, projects: new Projects({ database, clock: new TestClock(), ...without, ...parts }) };
+  return {
+    database,
+    projects: new Projects({
+      config: loadConfig({}),
+      database,
+      clock: new TestClock(),
+      ...without,
+      ...parts,
+    }),
+  };
 }
 
 describe('deletion', () => {

@@ -256,7 +256,7 @@ test('an upload and a download may take their time; once answered, no connection
     const url = new URL(`/api/v1${path}`, app.url);
     const ctx: RequestContext = {
       request: new Request(url.href, { ...init, headers: { 'X-API-Key': key } }),
-      ...{ url, params, request_id: 'x', ip: null, user_agent: null },
+      ...{ url, params, request_id: 'x', ip: null, user_agent: null, link_project_id: null },
       keepOpen: () => timeouts.push('none'),
       closeWhenIdle: () => timeouts.push('usual'),
     };
@@ -273,6 +273,7 @@ test('an upload and a download may take their time; once answered, no connection
       clientIp: () => null,
       guarded: (_check, work) => work(),
       settled: () => null,
+      projectAtHost: () => null,
       refuseChanges: () => {},
     });
     return [status, ...timeouts];

@@ -188,7 +188,7 @@ test('an Idempotency-Key answers what it answered', async () => {
 test('people are granted it by their address, and those who are not there are listed', async () => {
   expect(result.missing).toEqual({
     ...{ people: ['unknown@example.com'], domains: ['spare.example.com'], mailboxes: [] },
-    ...{ ai_accounts: [], database_projects: [] },
+    ...{ link_domains: [], ai_accounts: [], database_projects: [] },
   });
   const people = app.services.people.list({}).data.map(({ email, projects }) => [email, projects?.length]);
   expect(people).toEqual([['known@example.com', 2]]);

@@ -65,6 +65,7 @@ beforeAll(() => {
     clientIp: createClientIpReader([]),
     guarded: (_check, work) => work(),
     settled: () => null,
+    projectAtHost: () => null,
     refuseChanges: () => {},
   });
   at = `http://127.0.0.1:${server.listen()}/leave/${TOKEN}`;

@@ -81,6 +81,7 @@ const deps: HttpDeps = {
   clientIp: createClientIpReader([]),
   guarded: (_check, work) => work(),
   settled: () => on_its_way,
+  projectAtHost: () => null,
   refuseChanges: () => {},
 };
 /** A commit that is not on disk yet. */

@@ -1,10 +1,12 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
 import { afterAll, afterEach, expect, test } from 'bun:test';
 import type { AppError } from '../../../src/errors.ts';
+import type { Asked } from '../../../src/platform/host/threads.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
 import type { FramedContent, MailerRequest, MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
+import { OwnThread } from '../../support/threads.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 
@@ -436,7 +438,7 @@ test('a worker that dies is replaced, and what it had in hand is answered', asyn
   const crashes: string[] = [];
   const mailer = startMailer({
     startWorker: () => {
-      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      const worker = new OwnThread(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
       workers.push(worker);
       return worker;
     },
@@ -487,10 +489,10 @@ test('a frame travels once, and again where the thread had too many', async () =
   const ops: string[] = [];
   const mailer = startMailer({
     startWorker: () => {
-      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      const worker = new OwnThread(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
       const post = worker.postMessage.bind(worker);
-      worker.postMessage = (requests: MailerRequest[]) => {
-        for (const request of requests)
+      worker.postMessage = (requests: Asked<MailerRequest>[]) => {
+        for (const { ask: request } of requests)
           ops.push(request.op === 'keep_frame' ? `keep ${request.frame.key}` : request.op);
         post(requests);
       };
@@ -526,7 +528,7 @@ test('the thread starts with the first mail, ends when unused and starts again',
     idle_stop_ms: 20,
     startWorker: () => {
       started += 1;
-      const worker = new Worker(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
+      const worker = new OwnThread(new URL('../../../src/platform/mail/mailer.worker.ts', import.meta.url));
       ended.push(new Promise((resolve) => worker.addEventListener('close', resolve)));
       return worker;
     },

@@ -150,11 +150,15 @@ CREATE TABLE projects ( -- ProjectRow
   -- By name: a project that was imported may name domains that are yet to be added.
   sending_domain TEXT, -- where mail goes out from that names no domain; null: the default domain, else the first of its own
   sending_domains TEXT CHECK (json_array_length(sending_domains) > 0), -- JSON string[]; those that it may send from; null: all
+  link_domain TEXT, -- whose links and public pages begin with it while it is active
+  link_domain_status TEXT CHECK (link_domain_status IN ('pending', 'active', 'failing')),
+  link_domain_problem TEXT, -- of the last look; of an active one, that the look before was fine
   is_moved INTEGER NOT NULL DEFAULT 0 CHECK (is_moved IN (0, 1)), -- it was active until it was exported
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX projects_by_status ON projects (status, id);
+CREATE UNIQUE INDEX projects_by_link_domain ON projects (link_domain) WHERE link_domain IS NOT NULL;
 -- Projects belong to no project: their own count stands under 0, which is no project's id.
 CREATE TRIGGER projects_count_insert AFTER INSERT ON projects WHEN NEW.status <> 'arriving' BEGIN
   INSERT INTO row_counts VALUES ('projects', 0, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;

@@ -12,6 +12,7 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { enteredLinkDomain, LinkDomainField } from './link-domain-field.tsx';
 import { ProjectFields } from './project-fields.tsx';
 import { enteredSending, SendingFields } from './sending-fields.tsx';
 
@@ -52,6 +53,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
         primary_url: entered.textOrNull('primary_url'),
         platforms: entered.words('platforms'),
         ...enteredSending(entered, project),
+        ...enteredLinkDomain(entered, project),
       },
     });
     toast('The changes are saved');
@@ -61,6 +63,7 @@ function ChangeForm({ project, etag }: { project: ProjectWithKeys; etag: string 
     <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
       <ProjectFields project={project} />
       {may('can_administer') && <SendingFields project={project} />}
+      {may('can_administer') && <LinkDomainField {...project} />}
     </Form>
   );
 }

@@ -1,15 +1,16 @@
 /**
- * Where webhooks may go: to public addresses, and to what SATCHEL_WEBHOOK_ALLOW names. A name is looked up and the address
- * that was checked is the one connected to, so that no answer of the DNS that changes meanwhile leads elsewhere.
+ * Where requests to addresses that somebody named may go, such as webhooks: to public addresses, and to what
+ * SATCHEL_WEBHOOK_ALLOW names. A name is looked up and the address that was checked is the one connected to, so that no answer
+ * of the DNS that changes meanwhile leads elsewhere.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import type { Config } from '../config.ts';
-import { monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
-import { isLoopback } from '../platform/host/loopback.ts';
-import type { Resolver } from '../platform/mail/dns.ts';
+import type { Config } from '../../config.ts';
+import { monotonicMs, SECOND_MS } from '../host/clock.ts';
+import { isLoopback } from '../host/loopback.ts';
+import type { Resolver } from '../mail/dns.ts';
 
 /** An answer of the DNS is used for so long: a webhook that is told of a thousand things a second asks once. */
 const REMEMBER_MS = 30 * SECOND_MS;
@@ -24,6 +25,8 @@ export type Destination = { addresses: string[] } | { refusal: string };
 export interface DestinationsDeps {
   config: Pick<Config, 'webhook_allow' | 'dns_servers' | 'public_url'>;
   resolver: Pick<Resolver, 'lookupAddresses'>;
+  /** For names that are to lead to this very server: its own addresses, and http, are fine then. */
+  leads_here?: boolean;
   /** Replaces asking this machine for its addresses; for tests. */
   listOwnAddresses?: () => string[];
 }
@@ -50,7 +53,7 @@ export class Destinations {
   refusalOf(url: URL): string | null {
     const host = hostOf(url);
     const is_allowed = this.#isAllowed(host);
-    if (url.protocol === 'http:' && !is_allowed)
+    if (url.protocol === 'http:' && !is_allowed && !this.#deps.leads_here)
       return 'must begin with https://: plain http is for hosts of SATCHEL_WEBHOOK_ALLOW';
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https://';
     if (url.username !== '' || url.password !== '') return 'must have no user and password';
@@ -91,7 +94,9 @@ export class Destinations {
   }
 
   #isRefused(address: string): boolean {
-    return !this.#isInNetworks(address) && (!isPublic(address) || this.#isOfThisMachine(address));
+    if (this.#isInNetworks(address)) return false;
+    const is_own = this.#isOfThisMachine(address);
+    return this.#deps.leads_here ? !is_own && !isPublic(address) : is_own || !isPublic(address);
   }
 
   #isOfThisMachine(address: string): boolean {

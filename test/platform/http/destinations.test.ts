@@ -1,13 +1,13 @@
 /** Where webhooks may go: public addresses, by the address that was checked, and what the operator allows. */
 import { expect, test } from 'bun:test';
 import { networkInterfaces } from 'node:os';
-import { loadConfig } from '../../src/config.ts';
-import { createResolver } from '../../src/platform/mail/dns.ts';
-import { Destinations, type DestinationsDeps } from '../../src/webhooks/destinations.ts';
-import { atEnd } from '../support/cleanup.ts';
-import { startDnsServer } from '../support/dns-server.ts';
-import { makeProject, startTestApp } from '../support/helpers.ts';
-import { dataOf, now, startReceiver, webhookApp } from './setup.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { Destinations, type DestinationsDeps } from '../../../src/platform/http/destinations.ts';
+import { createResolver } from '../../../src/platform/mail/dns.ts';
+import { atEnd } from '../../support/cleanup.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
+import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { dataOf, now, startReceiver, webhookApp } from '../../webhooks/setup.ts';
 
 const dns = await startDnsServer({
   'public.test': { a: ['198.41.0.4'], aaaa: ['2001:500:2::c'] },

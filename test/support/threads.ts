@@ -1,0 +1,86 @@
+/**
+ * Threads that one app after the other uses, as starting one takes longer than most tests do. Preloaded (bunfig.toml). A thread
+ * whose user ends it is kept for the next one where it has done all that it was asked for; any other ends.
+ */
+
+import { isPlainObject } from '../../src/platform/http/schema.ts';
+
+/** A thread that nobody else has had, nor will: for tests of how threads begin and end. */
+export const OwnThread = globalThis.Worker;
+
+interface Kind {
+  /** How many answers a message asks for. */
+  owed(message: unknown): number;
+  /** How many answers a message is. */
+  paid(message: unknown): number;
+}
+
+const opOf = (message: unknown): unknown => (isPlainObject(message) ? message.op : undefined);
+const lengthOf = (messages: unknown): number => (Array.isArray(messages) ? messages.length : 0);
+const having = (messages: unknown, op: string): number =>
+  Array.isArray(messages) ? messages.filter((each) => opOf(each) === op).length : 0;
+
+const KINDS: Record<string, Kind> = {
+  'password-strength.worker.ts': { owed: () => 1, paid: () => 1 },
+  'sender.worker.ts': { owed: lengthOf, paid: lengthOf },
+  // Its last answer is that it has stopped.
+  'mailer.worker.ts': {
+    owed: (message) => having(message, 'configure'),
+    paid: (message) => having(message, 'stopped'),
+  },
+  // What it opens it has to close; only closing is not asked for by anything before.
+  'wal-flusher.worker.ts': { owed: (message) => (opOf(message) === 'close' ? 0 : 1), paid: () => 1 },
+};
+
+const free = new Map<string, Worker[]>();
+
+class Lent {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  readonly #thread: Worker;
+  readonly #kind: Kind;
+  readonly #free: Worker[];
+  #owes = 0;
+  #onClose: (() => void) | null = null;
+
+  constructor(url: string, kind: Kind) {
+    this.#free = free.get(url) ?? [];
+    free.set(url, this.#free);
+    this.#kind = kind;
+    this.#thread = this.#free.pop() ?? new OwnThread(url);
+    this.#thread.onmessage = (event) => {
+      this.#owes -= kind.paid(event.data);
+      this.onmessage?.(event);
+    };
+    this.#thread.onerror = (event) => {
+      this.#owes = Number.POSITIVE_INFINITY;
+      this.onerror?.(event);
+    };
+  }
+
+  postMessage(message: unknown): void {
+    this.#owes += this.#kind.owed(message);
+    this.#thread.postMessage(message);
+  }
+
+  addEventListener(_type: 'close', listener: () => void): void {
+    this.#onClose = listener;
+    this.#thread.addEventListener('close', this.#closed);
+  }
+
+  readonly #closed = (): void => this.#onClose?.();
+
+  terminate(): void {
+    this.#thread.removeEventListener('close', this.#closed);
+    if (this.#owes === 0) this.#free.push(this.#thread);
+    else this.#thread.terminate();
+  }
+}
+
+globalThis.Worker = new Proxy(OwnThread, {
+  construct(target, args: ConstructorParameters<typeof Worker>) {
+    const url = String(args[0]);
+    const kind = KINDS[url.slice(url.lastIndexOf('/') + 1)];
+    return kind ? new Lent(url, kind) : Reflect.construct(target, args);
+  },
+});
