@@ -50,7 +50,7 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const slowed = pace.allowed === null ? [] : [`is slowed to ${pace.allowed}`];
     const waits = pace.waits_until === null ? [] : [`waits until ${pace.waits_until}`];
     const how = [...slowed, ...waits].join(' and ');
-    const message = `${address} ${how}, as its relay refuses mail since ${pace.since}: ${pace.words} It grows by itself; a --rate that the relay allows keeps it from being refused, and resuming forgets what it learned.`;
+    const message = `${address} ${how}, as its relay refuses mail since ${pace.since} (${pace.words}). It grows by itself; a --rate that the relay allows keeps it from being refused, and resuming forgets what it learned.`;
     return warning(check, message, `satchel mailbox resume ${shellWord(address)}`);
   }
   if (mailbox.verp_problem !== null) {

@@ -1,6 +1,6 @@
 /** When marketing mail of a project may go out: what its settings must hold, its window, its daily cap. Pure functions. */
 import { DAY_MS } from '../../platform/host/clock.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './schemas.ts';
 import { isOpen, nextOpening } from './window.ts';
 
 /** What is missing from the settings so that mail has to wait, in words; null where nothing is. */

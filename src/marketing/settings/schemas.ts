@@ -1,5 +1,6 @@
-/** Shapes of requests and answers about a project's marketing settings. */
+/** The fields of a project's marketing settings, and the shapes of requests and answers about them. */
 import {
+  DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT,
   MAX_DISPLAY_NAME_CHARS,
   MAX_MARKETING_ACCOUNTS,
   MAX_NAME_CHARS,
@@ -7,49 +8,91 @@ import {
   MAX_TIMEZONE_CHARS,
   MAX_URL_CHARS,
 } from '../../limits.ts';
-import { changesOf, emailAddress, named, nullable, t, text, webUrl } from '../../platform/http/schema.ts';
+import { changesOfFields, optional, preset, recordOf, type Values } from '../../platform/http/fields.ts';
+import { emailAddress, named, nullable, type Static, t, text, webUrl } from '../../platform/http/schema.ts';
 
-const optional = {
-  from_name: nullable(
+export const FIELDS = {
+  enabled: preset(false, t.Boolean({ description: 'Default false.' }), {
+    option: '--enabled',
+    says: 'marketing mail may go out',
+    unset: 'none does',
+  }),
+  from_name: optional(
+    null,
     text({
       max: MAX_DISPLAY_NAME_CHARS,
       description: 'Needed before a sequence can be activated or a broadcast sent.',
     }),
+    { option: '--from-name <name>', says: 'who its mails come from' },
   ),
-  reply_to: nullable(emailAddress()),
-  postal_address: nullable(
+  reply_to: optional(null, emailAddress(), { option: '--reply-to <address>', says: 'where answers go' }),
+  postal_address: optional(
+    null,
     text({
       max: MAX_POSTAL_ADDRESS_CHARS,
       description: "In each mail's footer; needed before a sequence can be activated or a broadcast sent.",
     }),
+    { option: '--postal-address <address>', says: 'in the footer of each mail' },
   ),
-  brand_name: nullable(text({ max: MAX_NAME_CHARS })),
-  brand_color: nullable(text({ max: 7, description: 'Such as #1a73e8.' })),
-  brand_logo_url: nullable(webUrl(MAX_URL_CHARS)),
-  brand_website_url: nullable(webUrl(MAX_URL_CHARS)),
-  daily_cap: nullable(
+  brand_name: optional(null, text({ max: MAX_NAME_CHARS }), {
+    option: '--brand-name <name>',
+    says: 'the name on pages and in mails',
+  }),
+  brand_color: optional(null, text({ max: 7, description: 'Such as #1a73e8.' }), {
+    option: '--brand-color <color>',
+    says: 'such as #1a73e8',
+  }),
+  brand_logo_url: optional(null, webUrl(MAX_URL_CHARS), {
+    option: '--brand-logo <url>',
+    says: 'an https address',
+  }),
+  brand_website_url: optional(null, webUrl(MAX_URL_CHARS), {
+    option: '--brand-website <url>',
+    says: 'where the logo leads',
+  }),
+  daily_cap: optional(
+    null,
     t.Integer({ minimum: 1, description: 'Marketing mails of the project a UTC day; null for no cap.' }),
+    { option: '--daily-cap <n>', says: 'marketing mails a UTC day' },
   ),
-  send_window_start: nullable(
+  send_window_start: optional(
+    null,
     text({ max: 5, description: 'HH:MM in `timezone`; a start after the end crosses midnight.' }),
   ),
-  send_window_end: nullable(text({ max: 5, description: 'HH:MM; null together with the start: always.' })),
-};
-const required = {
-  enabled: t.Boolean({ description: 'Default false.' }),
-  timezone: text({ min: 1, max: MAX_TIMEZONE_CHARS, description: 'IANA zone; default UTC.' }),
-  bounce_pause_threshold_percent: t.Number({
-    minimum: 0.1,
-    maximum: 100,
-    description: 'A sequence or broadcast pauses when this share of its last 100 sends bounced.',
+  send_window_end: optional(
+    null,
+    text({ max: 5, description: 'HH:MM; null together with the start: always.' }),
+  ),
+  timezone: preset('UTC', text({ min: 1, max: MAX_TIMEZONE_CHARS, description: 'IANA zone; default UTC.' }), {
+    option: '--timezone <zone>',
+    says: 'the IANA zone of the window',
   }),
+  bounce_pause_threshold_percent: preset(
+    DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT,
+    t.Number({
+      minimum: 0.1,
+      maximum: 100,
+      description: 'A sequence or broadcast pauses when this share of its last 100 sends bounced.',
+    }),
+    {
+      option: '--bounce-threshold <percent>',
+      says: 'a sequence pauses when so many of its last 100 bounced',
+    },
+  ),
+  accounts: preset(
+    [],
+    t.Array(t.String(), {
+      maxItems: MAX_MARKETING_ACCOUNTS,
+      description: 'Addresses of mailboxes; empty means every active marketing mailbox.',
+    }),
+    {
+      option: '--accounts <addresses>',
+      says: 'the only mailboxes it goes out from; empty: every one for marketing',
+    },
+  ),
 };
-const accounts = t.Array(t.String(), {
-  maxItems: MAX_MARKETING_ACCOUNTS,
-  description: 'Addresses of mailboxes; empty means every active marketing mailbox.',
-});
+export type Settings = Values<typeof FIELDS>;
 
-const settings = t.Object({ ...required, ...optional });
 const dns_check = named(
   'DnsCheck',
   t.Object({ ok: t.Boolean(), record: nullable(t.String()), problem: nullable(t.String()) }),
@@ -58,11 +101,12 @@ const mailboxes = t.Array(
   t.Object({ address: t.String(), spf: dns_check, dkim: dns_check, dmarc: dns_check }),
   { description: 'With `dns=1`: what receivers find of each mailbox.' },
 );
+const { accounts, ...settings } = recordOf(FIELDS).properties;
 /** `accounts` on the management plane, `mailboxes` where they were asked for. */
 export const shown_settings = named(
   'MarketingSettings',
   t.Object({
-    ...settings.properties,
+    ...settings,
     accounts: t.Optional(accounts),
     mailboxes: t.Optional(mailboxes),
     captured: t.Optional(
@@ -78,22 +122,5 @@ export const shown_settings = named(
     ),
   }),
 );
-export const changes = named(
-  'MarketingSettingsChanges',
-  changesOf({
-    from_name: optional.from_name,
-    reply_to: optional.reply_to,
-    postal_address: optional.postal_address,
-    brand_name: optional.brand_name,
-    brand_color: optional.brand_color,
-    brand_logo_url: optional.brand_logo_url,
-    brand_website_url: optional.brand_website_url,
-    daily_cap: optional.daily_cap,
-    send_window_start: optional.send_window_start,
-    send_window_end: optional.send_window_end,
-    enabled: required.enabled,
-    timezone: required.timezone,
-    bounce_pause_threshold_percent: required.bounce_pause_threshold_percent,
-    accounts: accounts,
-  }),
-);
+export const changes = named('MarketingSettingsChanges', changesOfFields(FIELDS));
+export type SettingsChanges = Partial<Static<typeof changes>>;

@@ -6,12 +6,13 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { type KeyOwner, MarketingKeys } from './keys.ts';
-import { DEFAULT_SETTINGS, mergeSettings, type Settings, type SettingsChanges } from './settings.ts';
+import type { Settings, SettingsChanges } from './schemas.ts';
+import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
 export { lackOf, shutUntil } from './going-out.ts';
 export { type HashPurpose, type KeyedHash, type KeyOwner, type MarketingKeys, sameHash } from './keys.ts';
-export type { Settings, SettingsChanges } from './settings.ts';
+export type { Settings, SettingsChanges } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
 export { isOpen, nextOpening, type SendWindow } from './window.ts';
 

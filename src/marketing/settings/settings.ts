@@ -1,28 +1,10 @@
-/** The fields of marketing settings: merging what was sent with what there is, and judging the whole. Pure functions. */
+/** Marketing settings: merging what was sent with what there is, and judging the whole. Pure functions. */
 import type { FieldErrors } from '../../errors.ts';
-import { DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT } from '../../limits.ts';
-import type { SettingsRow } from './tables.ts';
-
-export type Settings = Omit<SettingsRow, 'project_id' | 'updated_at'>;
-export type SettingsChanges = { [Field in keyof Settings]?: Settings[Field] | undefined };
+import { merge } from '../../platform/http/fields.ts';
+import { FIELDS, type Settings, type SettingsChanges } from './schemas.ts';
 
 /** What a project has that never set anything. */
-export const DEFAULT_SETTINGS: Settings = {
-  enabled: false,
-  from_name: null,
-  reply_to: null,
-  postal_address: null,
-  brand_name: null,
-  brand_color: null,
-  brand_logo_url: null,
-  brand_website_url: null,
-  daily_cap: null,
-  send_window_start: null,
-  send_window_end: null,
-  timezone: 'UTC',
-  bounce_pause_threshold_percent: DEFAULT_BOUNCE_PAUSE_THRESHOLD_PERCENT,
-  accounts: [],
-};
+export const DEFAULT_SETTINGS: Settings = merge(FIELDS, null, {});
 
 const WINDOW_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 const COLOR = /^#[0-9a-f]{6}$/i;
@@ -33,8 +15,7 @@ export function mergeSettings(
   changes: SettingsChanges,
 ): { merged: Settings; errors: FieldErrors } {
   const errors: FieldErrors = {};
-  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-  const merged: Settings = { ...current, ...given };
+  const merged = merge(FIELDS, current, changes);
   for (const field of ['from_name', 'brand_name'] as const)
     if (/\p{Cc}/u.test(merged[field] ?? ''))
       errors[field] = ['must have no line breaks or other control characters'];

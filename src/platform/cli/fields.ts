@@ -71,6 +71,8 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
       return pairsOption({ value }, 'value', field.option.split(' ')[0]);
     case 'Integer':
       return typeof value === 'number' ? value : null;
+    case 'Number':
+      return Number(value);
     default: {
       const text = field.is_long && typeof value === 'string' ? await readLongText(cli, value) : value;
       return text === '' && field.use === 'optional' ? null : text;

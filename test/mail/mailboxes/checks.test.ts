@@ -30,7 +30,7 @@ test('the shell and doctor tell of a pace: what was learned, until when it waits
   // The verbs go by the clock of the machine.
   const now = Date.now();
   const say = (at: number, asked_ms: number | null = null) => {
-    const slowdown = { words: '454 4.7.0 Throttling.', asked_ms, is_quota: false };
+    const slowdown = { words: '454 4.7.0 Throttling', asked_ms, is_quota: false };
     const refused = {
       ...unsentOutcome({ stage: 'mail', response: slowdown.words, smtp_code: 454 }),
       slowdown,
@@ -52,7 +52,7 @@ test('the shell and doctor tell of a pace: what was learned, until when it waits
   expect(await doctor()).toMatchObject([
     {
       ...{ status: 'warning', remedy: `satchel mailbox resume ${address}` },
-      message: expect.stringMatching(/waits until 2030.*454 4\.7\.0 Throttling\. .*--rate/),
+      message: expect.stringMatching(/waits until 2030.*\(454 4\.7\.0 Throttling\)\. .*--rate/),
     },
   ]);
 });
