@@ -48,7 +48,7 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
     case 'deliver':
       return deliver(request);
     case 'compose':
-      return composeWhole(request.content);
+      return composeBytes(request.content);
     case 'stop':
       is_stopping = true;
       for (const pool of pools.values()) pool.stop();
@@ -60,7 +60,7 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
   }
 });
 
-async function composeWhole(content: MailContent | KeyedContent): Promise<MailerReply> {
+async function composeBytes(content: MailContent | KeyedContent | WholeContent): Promise<MailerReply> {
   try {
     return { op: 'composed', message: await bytesOf(await compose(content)) };
   } catch (error) {
