@@ -1,20 +1,50 @@
 /** The only reader of the environment: settings and `serve` flags become one frozen Config, or an error that names the setting. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
-import { readS3Place, type S3Settings } from './s3-settings.ts';
 import {
   DEFAULT_SMTP_MAX_BYTES,
   MAX_SMTP_MAX_BYTES,
   MIN_SMTP_MAX_BYTES,
   type SmtpSettings,
 } from './smtp-settings.ts';
-import { allAddresses, LETS_ENCRYPT, readTlsNames, type TlsSettings } from './tls-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What SATCHEL_TLS and the settings beside it say. */
+export interface TlsSettings {
+  /** Host names in lower case, in the form of the DNS; at least one, the first of which is the public URL's. */
+  readonly names: readonly string[];
+  /** The address of the authority's ACME directory. */
+  readonly acme_directory: string;
+  /** Where the authority writes to; null is nowhere. */
+  readonly acme_email: string | null;
+  /** Where the authority asks, and everybody else is sent on to https. */
+  readonly http_port: number;
+}
+
+/** Where keys are, without who may get at them. */
+export interface S3Place {
+  readonly bucket: string;
+  /** What every key of ours begins with: empty, or with a slash at its end. */
+  readonly prefix: string;
+  /** Without a trailing slash. */
+  readonly endpoint: string;
+  /** Where clients reach the store: the endpoint unless said otherwise. */
+  readonly public_endpoint: string;
+  readonly region: string;
+  /** Whether the bucket stands in the path of an address, and not in the name of its host. */
+  readonly is_path_style: boolean;
+}
+
+export interface S3Settings extends S3Place {
+  readonly access_key_id: string;
+  readonly secret_access_key: string;
+}
 
 export interface Config {
   readonly data_dir: string;
@@ -115,6 +145,27 @@ export const SETTINGS = [
   'SATCHEL_LOG_FORMAT',
 ] as const;
 
+/** Settings that are whole numbers, by the field that each becomes. */
+const INTEGERS = {
+  max_upload_bytes: { fallback: limits.DEFAULT_MAX_UPLOAD_BYTES, min: 1, max: 1024 ** 4 },
+  uploads_per_minute: { fallback: limits.DEFAULT_UPLOADS_PER_MINUTE, min: 1, max: 1_000_000 },
+  captcha_timeout_ms: { fallback: limits.DEFAULT_CAPTCHA_TIMEOUT_MS, min: 1, max: 60_000 },
+  import_rows_per_minute: { fallback: limits.DEFAULT_IMPORT_ROWS_PER_MINUTE, min: 1, max: 10_000_000 },
+  confirmations_per_day: { fallback: limits.DEFAULT_CONFIRMATIONS_PER_DAY, min: 1, max: 10_000_000 },
+  variants_max_bytes: { fallback: limits.DEFAULT_VARIANTS_MAX_BYTES, min: 0, max: 1024 ** 4 },
+  max_email_body_bytes: {
+    fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
+    min: 1,
+    max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
+  },
+  marketing_patience_hours: {
+    fallback: limits.DEFAULT_MARKETING_PATIENCE_HOURS,
+    min: 1,
+    max: limits.MAX_MARKETING_PATIENCE_HOURS,
+  },
+  smtp_max_bytes: { fallback: DEFAULT_SMTP_MAX_BYTES, min: MIN_SMTP_MAX_BYTES, max: MAX_SMTP_MAX_BYTES },
+};
+
 type Setting = (typeof SETTINGS)[number];
 
 /** A value as it was given, and what to call it: its variable or its flag. */
@@ -136,9 +187,14 @@ function bad(setting: string, expected: string): AppError {
 export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_terminal = false): Config {
   refuseUnknown(env);
   const get = (name: Setting): string | null => env[name]?.trim() || null;
+  const integer = (field: keyof typeof INTEGERS): number => {
+    const name = `SATCHEL_${field.toUpperCase()}`;
+    return readInteger({ text: env[name]?.trim() || null, name }, INTEGERS[field]);
+  };
   // A complaint names what the value came from.
+  const given = (name: Setting): Given => ({ text: get(name), name });
   const flagOr: FlagOr = (flag, option, name) =>
-    flag === undefined ? { text: get(name), name } : { text: flag, name: option };
+    flag === undefined ? given(name) : { text: flag, name: option };
   const tls = readTls(flags, flagOr);
   const host = readHost(flagOr(flags.host, '--host', 'SATCHEL_HOST'), tls);
   const port = readPort(flagOr(flags.port, '--port', 'SATCHEL_PORT'), tls ? 443 : 8420);
@@ -158,48 +214,28 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     master_key: get('SATCHEL_MASTER_KEY'),
     master_key_file: get('SATCHEL_MASTER_KEY_FILE'),
     passphrase: env.SATCHEL_PASSPHRASE || null,
-    max_upload_bytes: readInteger(get('SATCHEL_MAX_UPLOAD_BYTES'), {
-      name: 'SATCHEL_MAX_UPLOAD_BYTES',
-      fallback: limits.DEFAULT_MAX_UPLOAD_BYTES,
-      min: 1,
-      max: 1024 ** 4,
-    }),
+    max_upload_bytes: integer('max_upload_bytes'),
     allowed_mime_types: readMimeTypes(get('SATCHEL_ALLOWED_MIME_TYPES')),
-    uploads_per_minute: readInteger(get('SATCHEL_UPLOADS_PER_MINUTE'), {
-      name: 'SATCHEL_UPLOADS_PER_MINUTE',
-      fallback: limits.DEFAULT_UPLOADS_PER_MINUTE,
-      min: 1,
-      max: 1_000_000,
-    }),
-    ...readStoreSettings(get),
-    ...readMailSettings(get),
-    smtp: readSmtpSettings(get, { tls, port }),
+    uploads_per_minute: integer('uploads_per_minute'),
+    object_store: readObjectStore(get),
+    object_redirect_bytes: readRedirect(get('SATCHEL_OBJECT_REDIRECT')),
+    variants_max_bytes: integer('variants_max_bytes'),
+    max_email_body_bytes: integer('max_email_body_bytes'),
+    email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
+    marketing_patience_hours: integer('marketing_patience_hours'),
+    smtp: readSmtpSettings(given, { tls, port, max_bytes: integer('smtp_max_bytes') }),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
     ).href,
-    captcha_timeout_ms: readInteger(get('SATCHEL_CAPTCHA_TIMEOUT_MS'), {
-      name: 'SATCHEL_CAPTCHA_TIMEOUT_MS',
-      fallback: limits.DEFAULT_CAPTCHA_TIMEOUT_MS,
-      min: 1,
-      max: 60_000,
-    }),
+    captcha_timeout_ms: integer('captcha_timeout_ms'),
     dns_servers: readDnsServers(get('SATCHEL_DNS_SERVERS')),
     webhook_allow: readWebhookAllow(get('SATCHEL_WEBHOOK_ALLOW')),
-    import_rows_per_minute: readInteger(get('SATCHEL_IMPORT_ROWS_PER_MINUTE'), {
-      name: 'SATCHEL_IMPORT_ROWS_PER_MINUTE',
-      fallback: limits.DEFAULT_IMPORT_ROWS_PER_MINUTE,
-      min: 1,
-      max: 10_000_000,
-    }),
-    confirmations_per_day: readInteger(get('SATCHEL_CONFIRMATIONS_PER_DAY'), {
-      name: 'SATCHEL_CONFIRMATIONS_PER_DAY',
-      fallback: limits.DEFAULT_CONFIRMATIONS_PER_DAY,
-      min: 1,
-      max: 10_000_000,
-    }),
-    trusted_proxies: readNetworks(get('SATCHEL_TRUSTED_PROXIES'), 'SATCHEL_TRUSTED_PROXIES'),
-    ...readLogSettings(get, is_terminal),
+    import_rows_per_minute: integer('import_rows_per_minute'),
+    confirmations_per_day: integer('confirmations_per_day'),
+    trusted_proxies: readNetworks(given('SATCHEL_TRUSTED_PROXIES')),
+    log_level: readChoice(given('SATCHEL_LOG_LEVEL'), ['debug', 'info', 'warn', 'error'], 'info'),
+    log_format: readChoice(given('SATCHEL_LOG_FORMAT'), ['text', 'json'], is_terminal ? 'text' : 'json'),
     served_at: null,
   });
 }
@@ -218,20 +254,39 @@ function refuseUnknown(env: Environment): void {
   }
 }
 
-function readInteger(
-  text: string | null,
-  rule: { name: string; fallback: number; min: number; max: number },
-): number {
+function readInteger({ text, name }: Given, rule: { fallback: number; min: number; max: number }): number {
   if (text === null) return rule.fallback;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= rule.min && value <= rule.max)) {
-    throw bad(rule.name, `must be a whole number from ${rule.min} to ${rule.max}`);
+    throw bad(name, `must be a whole number from ${rule.min} to ${rule.max}`);
   }
   return value;
 }
 
-function readPort({ text, name }: Given, fallback: number): number {
-  return readInteger(text, { name, fallback, min: 0, max: 65_535 });
+function readPort(given: Given, fallback: number): number {
+  return readInteger(given, { fallback, min: 0, max: 65_535 });
+}
+
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
+
+/** RFC 1123, with a dot: no public authority vouches for a name without one. */
+const NAME = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The names of a comma-separated list; or what is wrong with it, to go behind the setting's name. */
+function readTlsNames(entries: readonly string[]): readonly string[] | string {
+  const names = [...new Set(entries.map((entry) => domainToASCII(entry)))];
+  if (entries.some((entry) => entry.startsWith('*')))
+    return 'must name each host: a certificate for *.example.com can only be had through the DNS';
+  if (names.length === 0 || names.some((name) => !NAME.test(name)))
+    return 'must be a comma-separated list of host names, such as example.com,www.example.com';
+  if (names.length > limits.MAX_TLS_NAMES) return `must name at most ${limits.MAX_TLS_NAMES} hosts`;
+  return names;
+}
+
+/** Every address of this machine: a listener on `::` takes IPv4 as well, where there is IPv6 at all. */
+function allAddresses(): string {
+  const families = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return families.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0';
 }
 
 function readTls(flags: ConfigFlags, flagOr: FlagOr): TlsSettings | null {
@@ -305,36 +360,72 @@ function readMimeTypes(text: string | null): readonly string[] {
 
 function readRetryDelays(text: string | null): readonly [number, number] {
   if (text === null) return limits.DEFAULT_EMAIL_RETRY_DELAYS_S;
-  const parts = readList(text);
-  const [first, second] = parts.map((part) => (/^\d{1,6}$/.test(part) ? Number(part) : Number.NaN));
-  if (
-    parts.length !== 2 ||
-    first === undefined ||
-    second === undefined ||
-    !(first <= 86_400) ||
-    !(second <= 86_400)
-  ) {
+  const [, ...delays] = /^(\d{1,6}),(\d{1,6})$/.exec(readList(text).join()) ?? [];
+  const [first = Number.NaN, second = Number.NaN] = delays.map(Number);
+  if (!(first <= 86_400 && second <= 86_400))
     throw bad(
       'SATCHEL_EMAIL_RETRY_DELAYS',
       'must be two whole numbers of seconds up to 86400, such as 15,300',
     );
-  }
   return [first, second];
 }
 
-function readStoreSettings(get: (name: Setting) => string | null) {
-  const redirect = get('SATCHEL_OBJECT_REDIRECT');
-  const rule = { name: 'SATCHEL_OBJECT_REDIRECT', fallback: 0, min: 0, max: 1024 ** 2 };
+const FORM = 's3://BUCKET[/PREFIX]?endpoint=URL[&region=R][&style=path][&public=URL]';
+const PARAMETERS = ['endpoint', 'region', 'style', 'public'];
+/** Common to every S3 server: RFC 1123 labels of 3 to 63 characters in all. */
+const BUCKET = /^[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9])){1,61}[a-z0-9]$/;
+/** Characters that nobody encodes in two ways. */
+const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/;
+const MAX_PREFIX_CHARS = 512;
+
+/** The place that a setting names; or what is wrong with it, to go behind the setting's name. */
+export function readS3Place(text: string): S3Place | string {
+  const [, location, query = ''] = /^s3:\/\/([^?#]*)(?:\?([^#]*))?$/.exec(text) ?? [];
+  if (location === undefined) return `must be of the form ${FORM}`;
+  const [bucket = '', ...segments] = location.replace(/\/+$/, '').split('/');
+  if (!BUCKET.test(bucket))
+    return 'must name a bucket of 3 to 63 lower-case letters, digits, dots and hyphens after s3://';
+  if (segments.some((segment) => !SEGMENT.test(segment)) || segments.join('/').length > MAX_PREFIX_CHARS)
+    return `must have a prefix of letters, digits, dots, hyphens and underscores between single slashes, of at most ${MAX_PREFIX_CHARS} characters`;
+  const parameters = new URLSearchParams(query);
+  const names = [...parameters.keys()];
+  const unknown = names.find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined)
+    return `has the unknown parameter ${JSON.stringify(unknown.slice(0, 64))}; there are ${PARAMETERS.join(', ')}`;
+  if (new Set(names).size < names.length) return 'has a parameter twice';
+  const endpoint = parameters.get('endpoint');
+  if (endpoint === null) return `must say where the store is: ${FORM}`;
+  const base = readBase(endpoint);
+  const public_base = readBase(parameters.get('public') ?? endpoint);
+  if (!base || !public_base)
+    return `must give ${base ? 'public' : 'endpoint'} as an http or https address without user, query or fragment, percent-encoded, such as endpoint=https%3A%2F%2Fs3.example.com`;
+  const style = parameters.get('style') ?? 'virtual';
+  if (style !== 'path' && style !== 'virtual') return 'must have style=path, or none for bucket.host';
+  const is_path_style = style === 'path';
+  const host = base.hostname.replace(/^\[|\]$/g, '');
+  if (!is_path_style && isIP(host) !== 0) return 'must have style=path, as its endpoint is an IP address';
+  const region = parameters.get('region') ?? 'us-east-1';
+  if (!/^[a-z0-9-]{1,64}$/.test(region)) return 'must have a region such as eu-central-1';
   return {
-    object_store: readObjectStore(get),
-    object_redirect_bytes: redirect === null ? null : readInteger(redirect, rule) * 1024 ** 2,
-    variants_max_bytes: readInteger(get('SATCHEL_VARIANTS_MAX_BYTES'), {
-      name: 'SATCHEL_VARIANTS_MAX_BYTES',
-      fallback: limits.DEFAULT_VARIANTS_MAX_BYTES,
-      min: 0,
-      max: 1024 ** 4,
-    }),
+    bucket,
+    prefix: segments.map((segment) => `${segment}/`).join(''),
+    endpoint: base.href.replace(/\/+$/, ''),
+    public_endpoint: public_base.href.replace(/\/+$/, ''),
+    region,
+    is_path_style,
   };
+}
+
+function readBase(text: string): URL | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  return url.username || url.password || url.search || url.hash ? null : url;
+}
+
+/** In bytes, of a setting in MiB. */
+function readRedirect(text: string | null): number | null {
+  const given = { text, name: 'SATCHEL_OBJECT_REDIRECT' };
+  return text === null ? null : readInteger(given, { fallback: 0, min: 0, max: 1024 ** 2 }) * 1024 ** 2;
 }
 
 function readObjectStore(get: (name: Setting) => string | null): S3Settings | null {
@@ -367,34 +458,6 @@ function readSecret(name: Setting, value: string | null, file: string | null): s
   return secret;
 }
 
-function readLogSettings(get: (name: Setting) => string | null, is_terminal: boolean) {
-  const levels = ['debug', 'info', 'warn', 'error'] as const;
-  const formats = ['text', 'json'] as const;
-  const format = is_terminal ? 'text' : 'json';
-  return {
-    log_level: readChoice(get('SATCHEL_LOG_LEVEL'), 'SATCHEL_LOG_LEVEL', levels, 'info'),
-    log_format: readChoice(get('SATCHEL_LOG_FORMAT'), 'SATCHEL_LOG_FORMAT', formats, format),
-  };
-}
-
-function readMailSettings(get: (name: Setting) => string | null) {
-  return {
-    max_email_body_bytes: readInteger(get('SATCHEL_MAX_EMAIL_BODY_BYTES'), {
-      name: 'SATCHEL_MAX_EMAIL_BODY_BYTES',
-      fallback: limits.DEFAULT_MAX_EMAIL_BODY_BYTES,
-      min: 1,
-      max: limits.MAX_EMAIL_BODY_SETTING_BYTES,
-    }),
-    email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
-    marketing_patience_hours: readInteger(get('SATCHEL_MARKETING_PATIENCE_HOURS'), {
-      name: 'SATCHEL_MARKETING_PATIENCE_HOURS',
-      fallback: limits.DEFAULT_MARKETING_PATIENCE_HOURS,
-      min: 1,
-      max: limits.MAX_MARKETING_PATIENCE_HOURS,
-    }),
-  };
-}
-
 const SMTP_DETAILS = [
   'SATCHEL_SMTP_HOST',
   'SATCHEL_SMTP_TLS_CERT',
@@ -404,13 +467,11 @@ const SMTP_DETAILS = [
 ] as const;
 
 function readSmtpSettings(
-  get: (name: Setting) => string | null,
-  { tls, port: http_port }: { tls: TlsSettings | null; port: number },
+  given: (name: Setting) => Given,
+  { tls, port: http_port, max_bytes }: { tls: TlsSettings | null; port: number; max_bytes: number },
 ): SmtpSettings | null {
-  const portOf = (name: Setting): number | null => {
-    const text = get(name);
-    return text === null ? null : readPort({ text, name }, 0);
-  };
+  const get = (name: Setting): string | null => given(name).text;
+  const portOf = (name: Setting): number | null => (get(name) === null ? null : readPort(given(name), 0));
   const port = portOf('SATCHEL_SMTP_PORT');
   const tls_port = portOf('SATCHEL_SMTPS_PORT');
   if (port === null && tls_port === null) {
@@ -430,17 +491,12 @@ function readSmtpSettings(
       'needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY',
     );
   return {
-    host: readHost({ text: get('SATCHEL_SMTP_HOST'), name: 'SATCHEL_SMTP_HOST' }, null),
+    host: readHost(given('SATCHEL_SMTP_HOST'), null),
     port,
     tls_port,
     certificate: cert_file === null || key_file === null ? null : { cert_file, key_file },
-    plain_from: readNetworks(get('SATCHEL_SMTP_PLAIN_FROM'), 'SATCHEL_SMTP_PLAIN_FROM'),
-    max_bytes: readInteger(get('SATCHEL_SMTP_MAX_BYTES'), {
-      name: 'SATCHEL_SMTP_MAX_BYTES',
-      fallback: DEFAULT_SMTP_MAX_BYTES,
-      min: MIN_SMTP_MAX_BYTES,
-      max: MAX_SMTP_MAX_BYTES,
-    }),
+    plain_from: readNetworks(given('SATCHEL_SMTP_PLAIN_FROM')),
+    max_bytes,
   };
 }
 
@@ -464,7 +520,7 @@ function isNetwork(text: string): boolean {
   return family !== 0 && fits && rest.length === 0;
 }
 
-function readNetworks(text: string | null, name: Setting): readonly string[] {
+function readNetworks({ text, name }: Given): readonly string[] {
   const networks = readList(text);
   if (networks.every(isNetwork)) return networks;
   throw bad(name, 'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8');
@@ -483,12 +539,7 @@ function readWebhookAllow(text: string | null): readonly string[] {
   });
 }
 
-function readChoice<T extends string>(
-  text: string | null,
-  name: string,
-  choices: readonly T[],
-  fallback: T,
-): T {
+function readChoice<T extends string>({ text, name }: Given, choices: readonly T[], fallback: T): T {
   if (text === null) return fallback;
   const choice = choices.find((candidate) => candidate === text);
   if (choice === undefined) throw bad(name, `must be one of ${choices.join(', ')}`);

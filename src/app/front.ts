@@ -1,10 +1,10 @@
 /** Where requests come in: at one port; or with TLS by itself at two, and by https once there is a certificate. */
 import type { Config } from '../config.ts';
+import { createPlainPort } from '../operation/certificates/plain-port.ts';
 import { Certificates } from '../operation/certificates/service.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { TlsIdentity } from '../platform/http/listener.ts';
-import { createPlainPort } from '../platform/http/plain-port.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 
 export interface Front {

@@ -1,5 +1,5 @@
 /** The captcha provider: one POST of a form, one JSON answer, both bounded in time and size. */
-import { requireThreadDescriptors } from '../platform/host/descriptors.ts';
+import { requireThreadDescriptors } from '../platform/host/shortages.ts';
 import { isPlainObject } from '../platform/http/schema.ts';
 
 /** A provider's answer has some hundred bytes; whatever sends more is none. */

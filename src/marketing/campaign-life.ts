@@ -1,6 +1,6 @@
 /** What sequences and broadcasts can do once they go out: pause and go on, and what they learn of their mails. */
 import type { ProjectEvent } from '../access/projects/service.ts';
-import type { EmailEvent, Fate } from '../mail/deliveries/service.ts';
+import type { EmailEvent, SendDecision } from '../mail/deliveries/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import type { Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
@@ -150,17 +150,17 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
    * What becomes of a mail that was being tried when it paused or ended, or whoever it was for left, and that the relay did not take.
    * Mail that was only waiting then was held or taken back at that moment.
    */
-  protected fateFor(
+  protected decideSendOf(
     tx: Tx,
     project_id: number,
     of: { row: Row | undefined; contact: ContactStanding | null | undefined },
-  ): Fate {
+  ): SendDecision {
     const { suppressions, projectOf } = this.deps;
     const { row, contact } = of;
     const owner = projectOf(project_id);
-    if (!owner || !contact || !row || row.status === this.stopped) return 'withheld';
-    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'withheld';
-    return row.status === 'paused' ? 'held' : 'goes';
+    if (!owner || !contact || !row || row.status === this.stopped) return 'cancel';
+    if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'cancel';
+    return row.status === 'paused' ? 'hold' : 'send';
   }
 
   /** Notes that a mail was opened, by a person or a machine, or a link of it followed by a person. */

@@ -108,13 +108,13 @@ export function createMarketing(needs: MarketingNeeds) {
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
   const { sequence_life, sequences } = sequencing;
-  deliveries.listen((tx, event) => contacts.heedMail(tx, event), { kinds: ['bounced', 'complained'] });
+  deliveries.listen((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
   deliveries.listen((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
   deliveries.listen((tx, event) => broadcast_life.onMail(tx, event), { source: 'broadcast' });
   deliveries.setGuard((tx, mail) =>
-    (mail.source === 'broadcast' ? broadcast_life : sequence_life).fateOfMail(tx, mail),
+    (mail.source === 'broadcast' ? broadcast_life : sequence_life).decideSend(tx, mail),
   );
   deliveries.setWindow((project_id, now_ms) => {
     const settings = marketing.settings(project_id);
@@ -125,7 +125,7 @@ export function createMarketing(needs: MarketingNeeds) {
   clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
   clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
   clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
-  clicks.listen((tx, reading) => contacts.heedReading(tx, reading));
+  clicks.listen((tx, reading) => contacts.onReading(tx, reading));
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),

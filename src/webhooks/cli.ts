@@ -1,11 +1,9 @@
 /** `satchel webhook`: where a project has what happens told. */
 import type { Projects } from '../access/projects/service.ts';
-import { requireChanges } from '../platform/cli/changes.ts';
 import type { Cli } from '../platform/cli/cli.ts';
-import { listOption, type Options, textOption } from '../platform/cli/options.ts';
+import { listOption, type Options, requireChanges, textOption, UsageError } from '../platform/cli/options.ts';
 import { projectOf } from '../platform/cli/project-option.ts';
 import { counted } from '../platform/cli/tables.ts';
-import { UsageError } from '../platform/cli/usage-error.ts';
 import type { Noun, Verb } from '../platform/cli/verb.ts';
 import { paginateAll } from '../platform/http/pagination.ts';
 import { parse } from '../platform/http/schema.ts';

@@ -5,7 +5,7 @@ import type { EventType } from './schemas.ts';
 import * as store from './store.ts';
 
 /** What an event tells. */
-export interface Told {
+export interface EventData {
   /** The record as GET answers it, at the moment of the event. */
   data: object;
   /** Whom it speaks of, so that it can be forgotten with them. */
@@ -23,7 +23,7 @@ export class WebhookEvents {
    * Notes within its transaction that something happened. Where no webhook of the project listens, that costs one seek:
    * `describe` is not asked, and nothing is kept. Null tells nothing.
    */
-  tell(tx: Tx, project_id: number, type: EventType, describe: () => Told | null): void {
+  tell(tx: Tx, project_id: number, type: EventType, describe: () => EventData | null): void {
     if (!store.isListenedTo(tx, project_id, type)) return;
     const told = describe();
     if (!told) return;

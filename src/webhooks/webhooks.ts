@@ -19,7 +19,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Sender } from './sender.ts';
-import { type EventType, type Told, WebhookEvents, Webhooks } from './service.ts';
+import { type EventData, type EventType, WebhookEvents, Webhooks } from './service.ts';
 import { Tries } from './tries.ts';
 
 /** What webhooks need. */
@@ -79,7 +79,7 @@ export function tellWebhooks(sources: Sources): void {
   clicks.listen((tx, { kind, contact_id, is_test }) => {
     const contact =
       kind === 'clicked' && !is_test && contact_id !== null && contacts.findById(contact_id, tx);
-    if (contact) events.tell(tx, contact.project_id, 'contact.clicked', () => toldOf(contacts, contact));
+    if (contact) events.tell(tx, contact.project_id, 'contact.clicked', () => dataOf(contacts, contact));
   });
   sources.imports.listen((tx, project_id, data) =>
     events.tell(tx, project_id, 'import.completed', () => ({ data })),
@@ -125,7 +125,7 @@ function tellOfContact(
   { kind, contact, at }: ContactEvent,
 ): void {
   const type = contactTypeOf(kind, contact.confirmed_at === at);
-  if (type) webhook_events.tell(tx, contact.project_id, type, () => toldOf(contacts, contact));
+  if (type) webhook_events.tell(tx, contact.project_id, type, () => dataOf(contacts, contact));
 }
 
 /** Whoever confirms was told of as they signed up. */
@@ -137,7 +137,7 @@ function contactTypeOf(kind: ContactEvent['kind'], is_confirmed: boolean): Event
 }
 
 /** A contact but for its token, by which whoever has it acts in its name. */
-function toldOf(contacts: Contacts, contact: ContactEvent['contact']): Told {
+function dataOf(contacts: Contacts, contact: ContactEvent['contact']): EventData {
   const { contact_token, ...data } = contacts.present(contact);
   return { data, address: contact.email };
 }

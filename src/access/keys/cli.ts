@@ -1,8 +1,8 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
-import { requireChanges } from '../../platform/cli/changes.ts';
+
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { readFields, takesChanges, takesNew } from '../../platform/cli/fields.ts';
-import { type Options, textOption } from '../../platform/cli/options.ts';
+import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';

@@ -1,9 +1,8 @@
 /** `satchel person`: who signs in to the console, and what they may do there. */
 import type { Config } from '../../config.ts';
 import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
+import { collect, listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';

@@ -14,7 +14,7 @@ const EVENT = 'person.sign_in_failed';
 /** Equal to the windows of the limits. */
 const WINDOW_MS = 15 * MINUTE_MS;
 
-interface Told extends Record<string, unknown> {
+interface FailureMetadata extends Record<string, unknown> {
   /** The account's address. What was typed for an unknown one is kept nowhere: it may be a password. */
   email?: string;
   count: number;
@@ -40,10 +40,10 @@ export function recordFailure(tx: Tx, failure: Failure, now_ms: number): void {
   const target = person ? `person:${person.id}` : null;
   const window = { since_ms: now_ms - WINDOW_MS + 1, until_ms: now_ms + 1 };
   const [row] = listAudit(tx, { event: EVENT, target, ...window }, 1, 0);
-  const before = row ? readTold(row.metadata) : null;
+  const before = row ? readMetadata(row.metadata) : null;
   const networks = before?.networks ?? [];
   const is_named = networks.includes(network) || networks.length >= MAX_NAMED_NETWORKS;
-  const metadata: Told = {
+  const metadata: FailureMetadata = {
     ...(person ? { email: person.email } : {}),
     count: (before?.count ?? 0) + 1,
     wrong_codes: (before?.wrong_codes ?? 0) + (is_wrong_code ? 1 : 0),
@@ -62,7 +62,7 @@ export function listLockOuts(
   const window = { since_ms: now_ms - LOCK_OUTS_TOLD_MS, until_ms: now_ms + 1 };
   const by_email = new Map<string, { email: string; count: number; networks: string[] }>();
   for (const { metadata } of listAudit(read, { event: EVENT, ...window }, -1, 0)) {
-    const { email, count, locked_out, networks } = readTold(metadata);
+    const { email, count, locked_out, networks } = readMetadata(metadata);
     if (email === undefined || !locked_out) continue;
     const told = by_email.get(email) ?? { email, count: 0, networks: [] };
     const all = new Set([...told.networks, ...networks]);
@@ -72,7 +72,13 @@ export function listLockOuts(
 }
 
 /** The metadata of a row that only `recordFailure` writes. */
-function readTold({ email, count, wrong_codes, locked_out, networks }: Record<string, unknown>): Told {
+function readMetadata({
+  email,
+  count,
+  wrong_codes,
+  locked_out,
+  networks,
+}: Record<string, unknown>): FailureMetadata {
   return {
     ...(typeof email === 'string' ? { email } : {}),
     count: Number(count),

@@ -1,10 +1,15 @@
 /** `satchel project`: making, listing, showing and deleting projects. */
 import { Option } from 'commander';
 import { conflict } from '../../errors.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
-import { listOption, type Options, textOption, textOptions } from '../../platform/cli/options.ts';
+import {
+  listOption,
+  type Options,
+  requireChanges,
+  textOption,
+  textOptions,
+} from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';

@@ -18,7 +18,7 @@ import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
 import { monotonicMs, SECOND_MS, systemClock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { VariantProcesses } from './processes.ts';
 import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
 import { Refusals } from './refusals.ts';

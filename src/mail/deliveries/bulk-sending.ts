@@ -10,7 +10,7 @@ import { persist } from '../../platform/database/persisting.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
-import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
 import {
   EMAIL_BULK,
@@ -18,7 +18,6 @@ import {
   type Emails,
   endEmail,
   findEmail,
-  HELD,
   listBegun,
   listDue,
   listWaitingProjects,
@@ -39,14 +38,14 @@ import type { Listeners } from './listeners.ts';
 import * as store from './store.ts';
 import { endWithheld } from './withholding.ts';
 
-/** Mails that may be in hand at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
-export const LEAST_IN_HAND = 10;
-const MOST_IN_HAND = 100;
+/** Mails that may be in flight at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
+export const LEAST_IN_FLIGHT = 10;
+const MOST_IN_FLIGHT = 100;
 /** Answers settled and mails begun in one transaction, as requests wait for one: some milliseconds. */
 const PIECE = 25;
 /** An answer is settled with those that come in this time after it. */
 const SETTLE_MS = 50;
-/** How soon a queue looks for more mail while what is in hand leaves room. */
+/** How soon a queue looks for more mail while what is in flight leaves room. */
 const LOOK_MS = 200;
 /**
  * It looks so much later than its mailbox has a turn: mail that somebody waits for has that first. A pace lets mail catch up by
@@ -57,7 +56,7 @@ const BEHIND_TURN_MS = 10;
 const LOOK_AGAIN_MS = 60_000;
 /** How long a queue pauses after it broke down. */
 const BREAK_MS = 60_000;
-/** Nothing could be written as this process stopped: the next start finds what is in hand as after a crash. */
+/** Nothing could be written as this process stopped: the next start finds what is in flight as after a crash. */
 const CUT_OFF: TaskOutcome = {
   status: 'retry',
   error: 'the server stopped',
@@ -108,10 +107,10 @@ export class BulkSending {
 
   /** Sends what is due until nothing is, or `stopping`. */
   async #run(mailbox_id: number, stopping: AbortSignal): Promise<TaskOutcome> {
-    const hand = new Hand();
+    const in_flight = new InFlight();
     for (;;) {
-      const ended = hand.takeEnded(PIECE);
-      const room = stopping.aborted ? 0 : Math.min(hand.room, PIECE);
+      const ended = in_flight.takeEnded(PIECE);
+      const room = stopping.aborted ? 0 : Math.min(in_flight.room, PIECE);
       const piece = (tx: Tx): Attempt[] => {
         const now_ms = this.#deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
@@ -122,15 +121,15 @@ export class BulkSending {
         () => stopping.aborted,
       );
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
-      for (const attempt of begun) hand.take(this.#send(attempt));
-      if (hand.is_behind) continue;
-      if (hand.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
-      do await hand.wait(this.#lookIn(mailbox_id, hand));
-      while (!hand.has_ended && !(hand.room > 0 && this.#isDue(mailbox_id)));
+      for (const attempt of begun) in_flight.take(this.#send(attempt));
+      if (in_flight.is_behind) continue;
+      if (in_flight.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
+      do await in_flight.wait(this.#lookIn(mailbox_id, in_flight));
+      while (!in_flight.has_ended && !(in_flight.room > 0 && this.#isDue(mailbox_id)));
     }
   }
 
-  /** By a fault of ours nothing can be written of what is in hand: it fails, rather than be sent time and again, and the rest goes on. */
+  /** By a fault of ours nothing can be written of what is in flight: it fails, rather than be sent time and again, and the rest goes on. */
   #breakDown(mailbox_id: number, error: unknown): TaskOutcome {
     const { logger, clock } = this.#deps;
     logger.error('sending bulk mail failed unexpectedly', { mailbox_id, error: messageOf(error) });
@@ -198,9 +197,9 @@ export class BulkSending {
         ? []
         : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
     // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
-    const fate = email.attempts > 0 || tried.length > 0 ? this.#listeners.fateOf(tx, email) : 'goes';
-    if (fate !== 'goes') {
-      if (fate === 'held') waitUntil(tx, email.id, HELD);
+    const decision = email.attempts > 0 || tried.length > 0 ? this.#listeners.decideSend(tx, email) : 'send';
+    if (decision !== 'send') {
+      if (decision === 'hold') waitUntil(tx, email.id, HELD);
       else endWithheld(tx, email, this.#listeners, now_ms);
       return null;
     }
@@ -265,8 +264,8 @@ export class BulkSending {
   }
 
   /** In how many milliseconds there may be mail to begin with. */
-  #lookIn(mailbox_id: number, hand: Hand): number {
-    const next_at = hand.room > 0 ? this.#nextAt(this.#deps.database.read, mailbox_id) : null;
+  #lookIn(mailbox_id: number, in_flight: InFlight): number {
+    const next_at = in_flight.room > 0 ? this.#nextAt(this.#deps.database.read, mailbox_id) : null;
     if (next_at === null) return LOOK_MS;
     return Math.min(Math.max(next_at - this.#deps.clock.now(), 0) + BEHIND_TURN_MS, LOOK_MS);
   }
@@ -332,10 +331,10 @@ interface PieceBegun {
   choices: Map<string, Choice>;
 }
 
-/** The mails in hand: begun, or answered and not yet settled. It takes more while the relay answers fast. */
-class Hand {
+/** The mails in flight: begun, or answered and not yet settled. It takes more while the relay answers fast. */
+class InFlight {
   is_behind = false;
-  #most = LEAST_IN_HAND;
+  #most = LEAST_IN_FLIGHT;
   #under_way = 0;
   #ended: Ended[] = [];
   #onEnded: () => void = () => {};
@@ -368,23 +367,23 @@ class Hand {
     return taken;
   }
 
-  /** Until half of what may be in hand has been answered, SETTLE_MS after the first answer, or for `look_ms`. */
+  /** Until half of what may be in flight has been answered, SETTLE_MS after the first answer, or for `look_ms`. */
   async wait(look_ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = setTimeout(resolve, look_ms);
     let settle: Timer | undefined;
-    const heed = (): void => {
+    const onEnded = (): void => {
       if (this.#ended.length >= this.#most / 2 || this.#under_way === 0) resolve();
       else if (this.has_ended) settle ??= setTimeout(resolve, SETTLE_MS);
     };
-    this.#onEnded = heed;
-    heed();
+    this.#onEnded = onEnded;
+    onEnded();
     await promise;
     clearTimeout(look);
     clearTimeout(settle);
     this.#onEnded = () => {};
     const answered = this.#ended.length;
-    if (answered >= this.#most / 2) this.#most = Math.min(this.#most * 2, MOST_IN_HAND);
-    else if (answered < this.#most / 4) this.#most = Math.max(this.#most / 2, LEAST_IN_HAND);
+    if (answered >= this.#most / 2) this.#most = Math.min(this.#most * 2, MOST_IN_FLIGHT);
+    else if (answered < this.#most / 4) this.#most = Math.max(this.#most / 2, LEAST_IN_FLIGHT);
   }
 }

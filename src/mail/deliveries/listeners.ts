@@ -29,16 +29,16 @@ export interface EmailEvent {
 export type EmailListener = (tx: Tx, event: EmailEvent) => void;
 
 /** What a listener is told of: all unless given. */
-export interface Heeded {
+export interface EventFilter {
   kinds?: readonly EmailEvent['kind'][];
   source?: EmailSource;
 }
 
-/** What is to become of a mail that did not leave at first: it is tried again, waits until it is released, or never leaves. */
-export type Fate = 'goes' | 'held' | 'withheld';
+/** Whether a mail that did not leave at first is tried again, waits until it is released, or never leaves. */
+export type SendDecision = 'send' | 'hold' | 'cancel';
 
 /** Says, in the transaction that would begin another attempt, what is to become of bulk mail. */
-export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => Fate;
+export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => SendDecision;
 
 /** When the bulk mail of a project may go out, by its window: now, or next; Infinity while it may not at all. */
 export type OpensAt = (project_id: number, now_ms: number) => number;
@@ -47,9 +47,9 @@ export type OpensAt = (project_id: number, now_ms: number) => number;
 export type MxCheck = (project_id: number, address: string) => Promise<TakesMail>;
 
 export class Listeners {
-  readonly #listeners: (Heeded & { listener: EmailListener })[] = [];
+  readonly #listeners: (EventFilter & { listener: EmailListener })[] = [];
   readonly #isActive: (project_id: number) => boolean;
-  #guard: Guard = () => 'goes';
+  #guard: Guard = () => 'send';
   #opensAt: OpensAt = (_project_id, now_ms) => now_ms;
   #mx_check: MxCheck = () => Promise.resolve('yes');
 
@@ -58,8 +58,8 @@ export class Listeners {
     this.#isActive = isActive;
   }
 
-  add(listener: EmailListener, heeded: Heeded): void {
-    this.#listeners.push({ ...heeded, listener });
+  add(listener: EmailListener, filter: EventFilter): void {
+    this.#listeners.push({ ...filter, listener });
   }
 
   /** Sets who is asked before bulk mail is tried again. */
@@ -91,8 +91,11 @@ export class Listeners {
     return answer === 'yes' ? null : unmadeOutcome(response, { is_permanent: false });
   }
 
-  fateOf(tx: Tx, { id, project_id, source }: Pick<EmailRow, 'id' | 'project_id' | 'source'>): Fate {
-    return isBulk(source) ? this.#guard(tx, { email_id: id, project_id, source }) : 'goes';
+  decideSend(
+    tx: Tx,
+    { id, project_id, source }: Pick<EmailRow, 'id' | 'project_id' | 'source'>,
+  ): SendDecision {
+    return isBulk(source) ? this.#guard(tx, { email_id: id, project_id, source }) : 'send';
   }
 
   tell(

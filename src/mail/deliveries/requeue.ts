@@ -61,7 +61,7 @@ export function sortFailed(
     else if (is_test) left_out.push({ id, reason: 'it is of a test key' });
     else if (was_waited_for)
       left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
-    else if (email.source === 'broadcast' && listeners.fateOf(tx, email) === 'withheld')
+    else if (email.source === 'broadcast' && listeners.decideSend(tx, email) === 'cancel')
       left_out.push({ id, reason: 'its broadcast was cancelled, or its recipient is to get nothing more' });
     else ids.push(id);
   }
@@ -76,7 +76,7 @@ export interface RequeueDeps {
   projects: Pick<Projects, 'findById' | 'isActive'>;
   enqueue(tx: Tx, job: NewJob): string;
   /** Who says what would become of bulk mail that is tried again. */
-  listeners: Pick<Listeners, 'fateOf'>;
+  listeners: Pick<Listeners, 'decideSend'>;
 }
 
 /**
@@ -129,7 +129,7 @@ function requeueEmail(
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, email.project_id, attachments);
   if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
-  if (deps.listeners.fateOf(tx, email) === 'withheld')
+  if (deps.listeners.decideSend(tx, email) === 'cancel')
     return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };

@@ -35,8 +35,8 @@ import { BulkSending } from './bulk-sending.ts';
 import {
   type EmailEvent,
   type EmailListener,
+  type EventFilter,
   type Guard,
-  type Heeded,
   Listeners,
   type MxCheck,
   type OpensAt,
@@ -59,10 +59,10 @@ import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
 import { type EmailFacts, timelineOf } from './timeline.ts';
 import { unansweredOf } from './unanswered.ts';
-import { endOfWithheld, tellWithheld } from './withholding.ts';
+import { endOfWithheld, notifyWithheld } from './withholding.ts';
 
 export type { Attempt } from './beginning.ts';
-export type { EmailEvent, EmailListener, Fate } from './listeners.ts';
+export type { EmailEvent, EmailListener, SendDecision } from './listeners.ts';
 export type { Evidence } from './reports.ts';
 export type { ReportKind } from './tables.ts';
 
@@ -136,8 +136,8 @@ export class Deliveries {
   }
 
   /** Adds a listener, which is told what happens to emails in the transaction that records it. */
-  listen(listener: EmailListener, heeded: Heeded = {}): void {
-    this.#listeners.add(listener, heeded);
+  listen(listener: EmailListener, filter: EventFilter = {}): void {
+    this.#listeners.add(listener, filter);
   }
 
   /** Sets who is asked before bulk mail is tried again. */
@@ -159,7 +159,7 @@ export class Deliveries {
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
     this.#deps.emails.takeBack(tx, email, end);
-    tellWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
+    notifyWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */

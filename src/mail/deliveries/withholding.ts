@@ -23,11 +23,11 @@ export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
 export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
   const end = endOfWithheld(tx, email);
   endEmail(tx, email.id, end.ending);
-  tellWithheld(tx, email, { end, listeners, now_ms });
+  notifyWithheld(tx, email, { end, listeners, now_ms });
   return end;
 }
 
-export function tellWithheld(
+export function notifyWithheld(
   tx: Tx,
   email: EmailRow,
   of: { end: TakenBack; listeners: Listeners; now_ms: number },

@@ -5,7 +5,7 @@ import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_BATCH_CONTENT_BYTES } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Idempotency, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';

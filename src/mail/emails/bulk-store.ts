@@ -1,10 +1,8 @@
 /** SQL of bulk mail that waits: rows of the log with a time of their own instead of a job. */
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { HELD } from '../../platform/jobs/store.ts';
 import { type EmailRow, emails } from './tables.ts';
-
-/** Far beyond any date: of a mail that waits until it is released. */
-export const HELD = Number.MAX_SAFE_INTEGER;
 
 // The builder can't say a walk from project to project, which costs a seek for each, however much mail waits.
 const firstOfNext = rawSql<{ project_id: number; due_at: number }, [number, number]>(

@@ -11,7 +11,7 @@ import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
-import { finishJob } from '../../platform/jobs/store.ts';
+import { finishJob, HELD } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
@@ -59,7 +59,7 @@ export {
 } from './acceptance.ts';
 export { type AcceptBulk, EMAIL_BULK, mailboxOfQueue } from './bulk.ts';
 /* The queues of bulk mail. */
-export { HELD, listBegun, listDue, listDueAfter, listWaitingProjects, waitUntil } from './bulk-store.ts';
+export { listBegun, listDue, listDueAfter, listWaitingProjects, waitUntil } from './bulk-store.ts';
 /* An email's life: what deliveries read and write of the log, in transactions of their own. */
 export {
   beginAttempt,
@@ -391,7 +391,7 @@ export class Emails {
 
   /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
-    if (life.findEmail(tx, id)?.status === 'queued') bulk.waitUntil(tx, id, bulk.HELD);
+    if (life.findEmail(tx, id)?.status === 'queued') bulk.waitUntil(tx, id, HELD);
   }
 
   /** Has bulk mail that was held leave at a moment, in its turn. */

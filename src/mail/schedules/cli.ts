@@ -1,6 +1,5 @@
 /** `satchel schedule`: making, changing and looking at recurring emails, running one now, and deleting them. */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import {
   given,
@@ -11,7 +10,7 @@ import {
   takesNew,
 } from '../../platform/cli/fields.ts';
 import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
-import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
+import { listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { shellCaller } from '../../platform/cli/shell-actor.ts';
 import { counted } from '../../platform/cli/tables.ts';

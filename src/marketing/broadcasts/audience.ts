@@ -1,6 +1,6 @@
 /** Who gets a broadcast, and why somebody on its list does not: asked before it is sent, and again when somebody's turn comes. */
 import type { Tx } from '../../platform/database/database.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { parse } from '../../platform/http/schema.ts';
 import {
   barOf,

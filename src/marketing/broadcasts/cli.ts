@@ -1,7 +1,6 @@
 /** `satchel broadcast`: one mail to a list, from its draft to who got it. */
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import {
   given,
@@ -12,7 +11,7 @@ import {
   takesNew,
 } from '../../platform/cli/fields.ts';
 import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
-import { type Options, textOption } from '../../platform/cli/options.ts';
+import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { BROADCAST_LATE_MS } from '../../limits.ts';
-import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
@@ -361,10 +361,10 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   }
 
   /** What becomes of a mail that was being tried when its broadcast paused or was cancelled, or its recipient left. */
-  fateOfMail(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): Fate {
+  decideSend(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): SendDecision {
     const recipient = recipients.findByEmail(tx, email_id);
     const contact = recipient && this.#deps.contacts.findById(recipient.contact_id, tx);
-    return this.fateFor(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
+    return this.decideSendOf(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
   }
 
   onReading(tx: Tx, reading: Reading): void {

@@ -1,6 +1,6 @@
 /** Lifting the suppression of a hard bounce: finds the contacts of a hash, and gives them the status that they had. */
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Lists } from '../lists/service.ts';
 import type { KeyedHash } from '../settings/service.ts';
 import * as store from './store.ts';

@@ -1,7 +1,7 @@
 /** Contacts of a list as a table: the fields of their records, and behind them each custom field that somebody has. */
 import { invalid } from '../../errors.ts';
 import { MAX_EXPORTED_CUSTOM_FIELDS } from '../../limits.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import type { Criteria } from './filter-store.ts';
 import { type FindingDeps, piecesOf } from './finding.ts';

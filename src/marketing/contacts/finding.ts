@@ -3,7 +3,7 @@
  * pieces others have their turn, so that nobody waits for a list of a million.
  */
 import type { Database } from '../../platform/database/database.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { type Found, findInPieces, type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
 import { isCounted } from './filter.ts';

@@ -345,7 +345,7 @@ export class Contacts {
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
-  heedReading(tx: Tx, { kind, contact_id, is_test, at }: ContactReading): void {
+  onReading(tx: Tx, { kind, contact_id, is_test, at }: ContactReading): void {
     if (kind === 'clicked' && contact_id !== null && !is_test) store.noteClick(tx, contact_id, at);
   }
 
@@ -364,7 +364,7 @@ export class Contacts {
   }
 
   /** Told of what became of a mail, in the transaction that records it: some of that has its recipient leave. */
-  heedMail(tx: Tx, event: EmailEvent): void {
+  onMail(tx: Tx, event: EmailEvent): void {
     const kind = departureOf(event);
     const owner = kind && this.#deps.projectOf(event.project_id);
     const address = owner && contactAddress(event.address);

@@ -8,7 +8,7 @@ import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';

@@ -5,7 +5,7 @@ import { IMPORT_REQUEST_GRACE_MS } from '../../limits.ts';
 import { mayPass } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
-import { explainDescriptors } from '../../platform/host/descriptors.ts';
+import { explainDescriptors } from '../../platform/host/shortages.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import type { CronEntry } from '../../platform/jobs/scheduler.ts';

@@ -1,6 +1,5 @@
 /** `satchel list`: the lists that contacts are on. */
 import type { Projects } from '../../access/projects/service.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import {
   given,
@@ -11,7 +10,7 @@ import {
   takesNew,
 } from '../../platform/cli/fields.ts';
 import { isSecond, keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
-import { type Options, textOption } from '../../platform/cli/options.ts';
+import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';

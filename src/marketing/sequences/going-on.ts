@@ -5,7 +5,7 @@
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Contacts } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';

@@ -2,11 +2,11 @@
 
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
-import type { EmailEvent, Fate } from '../../mail/deliveries/service.ts';
+import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
 import { CampaignLife } from '../campaign-life.ts';
@@ -361,13 +361,13 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
   }
 
   /** What becomes of a mail that the relay did not take, also where an event that it made needless happened meanwhile. */
-  fateOfMail(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): Fate {
+  decideSend(tx: Tx, { email_id, project_id }: { email_id: string; project_id: number }): SendDecision {
     const mail = rows.findMail(tx, email_id);
-    if (!mail) return 'goes';
+    if (!mail) return 'send';
     const enrollment = rows.findEnrollment(tx, mail.enrollment_id);
-    if (enrollment?.exit_reason === 'event') return 'withheld';
+    if (enrollment?.exit_reason === 'event') return 'cancel';
     const contact = enrollment && this.#deps.contacts.findById(enrollment.contact_id, tx);
-    return this.fateFor(tx, project_id, { row: this.rowOf(tx, mail), contact });
+    return this.decideSendOf(tx, project_id, { row: this.rowOf(tx, mail), contact });
   }
 
   onReading(tx: Tx, reading: Reading): void {

@@ -1,9 +1,8 @@
 /** `satchel marketing`: who a project's marketing comes from, how it looks, when and how much of it goes out. */
 import type { Projects } from '../../access/projects/service.ts';
-import { requireChanges } from '../../platform/cli/changes.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions, optionNames, readFields, takesChanges } from '../../platform/cli/fields.ts';
-import { textOption } from '../../platform/cli/options.ts';
+import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';

@@ -1,9 +1,10 @@
 /** Asking the object store for what a backup lists of it: whether it is there, as large as it was, and where wanted byte for byte. */
+
+import type { S3Settings } from '../../config.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/data-directory.ts';
-import type { S3Settings } from '../../s3-settings.ts';
 import { countStoredObjects, isNamed, listStoredObjects, type StoredObject } from './store.ts';
 import { describeIds } from './unpacking.ts';
 

@@ -1,10 +1,9 @@
 /** The certificate that is served: kept, ordered where there is none that will do, and renewed in time. */
-import type { Config } from '../../config.ts';
+import type { Config, TlsSettings } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
-import type { TlsSettings } from '../../tls-settings.ts';
 import { orderCertificate } from './acme.ts';
 import {
   type Certificate,

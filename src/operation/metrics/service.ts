@@ -5,7 +5,7 @@ import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import type { EventLoopWatch } from '../../platform/host/event-loop.ts';
 import type { Histogram, Tally } from '../../platform/host/measures.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { RequestMeasures } from '../../platform/http/request-measures.ts';
 import { listPendingGroups, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Backups } from '../backups/service.ts';

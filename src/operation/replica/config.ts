@@ -1,11 +1,10 @@
 /** What Litestream and systemd are told, so that the database is replicated to an S3 store while Satchel runs. */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config, S3Place } from '../../config.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { accountName } from '../../platform/host/user-accounts.ts';
-import type { S3Place } from '../../s3-settings.ts';
 import { socketPathOf } from './litestream.ts';
 
 export interface ReplicaConfig {

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../errors.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import { WITHHELD } from '../../platform/jobs/store.ts';
+import { HELD } from '../../platform/jobs/store.ts';
 import { NAMES, type Numbered } from './inventory-tables.ts';
 import { type Going, isNumbered, type Row, type Value } from './rows-store.ts';
 import type { Named, Standing } from './store.ts';
@@ -151,7 +151,7 @@ function arriveJob(row: Row, arrival: Arrival): Row {
     payload,
     interruptions,
     status: 'pending',
-    run_at: WITHHELD,
+    run_at: HELD,
     // The lane of a mail is its mailbox's: it is put into another one as it is sent.
     lane: row.type === 'email.send' ? String(row.lane).replace(/\d+$/, '0') : (row.lane ?? null),
   };
@@ -181,7 +181,7 @@ function arriveEmail(row: Row, arrival: Arrival): Row {
     // It gets a mailbox, and a place in its quota, as it goes out.
     mailbox_id: null,
     quota_day: null,
-    due_at: is_bulk ? WITHHELD : null,
+    due_at: is_bulk ? HELD : null,
   };
 }
 

@@ -17,7 +17,7 @@ import type { BlobUpload } from '../../platform/files/upload.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { Arrival, namedBy, type Range } from './arriving.ts';
 import {

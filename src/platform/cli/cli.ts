@@ -12,11 +12,10 @@ import { type InstalledService, isSameFolder } from '../host/installed-service.t
 import { readServerNote } from '../host/server-note.ts';
 import type { Actor } from '../http/callers.ts';
 import { uncoloured } from './colour.ts';
-import { type Options, textOption } from './options.ts';
+import { type Options, textOption, UsageError } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import { PLAIN_COLUMNS, type Table } from './tables.ts';
-import { UsageError } from './usage-error.ts';
 import { Noun, type Run, Verb } from './verb.ts';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import { conflict, notFound } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
-import { type Options, textOption } from './options.ts';
-import { UsageError } from './usage-error.ts';
+import { type Options, textOption, UsageError } from './options.ts';
 
 /** One that was found. */
 export interface Named {

@@ -4,6 +4,9 @@ import { AppError } from '../../errors.ts';
 
 export type Options = Record<string, unknown>;
 
+/** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
+export class UsageError extends Error {}
+
 /** A text option, or undefined where it was not given. */
 export function textOption(options: Options, name: string): string | undefined {
   const value = options[name];
@@ -62,4 +65,11 @@ export function textOptions<N extends string>(options: Options, ...names: N[]): 
     if (value !== undefined) given[name] = value;
   }
   return given;
+}
+
+/** The fields that have a value. Wrong usage where none has. */
+export function requireChanges(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  if (given.length === 0) throw new UsageError('Name what to change.');
+  return Object.fromEntries(given);
 }

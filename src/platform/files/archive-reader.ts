@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
-import { explainDescriptors } from '../host/descriptors.ts';
+import { explainDescriptors } from '../host/shortages.ts';
 import { isPlainObject } from '../http/schema.ts';
 import {
   type About,

@@ -4,6 +4,7 @@
  */
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
+import type { S3Place, S3Settings } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import {
   STORE_CONNECT_TIMEOUT_MS,
@@ -14,7 +15,6 @@ import {
   STORE_RETRY_AFTER_S,
   STORE_TRIES,
 } from '../../limits.ts';
-import { addressOf, type S3Settings } from '../../s3-settings.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { type Refusal, refusalOf } from './s3-answers.ts';
@@ -386,4 +386,13 @@ function faultOf(status: number, { code, message }: Refusal): StoreFault {
   const hint = code === SKEWED ? ' (the clock of this machine or of the store is off)' : '';
   const reason = `${words.slice(0, 300)}${hint}`;
   return is_passing ? new PassingFault(reason, code) : new StoreFault(reason, code);
+}
+
+/** The address of a key, or of the bucket; `base` is one of the place's endpoints. */
+function addressOf(place: S3Place, base: string, key: string): URL {
+  const url = new URL(base);
+  if (!place.is_path_style) url.hostname = `${place.bucket}.${url.hostname}`;
+  const folder = url.pathname.replace(/\/+$/, '');
+  url.pathname = `${folder}${place.is_path_style ? `/${place.bucket}` : ''}/${key}`;
+  return url;
 }

@@ -4,7 +4,7 @@
  */
 import { SaxesParser } from 'saxes';
 import { messageOf } from '../../errors.ts';
-import { letOthers } from '../host/turns.ts';
+import { letOthers } from '../host/waiting.ts';
 
 /** Read at once: about a millisecond. */
 const PIECE_BYTES = 8 * 1024;

@@ -3,7 +3,7 @@
  * that of the thread. Messages of one turn of the event loop travel together: one between threads costs more than its content.
  */
 import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
-import { requireThreadDescriptors } from './descriptors.ts';
+import { requireThreadDescriptors } from './shortages.ts';
 
 /** Of what is told and wants no answer. */
 const NO_ANSWER = 0;

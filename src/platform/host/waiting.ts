@@ -19,3 +19,8 @@ export async function within<T>(work: Promise<T>, wait_ms: number): Promise<T | 
     clearTimeout(give_up);
   }
 }
+
+/** Resolves in the next turn of the event loop, once all that waits had its own: what is long is done a piece a turn. */
+export function letOthers(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,6 +1,6 @@
 /** Tables as CSV (RFC 4180), of any length, and safe to open in a spreadsheet. */
 import { stringify } from 'csv-stringify/sync';
-import { letOthers } from '../host/turns.ts';
+import { letOthers } from '../host/waiting.ts';
 import { t } from './schema.ts';
 
 /** A table: its headers, and its rows, some at a time; a piece may be empty. */

@@ -1,6 +1,6 @@
 /** Pages of lists: the query parameters, the 14 meta keys and the message that names the next call. */
 import { COUNTED_MATCHES, DEFAULT_PER_PAGE, MAX_PER_PAGE } from '../../limits.ts';
-import { letOthers } from '../host/turns.ts';
+import { letOthers } from '../host/waiting.ts';
 import { t } from './schema.ts';
 
 /** Query parameters of every list; spread into a route's query schema. */

@@ -2,9 +2,9 @@
 import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
 import { explainFailure } from '../database/database.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
+import { explainDescriptors } from '../host/shortages.ts';
 import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
 import { setCorsHeaders } from './cors.ts';
 import { compressText, jsonResponse, mayCompress, setVary } from './encoding.ts';

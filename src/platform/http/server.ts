@@ -2,8 +2,8 @@
 import { Elysia } from 'elysia';
 import { AppError, errorCodeOf, notFound } from '../../errors.ts';
 import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
-import { explainDescriptors } from '../host/descriptors.ts';
 import { newId } from '../host/ids.ts';
+import { explainDescriptors } from '../host/shortages.ts';
 import { failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
 import { mayCompress } from './encoding.ts';

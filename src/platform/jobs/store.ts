@@ -17,8 +17,8 @@ export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, backgr
 /** `run_at` of a job that is due at once: no jump of the clock can hold it back. */
 export const AT_ONCE = 0;
 
-/** `run_at` of a job that waits until it is let go; a clock that was set back may have made it a little less. */
-export const WITHHELD = Number.MAX_SAFE_INTEGER;
+/** When what waits until it is released is due: a job (`run_at`, which a clock that was set back may have made a little less), or bulk mail. */
+export const HELD = Number.MAX_SAFE_INTEGER;
 /** Past any date: jobs that wait for longer are withheld. */
 const LAST_DATE_MS = 8.64e15;
 

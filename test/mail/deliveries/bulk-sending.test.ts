@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { LEAST_IN_HAND } from '../../../src/mail/deliveries/bulk-sending.ts';
+import { LEAST_IN_FLIGHT } from '../../../src/mail/deliveries/bulk-sending.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import {
   type BroadcastApp,
@@ -55,8 +55,8 @@ async function sendIntoSilence(): Promise<string> {
   const id = await on.broadcast(list);
   dataOf(await on.post(id, 'send'), 202);
   const in_hand = [
-    { status: 'queued', n: COUNT - LEAST_IN_HAND },
-    { status: 'sending', n: LEAST_IN_HAND },
+    { status: 'queued', n: COUNT - LEAST_IN_FLIGHT },
+    { status: 'sending', n: LEAST_IN_FLIGHT },
   ];
   await until(() => Bun.deepEquals(statuses(), in_hand));
   return id;
@@ -87,10 +87,10 @@ test('little is in hand while a relay is slow; a pause keeps the rest, which lea
   const id = await sendIntoSilence();
   dataOf(await on.post(id, 'pause'));
   await answer();
-  expect(recipients()).toHaveLength(LEAST_IN_HAND);
+  expect(recipients()).toHaveLength(LEAST_IN_FLIGHT);
   expect(statuses()).toEqual([
-    { status: 'queued', n: COUNT - LEAST_IN_HAND },
-    { status: 'sent', n: LEAST_IN_HAND },
+    { status: 'queued', n: COUNT - LEAST_IN_FLIGHT },
+    { status: 'sent', n: LEAST_IN_FLIGHT },
   ]);
   dataOf(await on.post(id, 'resume'));
   await on.pass();
@@ -118,8 +118,8 @@ test('a stop puts back what it cut off, as a start does after a crash, and each 
   expect(statuses()).toEqual([{ status: 'sent', n: COUNT }]);
   expect(recipients()).toHaveLength(COUNT);
   expect(query('SELECT attempt, outcome, count(*) AS n FROM email_attempts GROUP BY 1, 2')).toEqual([
-    { attempt: 1, outcome: 'interrupted', n: LEAST_IN_HAND + 5 },
-    { attempt: 2, outcome: 'sent', n: LEAST_IN_HAND + 5 },
+    { attempt: 1, outcome: 'interrupted', n: LEAST_IN_FLIGHT + 5 },
+    { attempt: 2, outcome: 'sent', n: LEAST_IN_FLIGHT + 5 },
   ]);
 });
 
@@ -155,8 +155,8 @@ test('while nothing can be written, what the relay has answered waits, and is no
   const writing = spyOn(database, 'writePiece').mockImplementation(() => Promise.reject(full));
   delete sink.behavior.hang;
   for (const reply of sink.unanswered.splice(0)) reply();
-  await until(() => recipients().length === LEAST_IN_HAND && writing.mock.calls.length > 0);
-  expect(statuses()).toContainEqual({ status: 'sending', n: LEAST_IN_HAND });
+  await until(() => recipients().length === LEAST_IN_FLIGHT && writing.mock.calls.length > 0);
+  expect(statuses()).toContainEqual({ status: 'sending', n: LEAST_IN_FLIGHT });
   writing.mockRestore();
   await until(() => Bun.deepEquals(statuses(), [{ status: 'sent', n: COUNT }]));
   expect(new Set(recipients()).size).toBe(COUNT);
@@ -344,7 +344,7 @@ test('where nothing can be written of what is in hand, that fails and the rest g
   });
   delete sink.behavior.hang;
   for (const reply of sink.unanswered.splice(0)) reply();
-  await until(() => statuses().some((row) => Bun.deepEquals(row, { status: 'failed', n: LEAST_IN_HAND })));
+  await until(() => statuses().some((row) => Bun.deepEquals(row, { status: 'failed', n: LEAST_IN_FLIGHT })));
   expect(on.app.logs()).toContain('sending bulk mail failed unexpectedly');
   await database.write((tx) => {
     tx.$client.run('DROP TRIGGER broken');
@@ -352,7 +352,7 @@ test('where nothing can be written of what is in hand, that fails and the rest g
   on.app.clock.advance(60_000);
   await on.pass();
   expect(statuses()).toEqual([
-    { status: 'failed', n: LEAST_IN_HAND },
-    { status: 'sent', n: COUNT - LEAST_IN_HAND },
+    { status: 'failed', n: LEAST_IN_FLIGHT },
+    { status: 'sent', n: COUNT - LEAST_IN_FLIGHT },
   ]);
 });

@@ -88,10 +88,10 @@ describe('each member', () => {
     const contact_id = contacts.findByAddress(id, 'bob@example.com')?.id ?? 0;
     const clicking = { kind: 'clicked', contact_id, is_test: false, at: clicked_ms } as const;
     await database.write((tx) => {
-      contacts.heedReading(tx, clicking);
-      contacts.heedReading(tx, { ...clicking, at: clicked_ms - 9 * DAY_MS });
+      contacts.onReading(tx, clicking);
+      contacts.onReading(tx, { ...clicking, at: clicked_ms - 9 * DAY_MS });
       for (const other of [{ is_test: true }, { kind: 'opened' as const }])
-        contacts.heedReading(tx, { ...clicking, contact_id: contact_id + 1, ...other });
+        contacts.onReading(tx, { ...clicking, contact_id: contact_id + 1, ...other });
     });
     const filter = { clicked_within_days: 2 };
     const found = async () =>

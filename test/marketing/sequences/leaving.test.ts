@@ -1,6 +1,6 @@
 /** What waits for a slow relay when its recipient leaves, its sequence pauses or ends, or an event ends an enrollment. */
 import { expect, test } from 'bun:test';
-import { LEAST_IN_HAND } from '../../../src/mail/deliveries/bulk-sending.ts';
+import { LEAST_IN_FLIGHT } from '../../../src/mail/deliveries/bulk-sending.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { actor } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
@@ -8,9 +8,9 @@ import { until } from '../../support/until.ts';
 import { rowsOf } from '../settings/setup.ts';
 import { addContacts, startSequenceApp } from './setup.ts';
 
-const COUNT = LEAST_IN_HAND + 20;
+const COUNT = LEAST_IN_FLIGHT + 20;
 
-/** A sequence of which LEAST_IN_HAND mails are being sent to a relay that does not answer, and 20 wait. */
+/** A sequence of which LEAST_IN_FLIGHT mails are being sent to a relay that does not answer, and 20 wait. */
 async function startWaiting(fields: Record<string, unknown> = {}) {
   const on = await startSequenceApp();
   const sink = await startSmtpSink({ hang: 'mail' });
@@ -35,7 +35,7 @@ async function startWaiting(fields: Record<string, unknown> = {}) {
   ];
   const id = await on.active(list, steps, fields);
   await on.enroll(id);
-  const sending = { status: 'sending', n: LEAST_IN_HAND };
+  const sending = { status: 'sending', n: LEAST_IN_FLIGHT };
   await until(() => Bun.deepEquals(statuses(), [{ status: 'queued', n: 20 }, sending]));
   const waiting = $client
     .query<{ to_email: string }, []>("SELECT to_email FROM emails WHERE status = 'queued'")

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { GOING } from '../../../src/operation/transfers/inventory-tables.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
-import { WITHHELD } from '../../../src/platform/jobs/store.ts';
+import { HELD } from '../../../src/platform/jobs/store.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
 import { runWith } from '../../support/command.ts';
 import { dumpBlobs, sql } from '../../support/deployment.ts';
@@ -84,7 +84,7 @@ test('what arrives is what left, row by row and byte by byte, but for what stand
     ['type', 'status', 'run_at'].map((name) => new Map<string, unknown>(JSON.parse(row)).get(name));
   expect(fresh('jobs').map(standingOf).sort()).toEqual([
     ['broadcast.send', 'completed', expect.any(Number)],
-    ['email.send', 'pending', WITHHELD],
+    ['email.send', 'pending', HELD],
     ['sequence.step', 'completed', expect.any(Number)],
   ]);
 });

@@ -1,7 +1,7 @@
 /** The http port beside https: what the authority finds, and where everybody else is sent. */
 import { beforeAll, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { createPlainPort } from '../../../src/platform/http/plain-port.ts';
+import { createPlainPort } from '../../../src/operation/certificates/plain-port.ts';
 import { atEnd } from '../../support/cleanup.ts';
 
 const challenges = new Map([['token', 'token.thumb']]);

@@ -1,5 +1,5 @@
 /** What the plain http port of a Satchel that has TLS by itself answers: the authority that asks, and everybody else by a redirect. */
-import { Listener } from './listener.ts';
+import { Listener } from '../../platform/http/listener.ts';
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
 /** Decision: when to ask again for what has no certificate yet. */
