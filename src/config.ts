@@ -6,12 +6,7 @@ import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
-import {
-  DEFAULT_SMTP_MAX_BYTES,
-  MAX_SMTP_MAX_BYTES,
-  MIN_SMTP_MAX_BYTES,
-  type SmtpSettings,
-} from './smtp-settings.ts';
+import { readSmtp, SMTP_MAX_BYTES, SMTP_SETTINGS, type SmtpSettings } from './smtp-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -127,13 +122,7 @@ export const SETTINGS = [
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
   'SATCHEL_MARKETING_PATIENCE_HOURS',
-  'SATCHEL_SMTP_HOST',
-  'SATCHEL_SMTP_PORT',
-  'SATCHEL_SMTPS_PORT',
-  'SATCHEL_SMTP_TLS_CERT',
-  'SATCHEL_SMTP_TLS_KEY',
-  'SATCHEL_SMTP_PLAIN_FROM',
-  'SATCHEL_SMTP_MAX_BYTES',
+  ...SMTP_SETTINGS,
   'SATCHEL_CAPTCHA_VERIFY_URL',
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
@@ -163,7 +152,7 @@ const INTEGERS = {
     min: 1,
     max: limits.MAX_MARKETING_PATIENCE_HOURS,
   },
-  smtp_max_bytes: { fallback: DEFAULT_SMTP_MAX_BYTES, min: MIN_SMTP_MAX_BYTES, max: MAX_SMTP_MAX_BYTES },
+  smtp_max_bytes: SMTP_MAX_BYTES,
 };
 
 type Setting = (typeof SETTINGS)[number];
@@ -223,7 +212,15 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     max_email_body_bytes: integer('max_email_body_bytes'),
     email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
     marketing_patience_hours: integer('marketing_patience_hours'),
-    smtp: readSmtpSettings(given, { tls, port, max_bytes: integer('smtp_max_bytes') }),
+    smtp: readSmtp({
+      get,
+      bad,
+      http: { port, tls },
+      host: readHost(given('SATCHEL_SMTP_HOST'), null),
+      portOf: (name) => (get(name) === null ? null : readPort(given(name), 0)),
+      plain_from: readNetworks(given('SATCHEL_SMTP_PLAIN_FROM')),
+      max_bytes: integer('smtp_max_bytes'),
+    }),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
@@ -247,11 +244,8 @@ export function processEnvironment(): Environment {
 
 function refuseUnknown(env: Environment): void {
   const known: readonly string[] = SETTINGS;
-  for (const name of Object.keys(env)) {
-    if (name.startsWith('SATCHEL_') && !known.includes(name)) {
-      throw bad(name, `is not a setting of Satchel; the settings are ${SETTINGS.join(', ')}`);
-    }
-  }
+  const unknown = Object.keys(env).find((name) => name.startsWith('SATCHEL_') && !known.includes(name));
+  if (unknown) throw bad(unknown, `is not a setting of Satchel; the settings are ${SETTINGS.join(', ')}`);
 }
 
 function readInteger({ text, name }: Given, rule: { fallback: number; min: number; max: number }): number {
@@ -456,48 +450,6 @@ function readSecret(name: Setting, value: string | null, file: string | null): s
   }
   if (secret === '') throw bad(`${name}_FILE`, 'names an empty file');
   return secret;
-}
-
-const SMTP_DETAILS = [
-  'SATCHEL_SMTP_HOST',
-  'SATCHEL_SMTP_TLS_CERT',
-  'SATCHEL_SMTP_TLS_KEY',
-  'SATCHEL_SMTP_PLAIN_FROM',
-  'SATCHEL_SMTP_MAX_BYTES',
-] as const;
-
-function readSmtpSettings(
-  given: (name: Setting) => Given,
-  { tls, port: http_port, max_bytes }: { tls: TlsSettings | null; port: number; max_bytes: number },
-): SmtpSettings | null {
-  const get = (name: Setting): string | null => given(name).text;
-  const portOf = (name: Setting): number | null => (get(name) === null ? null : readPort(given(name), 0));
-  const port = portOf('SATCHEL_SMTP_PORT');
-  const tls_port = portOf('SATCHEL_SMTPS_PORT');
-  if (port === null && tls_port === null) {
-    const alone = SMTP_DETAILS.find((name) => get(name) !== null);
-    if (alone) throw bad(alone, 'goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT');
-    return null;
-  }
-  const taken = [http_port, ...(tls ? [tls.http_port] : []), port, tls_port].filter((one) => one);
-  if (new Set(taken).size < taken.length)
-    throw bad('SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT', 'must each be a port that nothing else here uses');
-  const [cert_file, key_file] = [get('SATCHEL_SMTP_TLS_CERT'), get('SATCHEL_SMTP_TLS_KEY')];
-  if ((cert_file === null) !== (key_file === null))
-    throw bad('SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY', 'go together: set both, or neither');
-  if (tls_port !== null && cert_file === null && !tls)
-    throw bad(
-      'SATCHEL_SMTPS_PORT',
-      'needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY',
-    );
-  return {
-    host: readHost(given('SATCHEL_SMTP_HOST'), null),
-    port,
-    tls_port,
-    certificate: cert_file === null || key_file === null ? null : { cert_file, key_file },
-    plain_from: readNetworks(given('SATCHEL_SMTP_PLAIN_FROM')),
-    max_bytes,
-  };
 }
 
 /** `ip`, `ip:port` or `[ipv6]:port`. */

@@ -14,6 +14,7 @@ import { uploadRoutes } from '../files/uploads/routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
+import { replyRoutes } from '../mail/replies/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
@@ -61,6 +62,7 @@ export function createRoutes(services: Services): Route[] {
     ...uploadRoutes(services),
     ...emailRoutes(services.emails, services.email_batches),
     ...deliveryRoutes(services),
+    ...replyRoutes(services),
     ...templateRoutes(services.templates),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),

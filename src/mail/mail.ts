@@ -14,6 +14,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { Arrivals } from './arrivals.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
 import { EmailBatches } from './emails/batches.ts';
@@ -22,6 +23,8 @@ import { emailCronEntries } from './emails/tasks.ts';
 import { InboxReaders } from './inboxes/readers.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
+import { Replies } from './replies/service.ts';
+import { replyCronEntries } from './replies/tasks.ts';
 import { scheduleNaming } from './schedules/naming.ts';
 import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
@@ -71,10 +74,16 @@ export function createMail(needs: MailNeeds) {
     sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
   const email_batches = new EmailBatches({ ...on, templates, emails });
-  const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails });
+  const replies = new Replies({ ...on, emails });
+  const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails, replies });
   const schedules = new Schedules({ ...on, templates, emails });
+<<<<<<< HEAD
   const submission = new Submission({ ...on, emails });
   const inbox_readers = new InboxReaders({ ...on, inboxes, reports: deliveries });
+=======
+  const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies });
+  const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
+>>>>>>> main
   return {
     sending_domains,
     inboxes,
@@ -83,7 +92,9 @@ export function createMail(needs: MailNeeds) {
     template_names: templateNaming(on),
     emails,
     email_batches,
+    replies,
     deliveries,
+    arrivals,
     schedules,
     schedule_names: scheduleNaming(on),
     inbox_readers,
@@ -103,5 +114,6 @@ export function mailCronEntries(services: MailServices): CronEntry[] {
     ...sendingDomainCronEntries(services.sending_domains),
     ...emailCronEntries(services.emails),
     ...deliveryCronEntries(services.deliveries),
+    ...replyCronEntries(services.replies),
   ];
 }

@@ -23,7 +23,7 @@ type Mark =
   | { unsubscribed_at: number };
 
 /** `Mail` is the row of a mail, or of whom it was for. */
-export abstract class CampaignLife<Row extends CampaignRow, Mail> {
+export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends CampaignDeps> {
   protected abstract readonly campaigns: Pick<
     Campaigns<Row, unknown, never>,
     'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
@@ -36,9 +36,9 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
   protected abstract readonly stopped: Row['status'];
   /** The type of its jobs. */
   protected abstract readonly job_type: string;
-  protected readonly deps: CampaignDeps;
+  protected readonly deps: Deps;
 
-  constructor(deps: CampaignDeps) {
+  constructor(deps: Deps) {
     this.deps = deps;
   }
 
@@ -124,8 +124,8 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
 
   /* --- What it learns of its mails ----------------------------------------------------------------------------------- */
 
-  /** Notes what became of a mail. Pauses one of which too much came back, or was refused because of us. */
-  protected note(
+  /** Marks what became of a mail. Pauses one of which too much came back, or was refused because of us. */
+  protected markEvent(
     tx: Tx,
     mail: Mail,
     { kind, is_refused, at }: Pick<EmailEvent, 'kind' | 'is_refused' | 'at'>,
@@ -163,8 +163,8 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail> {
     return row.status === 'paused' ? 'hold' : 'send';
   }
 
-  /** Notes that a mail was opened, by a person or a machine, or a link of it followed by a person. */
-  protected noteReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
+  /** Marks that a mail was opened, by a person or a machine, or a link of it followed by a person. */
+  protected markReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
     const mail = this.findMail(tx, email_id);
     if (mail) this.mark(tx, mail, readAt(kind, at));
     return mail;

@@ -28,6 +28,7 @@ export const mail_numbers = {
   bounced: counter,
   complained: counter,
   unsubscribed: counter,
+  replied: t.Integer({ description: 'Mails that the address they went to has answered.' }),
 };
 const numbers = t.Object(mail_numbers);
 
@@ -43,6 +44,7 @@ export function mailNumbersOf(numberOf: (what: string) => number): Static<typeof
     bounced: numberOf('bounced'),
     complained: numberOf('complained'),
     unsubscribed: numberOf('unsubscribed'),
+    replied: numberOf('replied'),
   };
 }
 

@@ -49,15 +49,20 @@ const COPY = ' (copy)';
 type Fresh = 'id' | 'public_id' | 'created_at' | 'updated_at';
 
 /** `Unstarted` are the columns that nobody gives: what becomes of one once it is started. */
-export abstract class Campaigns<Row extends CampaignRow, Seen, Unstarted extends keyof Row> {
+export abstract class Campaigns<
+  Row extends CampaignRow,
+  Seen,
+  Unstarted extends keyof Row,
+  Deps extends CampaignDeps = CampaignDeps,
+> {
   /** What one is called, in messages and on the audit trail. */
   abstract readonly what: 'sequence' | 'broadcast';
   /** What it is once it is over: found by its name only where no other fits. */
   protected abstract readonly over: readonly Row['status'][];
   abstract readonly rows: CampaignStore<Row>;
-  protected readonly deps: CampaignDeps;
+  protected readonly deps: Deps;
 
-  constructor(deps: CampaignDeps) {
+  constructor(deps: Deps) {
     this.deps = deps;
   }
 
@@ -108,12 +113,12 @@ export abstract class Campaigns<Row extends CampaignRow, Seen, Unstarted extends
 
   /** How the shell finds them. */
   naming(): Naming {
-    const { read } = this.deps.database;
+    const { database } = this.deps;
     return createNaming(
       this.what,
       {
-        byId: (id) => this.rows.findAny(read, id),
-        called: (project_id, name) => this.rows.listCalled(read, project_id, name),
+        byId: (id) => this.rows.findAny(database.read, id),
+        called: (project_id, name) => this.rows.listCalled(database.read, project_id, name),
       },
       ({ public_id, status }) => ({ key: public_id, id: public_id, is_over: this.over.includes(status) }),
     );

@@ -5,6 +5,7 @@ import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
 import type { Emails } from '../mail/emails/service.ts';
 import type { Mailboxes } from '../mail/mailboxes/service.ts';
+import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -17,6 +18,7 @@ import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
+import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { broadcastCronEntries } from './broadcasts/tasks.ts';
 import { createCampaignTask } from './campaign-tasks.ts';
@@ -34,6 +36,7 @@ import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
 import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
+import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
 import { sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
@@ -64,6 +67,7 @@ interface MarketingNeeds {
   templates: Templates;
   emails: Emails;
   deliveries: Deliveries;
+  replies: Replies;
   /** What webhooks hold of an address. */
   webhooks: { holderOfAddresses(): PrivacyDeps['holders'][number] };
   enqueue(tx: Tx, job: NewJob): string;
@@ -113,6 +117,10 @@ export function createMarketing(needs: MarketingNeeds) {
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
   const { broadcast_life, broadcasts } = broadcasting;
   deliveries.listen((tx, event) => broadcast_life.onMail(tx, event), { source: 'broadcast' });
+  needs.replies.listen((tx, answered) => {
+    noteReplyToSequence(tx, { ...sequencing, answered });
+    noteReplyToBroadcast(tx, { ...sequencing, contacts, answered });
+  });
   deliveries.setGuard((tx, mail) =>
     (mail.source === 'broadcast' ? broadcast_life : sequence_life).decideSend(tx, mail),
   );
@@ -129,6 +137,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
+    needs.replies.holderOfAddresses(),
     deliveries.holderOfAddresses(),
     importsHolder,
     subscriptions.holderOfAddresses(),
@@ -140,6 +149,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const explainMore = (project_id: number, email: string) => [
     ...sequences.explainAddress(project_id, email),
     ...broadcasts.explainAddress(project_id, email),
+    ...needs.replies.explainAddress(project_id, email),
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const names = {

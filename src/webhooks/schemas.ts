@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
   'email.failed',
   'email.bounced',
   'email.complained',
+  'email.replied',
   'contact.subscribed',
   'contact.confirmed',
   'contact.unsubscribed',

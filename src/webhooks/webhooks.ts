@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { ObjectEvent, Objects } from '../files/objects/service.ts';
 import type { Deliveries, EmailEvent } from '../mail/deliveries/service.ts';
 import { findEmail, presentEmail } from '../mail/emails/service.ts';
+import type { Replies } from '../mail/replies/service.ts';
 import type { BroadcastLife } from '../marketing/broadcasts/lifecycle.ts';
 import type { Broadcasts } from '../marketing/broadcasts/service.ts';
 import type { ContactEvent, Contacts } from '../marketing/contacts/service.ts';
@@ -53,6 +54,7 @@ interface Sources {
   projects: Projects;
   objects: Objects;
   deliveries: Deliveries;
+  replies: Replies;
   contacts: Contacts;
   clicks: Clicks;
   imports: Imports;
@@ -75,6 +77,10 @@ export function tellWebhooks(sources: Sources): void {
   const { webhook_events: events, contacts, broadcasts, clicks } = sources;
   sources.objects.listeners.add((tx, event) => tellOfObject(sources, tx, event));
   sources.deliveries.listen((tx, event) => tellOfEmail(sources, tx, event));
+  sources.replies.listen((tx, { email, reply }) =>
+    // Whoever got the mail: what is held about them is forgotten with it.
+    events.tell(tx, email.project_id, 'email.replied', () => ({ data: reply, address: email.to_email })),
+  );
   contacts.listen((tx, event) => tellOfContact(sources, tx, event));
   clicks.listen((tx, { kind, contact_id, is_test }) => {
     const contact =

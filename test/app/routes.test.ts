@@ -123,6 +123,7 @@ const OF_PROJECTS = [
   'GET /projects/:project/emails.csv',
   'GET /projects/:project/emails/:id',
   'GET /projects/:project/emails/:id/content',
+  'GET /projects/:project/emails/:id/replies',
   'GET /projects/:project/emails/:id/story',
   'GET /projects/:project/objects',
   'GET /projects/:project/objects/:public_id',

@@ -3,7 +3,15 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
 import { actor } from '../support/helpers.ts';
-import { addPerson, beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import {
+  addPerson,
+  beforeAllInConsole,
+  type ConsoleTest,
+  executable,
+  openPage,
+  openSignedIn,
+  signIn,
+} from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -19,7 +27,7 @@ beforeAllInConsole(async (started) => {
   token = made.token;
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const get = async (path: string): Promise<Record<string, unknown>> =>
   (await on.app.call('GET', `/api/public/v1${path}`, { token })).body;
 const namesOf = ({ data }: Record<string, unknown>): unknown[] =>

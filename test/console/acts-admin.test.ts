@@ -11,6 +11,7 @@ import {
   type ConsoleTest,
   executable,
   openPage,
+  openSignedIn,
   settle,
   signIn,
 } from './browser.ts';
@@ -28,7 +29,7 @@ beforeAllInConsole(async (started) => {
   expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 
 async function confirm(page: Page, title: string, name: string): Promise<void> {
   await page.getByRole('button', { name: title }).click();

@@ -14,8 +14,7 @@ import {
   executable,
   expectSound,
   NARROW,
-  openPage,
-  signIn,
+  openSignedIn,
 } from './browser.ts';
 import { readStop, tabTo } from './stops.ts';
 
@@ -82,7 +81,7 @@ const draft = async (name: string, fields: object = {}): Promise<string> =>
       noNote,
     )
   ).id;
-const open = async (path: string) => openPage(on, await signIn(on), `/projects/magazine/broadcasts${path}`);
+const open = async (path: string) => openSignedIn(on, `/projects/magazine/broadcasts${path}`);
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true });
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { makeProject } from '../support/helpers.ts';
 import { png, quarters } from '../support/images.ts';
 import { until } from '../support/until.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 
 let on: ConsoleTest;
 beforeAllInConsole(async (started) => {
@@ -11,7 +11,7 @@ beforeAllInConsole(async (started) => {
   await makeProject(on.app, 'shop');
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const stored = () => {
   const { objects, projects } = on.app.services;
   return objects.list(projects.require('shop').id, { page: 1, per_page: 50 }).data;

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { until } from '../support/until.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -16,7 +17,7 @@ beforeAllInConsole(async (started) => {
   key = await shop.key({ can_send_emails: true, can_write: true, permissions: { email_template: true } });
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const rows = (query: string): unknown[] => on.app.services.database.read.all(sql.raw(query));
 const idIn = (page: Page): string => new URL(page.url()).pathname.split('/').at(-1) ?? '';
 
@@ -69,7 +70,7 @@ describe.skipIf(executable === null)('mail in a browser', () => {
     await page.getByRole('button', { name: 'Dark' }).click();
     await page.locator('.preview-frame.dark').waitFor();
     await page.getByRole('button', { name: 'Phone' }).click();
-    expect((await page.locator('.preview-frame.phone').boundingBox())?.width).toBe(375);
+    await until(async () => (await page.locator('.preview-frame.phone').boundingBox())?.width === 375);
     await page.getByRole('button', { name: 'Text' }).click();
     expect(await page.locator('.mail-text').textContent()).toBe(HOSTILE);
     await page.getByRole('button', { name: 'Headers' }).click();

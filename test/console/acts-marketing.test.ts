@@ -15,6 +15,7 @@ import {
   expectSound,
   NARROW,
   openPage,
+  openSignedIn,
   signIn,
   stopClock,
   TIMEOUT_MS,
@@ -30,7 +31,7 @@ beforeAllInConsole(async (started) => {
   sample = await addSampleData(on.app);
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), `/projects/shop${path}`);
+const open = async (path: string) => openSignedIn(on, `/projects/shop${path}`);
 const shop = () => on.app.services.projects.require('shop');
 const makeList = async (fields: Record<string, unknown> = {}): Promise<string> => {
   const made = await on.app.services.lists.create(shop().id, { name: 'Readers', ...fields }, noNote);
@@ -208,7 +209,7 @@ describe.skipIf(executable === null)('a contact', () => {
     'tells what a sequence sent it, with the way to each mail, and what it waits for',
     async () => {
       const path = `/projects/${sample.magazine}/contacts/${sample.reader}`;
-      const { page, complaints } = await openPage(on, await signIn(on), path);
+      const { page, complaints } = await openSignedIn(on, path);
       await page.getByText('In the sequence Welcome to the magazine since').waitFor();
       const mail = page.getByRole('listitem').filter({ hasText: 'Step welcome: sent' }).first();
       const magazine = on.app.services.projects.require(sample.magazine);

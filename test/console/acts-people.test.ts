@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { actor } from '../support/helpers.ts';
-import { addPerson, beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import {
+  addPerson,
+  beforeAllInConsole,
+  type ConsoleTest,
+  executable,
+  openPage,
+  openSignedIn,
+  signIn,
+} from './browser.ts';
 import { addSampleData } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -12,7 +20,7 @@ beforeAllInConsole(async (started) => {
   await addSampleData(on.app);
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const personOf = (email: string) => {
   const { people } = on.app.services;
   return people.present(people.require(email));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { actor, addCapturingMailbox, makeProject } from '../support/helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 
 let on: ConsoleTest;
 beforeAllInConsole(async (started) => {
@@ -15,7 +15,7 @@ const rows = (query: string): unknown[] => on.app.services.database.read.all(sql
 
 describe.skipIf(executable === null)('a schedule in a browser', () => {
   test('is made, tells its next runs, runs now to a job and its mail, is changed, paused and deleted, all on the audit trail', async () => {
-    const { page, complaints } = await openPage(on, await signIn(on), '/projects/shop/schedules/new');
+    const { page, complaints } = await openSignedIn(on, '/projects/shop/schedules/new');
     await page.getByLabel('Name', { exact: true }).fill('Weekly report');
     const status = page.getByRole('status');
     await status.getByText('Every Monday at 9:00').waitFor();
@@ -118,7 +118,7 @@ describe.skipIf(executable === null)('a schedule in a browser', () => {
     const made = await on.app.call('POST', '/api/v1/email-schedules', { key, body: schedule });
     expect(made.status).toBe(201);
     const stored = `SELECT name, template, variables FROM email_schedules WHERE id = '${made.body.id}'`;
-    const { page } = await openPage(on, await signIn(on), `/projects/shop/schedules/${made.body.id}`);
+    const { page } = await openSignedIn(on, `/projects/shop/schedules/${made.body.id}`);
     const answer = Promise.withResolvers<void>();
     await page.route(/email-templates/, async (route) => {
       await answer.promise;

@@ -5,7 +5,7 @@ import { AppError } from '../../src/errors.ts';
 import { unsentOutcome } from '../../src/platform/mail/outcomes.ts';
 import { actor, makeProject } from '../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../support/smtp-sink.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, settle, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn, settle } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 
 let on: ConsoleTest;
@@ -14,7 +14,7 @@ beforeAllInConsole((started) => {
   on = started;
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 /** The part of the page, not Satchel's own settings. */
 const openSettings = (page: Page) =>
   page

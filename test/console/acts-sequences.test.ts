@@ -5,7 +5,7 @@ import type { SequenceRecord } from '../../src/marketing/sequences/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor, addCapturingMailbox } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn, TIMEOUT_MS } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn, TIMEOUT_MS } from './browser.ts';
 import { HOSTILE } from './sample-data.ts';
 import { addSequences, type SequencesSample } from './sample-sequences.ts';
 import { readStop, tabTo } from './stops.ts';
@@ -26,8 +26,7 @@ beforeAllInConsole(async (started) => {
 });
 
 const recordOf = (id: string): SequenceRecord => on.app.services.sequences.get(project_id, id);
-const open = async (path: string) =>
-  openPage(on, await signIn(on), `/projects/${sample.magazine}/sequences${path}`);
+const open = async (path: string) => openSignedIn(on, `/projects/${sample.magazine}/sequences${path}`);
 const make = (fields: Partial<Parameters<typeof on.app.services.sequences.create>[1]>) =>
   on.app.services.sequences.create(
     project_id,

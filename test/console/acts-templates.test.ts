@@ -11,6 +11,7 @@ import {
   executable,
   NARROW,
   openPage,
+  openSignedIn,
   signIn,
 } from './browser.ts';
 
@@ -22,7 +23,7 @@ beforeAllInConsole(async (started) => {
   key = await shop.key({ can_write: true, permissions: { email_template: true } });
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const stored = (slug: string): unknown =>
   on.app.services.database.read.all(
     sql`SELECT name, subject, body_markdown, body_html, body_text, variables, is_active FROM email_templates WHERE slug = ${slug}`,

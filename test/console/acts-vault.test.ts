@@ -11,6 +11,7 @@ import {
   type ConsoleTest,
   executable,
   openPage,
+  openSignedIn,
   settle,
   signIn,
   stopClock,
@@ -25,8 +26,7 @@ beforeAllInConsole(async (started) => {
   sample = await addSampleData(on.app);
 });
 
-const open = async (path: string) =>
-  openPage(on, await signIn(on), `/projects/${sample.project}/vault${path}`);
+const open = async (path: string) => openSignedIn(on, `/projects/${sample.project}/vault${path}`);
 /** What is stored, as the app would get it. */
 const stored = (service: string) =>
   on.app.services.vault.readSecretFor(on.app.services.projects.require(sample.project), service).values;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
 import { makeProject } from '../support/helpers.ts';
 import { startReceiver } from '../webhooks/setup.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openPage, signIn } from './browser.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
 
 let on: ConsoleTest;
 beforeAllInConsole(async (started) => {
@@ -14,7 +14,7 @@ const receiver = startReceiver();
 
 describe.skipIf(executable === null)('a webhook in a browser', () => {
   test('is added, tested, told again, switched, changed, given a new secret and deleted', async () => {
-    const { page, complaints } = await openPage(on, await signIn(on), '/projects/shop/webhooks');
+    const { page, complaints } = await openSignedIn(on, '/projects/shop/webhooks');
     await page.getByText('No webhook yet').waitFor();
     await page.getByRole('link', { name: 'Add a webhook' }).first().click();
     await page.getByLabel('URL').fill('http://hooks.example.org/');

@@ -8,9 +8,8 @@ import {
   executable,
   expectSound,
   goTo,
-  openPage,
+  openSignedIn,
   settle,
-  signIn,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
 
@@ -22,7 +21,7 @@ beforeAllInConsole(async (started) => {
   sample = await addSampleData(on.app);
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), path);
+const open = async (path: string) => openSignedIn(on, path);
 const focused = (page: Page): Promise<string> => page.evaluate('document.activeElement.textContent');
 
 describe.skipIf(executable === null)('the console asks', () => {

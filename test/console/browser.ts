@@ -1,10 +1,10 @@
 /** The console in Debian's Chromium: a Satchel that listens, a person who is signed in, and what holds of every page. */
-import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test';
+import { afterEach, beforeAll, expect, setDefaultTimeout } from 'bun:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
 import type { NewPersonInput } from '../../src/access/people/schemas.ts';
 import { CAPABILITIES } from '../../src/platform/http/callers.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { openChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../support/helpers.ts';
@@ -18,6 +18,8 @@ export const TIMEOUT_MS = 120_000;
 const GIVE_UP_MS = 60_000;
 /** More than passes between two steps of a test. */
 const AHEAD_MS = 60_000;
+/** What a page of ours says with its requests. */
+const OF_A_PAGE = { 'X-Satchel-Console': '1' };
 /** A small telephone, and a desk. */
 export const NARROW = { width: 360, height: 740 };
 export const WIDE = { width: 1280, height: 800 };
@@ -29,7 +31,6 @@ export interface ConsoleTest {
   dns: DnsServer;
   /** Of somebody who may do everything. */
   credentials: Credentials;
-  close(): Promise<void>;
 }
 
 export interface Credentials {
@@ -50,8 +51,8 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
       SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
     },
   });
-  const browser = await launchChromium();
-  return { app, browser, dns, close: () => browser.close() };
+  const browser = await openChromium();
+  return { app, browser, dns };
 }
 
 /** The same with somebody who may do everything. */
@@ -64,7 +65,7 @@ export async function startConsole(): Promise<ConsoleTest> {
   return { ...on, credentials };
 }
 
-/** Starts a console for the tests of a file, where there is a browser, and takes it away after them; gives all of them time. */
+/** Starts a console for the tests of a file, where there is a browser, and gives all of them time. */
 export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
   setDefaultTimeout(TIMEOUT_MS);
   let on: ConsoleTest | undefined;
@@ -73,7 +74,10 @@ export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void 
     on = await startConsole();
     await prepare(on);
   });
-  afterAll(() => on?.close());
+  afterEach(async () => {
+    const pages = on ? (signed_in.get(on)?.pages() ?? []) : [];
+    await Promise.all(pages.map((page) => page.close()));
+  });
 }
 
 /** Somebody with a password, which they set by their link. */
@@ -110,12 +114,33 @@ export async function signIn(
   options: OpenOptions & { credentials?: Credentials } = {},
 ): Promise<BrowserContext> {
   const context = await openBrowser(on, options);
+  await enter(on, context, options.credentials ?? on.credentials);
+  return context;
+}
+
+async function enter(
+  on: { app: Pick<TestApp, 'url'> },
+  context: BrowserContext,
+  credentials: Credentials,
+): Promise<void> {
   const response = await context.request.post(`${on.app.url}/console/session`, {
-    data: options.credentials ?? on.credentials,
-    headers: { 'X-Satchel-Console': '1' },
+    data: credentials,
+    headers: OF_A_PAGE,
   });
   expect(response.status()).toBe(204);
-  return context;
+}
+
+/** Of who may do everything; its pages close after each test. */
+const signed_in = new WeakMap<ConsoleTest, BrowserContext>();
+
+/** Opens a path below /console as who may do everything, signed in once for all tests of a file; closed after the test. */
+export async function openSignedIn(on: ConsoleTest, path: string): Promise<OpenPage> {
+  const context = signed_in.get(on) ?? (await openBrowser(on));
+  signed_in.set(on, context);
+  // Tests move the clock on, past the end of sessions too.
+  const session = await context.request.get(`${on.app.url}/console/session`, { headers: OF_A_PAGE });
+  if (!session.ok()) await enter(on, context, on.credentials);
+  return openPage(on, context, path);
 }
 
 export interface OpenPage {
@@ -209,7 +234,7 @@ export async function expectSound({ page, complaints }: OpenPage): Promise<void>
   expect({ url: page.url(), complaints }).toEqual({ url: page.url(), complaints: [] });
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
-    `axe.run({ iframes: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
+    `axe.run(document, { iframes: false, preload: false, resultTypes: ['violations'], selectors: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
   );
   expect({ url: page.url(), found }).toEqual({ url: page.url(), found: [] });
 }

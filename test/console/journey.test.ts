@@ -1,11 +1,11 @@
 /** The executable in a browser: from an empty directory to an app at work; a restart and a full disk. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import { BINARY, freePort } from '../e2e/binary.ts';
 import { canMount, fillDisk, freeDisk, startOnSmallDisk } from '../e2e/small-disk.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { openChromium } from '../support/chromium.ts';
 import { makeTempDir } from '../support/temp.ts';
 import {
   type Credentials,
@@ -22,9 +22,8 @@ setDefaultTimeout(TIMEOUT_MS);
 const credentials = { email: 'ann@example.org', password: 'a long enough pass phrase' };
 let browser: Browser;
 beforeAll(async () => {
-  if (executable !== null) browser = await launchChromium();
+  if (executable !== null) browser = await openChromium();
 });
-afterAll(() => browser?.close());
 
 const LINK = /http\S+\/console\/welcome\/[\w-]{43}/;
 

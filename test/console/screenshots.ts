@@ -30,7 +30,6 @@ test(
       }
       await context.close();
     }
-    await on.close();
   },
   10 * TIMEOUT_MS,
 );

@@ -33,7 +33,6 @@ describe.skipIf(executable === null)('the first person', () => {
     await page.getByRole('button', { name: 'Create the project' }).click();
     await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
     expect(on.app.services.projects.find('shop')?.name).toBe('Shop');
-    await on.close();
   });
 });
 

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { makeKey, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
-const ROUNDS = 4;
+const ROUNDS = 2;
 
 type Data = Record<string, unknown>;
 

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { addMailbox, makeKey, startServer, storedFiles, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
-const ROUNDS = 6;
+const ROUNDS = 3;
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
 
 describe('kill -9', () => {

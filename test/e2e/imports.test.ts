@@ -1,4 +1,4 @@
-/** Imports of the compiled binary on bad days: kills again and again, and a file that is larger than memory should be. */
+/** Imports of the compiled binary on bad days: kills and a file that is larger than memory should be. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { startDnsServer } from '../support/dns-server.ts';
@@ -56,7 +56,7 @@ const COUNTERS = [
 ];
 
 test('kill -9 wherever it hits: every row counts once, and the list holds what was accepted', async () => {
-  const ROWS = 6_000;
+  const ROWS = 2_400;
   const dir = makeTempDir();
   let server = await startServer(dir, ENV);
   const key = await makeKey(dir, 'read,write,marketing');
@@ -76,13 +76,13 @@ test('kill -9 wherever it hits: every row counts once, and the list holds what w
     expect(Number(contacts_count)).toBeGreaterThanOrEqual(Number(record.accepted));
     if (record.status === 'completed') break;
     expect(record.status).not.toBe('failed');
-    if (done - before < ROWS / 12) continue;
+    if (done - before < ROWS / 6) continue;
     before = done;
     kills += 1;
     await server.end('SIGKILL');
     server = await startServer(dir, ENV);
   }
-  expect(kills).toBeGreaterThan(3);
+  expect(kills).toBeGreaterThan(1);
   const record = await show(server, key, id);
   expect(record).toMatchObject({
     total_rows: ROWS,
@@ -105,7 +105,8 @@ test('kill -9 wherever it hits: every row counts once, and the list holds what w
   await server.end('SIGTERM');
 });
 
-test('a file of 200 MB takes no more memory than a small one', async () => {
+test('a file of 100 MB takes no more memory than a small one', async () => {
+  const ROWS = 1_000;
   const dir = makeTempDir();
   const server = await startServer(dir, ENV);
   const key = await makeKey(dir, 'read,write,marketing');
@@ -122,12 +123,12 @@ test('a file of 200 MB takes no more memory than a small one', async () => {
     expect(await show(server, key, id)).toMatchObject({ total_rows: rows, accepted: rows });
   };
   // As many rows, so that nothing but the size of the file differs.
-  await run(fileOf(2_000, notes(320), 'small'), 2_000);
+  await run(fileOf(ROWS, notes(320), 'small'), ROWS);
   const before = peakMib();
   const note = notes(100_000);
-  await run(fileOf(2_000, note, 'large'), 2_000);
-  expect(2_000 * note.length).toBeGreaterThan(190 * 1024 * 1024);
-  // Some 40 alone, 66 beside other tests, by when garbage is collected; a file that is read whole takes 200 and more.
+  await run(fileOf(ROWS, note, 'large'), ROWS);
+  expect(ROWS * note.length).toBeGreaterThan(95 * 1024 * 1024);
+  // Some 40 alone, 66 beside other tests, by when garbage is collected; a file that is read whole takes 100 as bytes and 100 as text.
   expect(peakMib() - before).toBeLessThan(120);
   await server.end('SIGTERM');
 });

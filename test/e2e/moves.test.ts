@@ -8,8 +8,8 @@ import { BINARY, makeKey, type Server, satchel, startServer, storedFiles, upload
 
 setDefaultTimeout(120_000);
 const PREFIX = 'moves';
-const FILES = 120;
-const KILLS = 4;
+const FILES = 60;
+const KILLS = 2;
 
 test.skipIf(part('versitygw') === null).each(['beside a server', 'without one'])('%s', async (kind) => {
   const store = await startS3Server();

@@ -7,7 +7,7 @@ import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
 import { systemClock, toIso } from '../../src/platform/host/clock.ts';
 import { BROWSER, linksOf } from '../marketing/mails/setup.ts';
 import { startSequenceApp } from '../marketing/sequences/setup.ts';
-import { launchChromium } from '../support/chromium.ts';
+import { openChromium } from '../support/chromium.ts';
 import { atEnd } from '../support/cleanup.ts';
 import { signUpForm } from '../support/documents.ts';
 import { actor } from '../support/helpers.ts';
@@ -97,8 +97,7 @@ test.skipIf(executable === null)(
         steps: STEPS.map((step) => (keys.includes(step.key) ? { ...step, delay_hours: 0 } : step)),
       });
 
-    const browser = await launchChromium();
-    atEnd(() => browser.close());
+    const browser = await openChromium();
     const page = await browser.newPage();
     await page.goto(site_url);
     await page.fill('[name=email]', VISITOR);

@@ -7,7 +7,7 @@ import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 import { BINARY, makeKey, satchel, startServer, storedFiles, upload } from './binary.ts';
 
-const CONTACTS = 20_000;
+const CONTACTS = 8_000;
 const [here, there, folder] = [makeTempDir(), makeTempDir(), makeTempDir()];
 const pass = join(folder, 'passphrase');
 writeFileSync(pass, 'correct horse battery staple\n');

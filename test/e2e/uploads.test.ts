@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Upload } from 'tus-js-client';
-import { launchChromium } from '../support/chromium.ts';
+import { openChromium } from '../support/chromium.ts';
 import { part } from '../support/parts.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { makeTempDir } from '../support/temp.ts';
@@ -261,7 +261,7 @@ test.skipIf(part('chromium') === null)(
     const rule = ['key', 'origin', 'add', 'page', '--project', 'shop', '--type', 'domain', '--value', origin];
     const ruled = await satchel([...rule, '--data-dir', data_dir]);
     expect([ruled.exit, ruled.stderr]).toEqual([0, ruled.stderr]);
-    const browser = await launchChromium();
+    const browser = await openChromium();
     try {
       const page = await browser.newPage();
       await page.goto(origin);
@@ -284,7 +284,6 @@ test.skipIf(part('chromium') === null)(
         sha256: sha256(bytesOf(size)),
       });
     } finally {
-      await browser.close();
       site.stop(true);
       await stage.stop();
     }

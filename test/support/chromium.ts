@@ -1,5 +1,6 @@
 /** Debian's Chromium, without a window's parts that no test looks at. */
 import { type Browser, chromium } from 'playwright-core';
+import { atEveryEnd } from './cleanup.ts';
 import { part } from './parts.ts';
 
 /** Decision: far more than a busy machine takes for a start. */
@@ -24,12 +25,31 @@ const OFF_BY_PLAYWRIGHT = [
   'PreconnectToSearch',
 ];
 
-/** Starts a browser, for tests that ask for `part('chromium')`; whoever starts it closes it. */
-export function launchChromium(): Promise<Browser> {
+let browser: Promise<Browser> | null = null;
+
+/**
+ * The browser of this process, for tests that ask for `part('chromium')`: starting one takes longer than most tests in it.
+ * Whatever was opened in it is closed after the tests of the file.
+ */
+export function openChromium(): Promise<Browser> {
+  browser ??= launch();
+  return browser;
+}
+
+atEveryEnd(async () => {
+  const contexts = (await browser)?.contexts() ?? [];
+  await Promise.all(contexts.map((context) => context.close()));
+});
+
+async function launch(): Promise<Browser> {
   const executable = part('chromium');
-  return chromium.launch({
+  const launched = await chromium.launch({
     ...(executable === null ? {} : { executablePath: executable }),
     args: ['--no-sandbox', `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...UNUSED].join(',')}`],
     timeout: LAUNCH_TIMEOUT_MS,
   });
+  launched.on('disconnected', () => {
+    browser = null;
+  });
+  return launched;
 }

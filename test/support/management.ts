@@ -1,3 +1,4 @@
+import { beforeEach } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { ProjectRow } from '../../src/access/projects/service.ts';
 import type { Capability } from '../../src/platform/http/callers.ts';
@@ -74,6 +75,20 @@ export async function startManagement(options: TestAppOptions = {}): Promise<Man
       return { event: event.event, target, actor_name, metadata, ...told };
     },
   };
+}
+
+/** Has each test begin on a stage as `prepare` leaves it: on that of the test before, where nothing was changed there. */
+export function beforeEachOnStage(prepare: (stage: Management) => unknown): void {
+  let stage: Management | null = null;
+  let prepared = '';
+  const look = (): string => JSON.stringify([stage?.app.clock.now(), stage?.snapshot()]);
+  beforeEach(async () => {
+    if (stage && look() === prepared) return;
+    await stage?.app.stop();
+    stage = await startManagement();
+    await prepare(stage);
+    prepared = look();
+  });
 }
 
 /** The `data` of a success. */

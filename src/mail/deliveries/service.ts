@@ -28,6 +28,7 @@ import {
   presentEmail,
   waitUntil,
 } from '../emails/service.ts';
+import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
@@ -94,6 +95,7 @@ export interface DeliveriesDeps
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
   sending_domains: Pick<SendingDomains, 'findDkimKey'>;
   report_reader: Pick<ReportReader, 'read'>;
+  replies: Pick<Replies, 'listNoted'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
@@ -273,6 +275,7 @@ export class Deliveries {
       email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),
+      replies: this.#deps.replies.listNoted(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),

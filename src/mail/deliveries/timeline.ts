@@ -5,6 +5,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 import { AT_ONCE, HELD, isWithheld } from '../../platform/jobs/store.ts';
 import type { EmailRow } from '../emails/service.ts';
+import type { NotedReply } from '../replies/service.ts';
 import { NO_MAILBOX } from './store.ts';
 import type { AttemptRow, ReportRow } from './tables.ts';
 import { unansweredOf } from './unanswered.ts';
@@ -15,16 +16,17 @@ export const emailEvent = named(
   'EmailEvent',
   t.Object({
     at: dateTime(),
-    kind: oneOf(['accepted', 'attempt', 'queued_again', 'report', 'opened', 'clicked']),
+    kind: oneOf(['accepted', 'attempt', 'queued_again', 'report', 'opened', 'clicked', 'reply']),
     outcome: words(
       'Of an attempt: `sent`, `captured`, `refused`, `deferred`, `unreachable`, `unanswered` (the relay may have taken it), ' +
         '`postponed` (it waits for an attachment or for room on the server), `interrupted`, null while it is under way; of a ' +
-        'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`.',
+        'report: `delivered`, `bounced`, `soft_bounced`, `refused` (because of the mailbox it came from), `complained`; of a ' +
+        "reply: `automatic`, null for a person's.",
     ),
     who: words(
-      'The key it was accepted with, the mailbox of an attempt, who queued it again, whom a report speaks of.',
+      'The key it was accepted with, the mailbox of an attempt, who queued it again, whom a report speaks of, who answered.',
     ),
-    words: words('What the relay or the report said.'),
+    words: words('What the relay or the report said; the subject of a reply.'),
     tls: words('Of an attempt: the version, or `none`; null where no connection came about.'),
     note: words('Of an attempt: why this mailbox.'),
   }),
@@ -36,6 +38,8 @@ export interface EmailFacts {
   attempts: readonly AttemptRow[];
   /** What was told of it from outside, in the order in which it came. */
   reports: readonly ReportRow[];
+  /** As the reports. Those of people are gone after a while; the log knows of the first. */
+  replies: readonly NotedReply[];
   /** Events of operators who had it tried again, newest first. */
   retries: readonly AuditRow[];
   job: JobRow | null;
@@ -80,8 +84,8 @@ export function timelineOf(facts: EmailFacts): { events: EmailEvent[]; story: st
 }
 
 function momentsOf(facts: EmailFacts): Moment[] {
-  const { email, reports, key } = facts;
-  const { created_at, scheduled_at, opened_at, clicked_at } = email;
+  const { email, reports, replies, key } = facts;
+  const { created_at, scheduled_at, opened_at, clicked_at, replied_at } = email;
   const due = scheduled_at === null ? [] : [`It was to be sent at ${toIso(scheduled_at)}.`];
   const moments: Moment[] = [
     { kind: 'accepted', at_ms: created_at, who: key, told: [tellAcceptance(facts), ...due] },
@@ -95,6 +99,20 @@ function momentsOf(facts: EmailFacts): Moment[] {
       told: [tellReport(report)],
     })),
   ];
+  for (const { is_automatic, from_email, subject, received_at } of replies) {
+    const outcome = is_automatic ? 'automatic' : null;
+    const told = tellReply({ is_automatic, from_email, subject, received_at });
+    moments.push({
+      kind: 'reply',
+      at_ms: received_at,
+      outcome,
+      who: from_email,
+      words: subject,
+      told: [told],
+    });
+  }
+  if (replied_at !== null && replies.every(({ is_automatic }) => is_automatic))
+    moments.push({ kind: 'reply', at_ms: replied_at, told: [`Answered ${toIso(replied_at)}.`] });
   if (opened_at !== null)
     moments.push({ kind: 'opened', at_ms: opened_at, told: [`Opened ${toIso(opened_at)}.`] });
   if (clicked_at !== null)
@@ -214,6 +232,13 @@ function tellReport({ kind, address, words, reported_at }: ReportRow): string {
     complained: 'was complained about',
   };
   return `Reported ${toIso(reported_at)}: for ${address} it ${told[kind]}: ${words}`;
+}
+
+function tellReply({ is_automatic, from_email, subject, received_at }: NotedReply): string {
+  const at = toIso(received_at);
+  return is_automatic
+    ? `An automatic answer of ${from_email} came ${at}: ${subject}`
+    : `Answered ${at} by ${from_email}: ${subject}`;
 }
 
 function tellState({ email }: EmailFacts): string {

@@ -291,6 +291,7 @@ const UNTRIED = {
   bounced_at: null,
   complained_at: null,
   failed_at: null,
+  replied_at: null,
   began_at: null,
   tls: null,
 } satisfies Partial<EmailRow>;

@@ -45,6 +45,7 @@ const FIELDS = [
   'bounced_at',
   'complained_at',
   'failed_at',
+  'replied_at',
 ] as const satisfies readonly (keyof EmailRecord)[];
 
 /** The mails that a filter fits, newest first. */

@@ -48,6 +48,7 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
     bounced_at: toIso(row.bounced_at),
     complained_at: toIso(row.complained_at),
     failed_at: toIso(row.failed_at),
+    replied_at: toIso(row.replied_at),
   };
 }
 

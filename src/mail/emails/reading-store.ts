@@ -27,15 +27,39 @@ const firstOf = {
   opened: rawSql<never, [number, string]>(
     'UPDATE emails SET opened_at = ? WHERE id = ? AND opened_at IS NULL',
   ),
+  replied: rawSql<never, [number, string]>(
+    'UPDATE emails SET replied_at = ? WHERE id = ? AND replied_at IS NULL',
+  ),
 };
 
 /** Notes that a person clicked or opened a mail; false unless it was the first time. */
 export function noteReading(
   tx: Tx,
   id: string,
-  { kind, at }: { kind: keyof typeof firstOf; at: number },
+  { kind, at }: { kind: 'clicked' | 'opened'; at: number },
 ): boolean {
   return firstOf[kind].run(tx, at, id) > 0;
+}
+
+/** RFC 5321: a message that came by SMTP went to so many at most, each a mail of its own. */
+const MAX_OF_ONE_MESSAGE = 50;
+
+const cameBySmtp = rawSql<EmailRow, [string, number]>(
+  `SELECT * FROM emails INDEXED BY emails_by_message_id WHERE source = 'smtp' AND message_id = +? ORDER BY id LIMIT +?`,
+  emails,
+);
+
+/** Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of them first. */
+export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
+  const id = /^<([0-9a-z]{26})@/i.exec(message_id)?.[1]?.toUpperCase();
+  const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
+  if (own?.message_id.toLowerCase() === message_id.toLowerCase()) return [own];
+  return cameBySmtp.all(read, message_id, MAX_OF_ONE_MESSAGE);
+}
+
+/** Notes that a person answered a mail, where nobody did before. */
+export function noteReply(tx: Tx, id: string, at: number): void {
+  firstOf.replied.run(tx, at, id);
 }
 
 const newestTo = rawSql<{ id: string }, [number, string, string | null, number]>(`

@@ -202,6 +202,10 @@ export const emailRecord = named(
     bounced_at: moment(),
     complained_at: moment(),
     failed_at: moment(),
+    replied_at: {
+      ...moment(),
+      description: 'When the first reply of a person came to the inbox of its mailbox.',
+    },
   }),
 );
 export type EmailRecord = Static<typeof emailRecord>;

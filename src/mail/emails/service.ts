@@ -83,9 +83,11 @@ export type { NewEmail } from './new-email.ts';
 export {
   findReadMail,
   lastReadAt,
+  listByMessageId,
   listIdsTo,
   listSentTo,
   noteReading,
+  noteReply,
   type ReadMail,
 } from './reading-store.ts';
 export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';

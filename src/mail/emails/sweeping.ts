@@ -9,7 +9,7 @@ import {
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { letOthers } from '../../platform/host/turns.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { deleteUsageBefore } from '../mailboxes/service.ts';
 import type { AttachmentSource } from './checking.ts';
 import * as store from './store.ts';

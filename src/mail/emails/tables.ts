@@ -77,6 +77,7 @@ export const emails = sqliteTable('emails', {
   bounced_at: integer(),
   complained_at: integer(),
   failed_at: integer(),
+  replied_at: integer(),
   allowed_mailboxes: text({ mode: 'json' }).$type<string[]>().notNull(),
   merge: text(),
   due_at: integer(),

@@ -3,13 +3,12 @@
  * trouble. What the server sends is bounded in size and time.
  */
 import { isIP } from 'node:net';
-import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import type { ImapFlow } from 'imapflow';
 import { messageOf } from '../../errors.ts';
-import { INBOX_LOOK_EVERY_MS, MAX_REPORT_BYTES } from '../../limits.ts';
+import { INBOX_LOOK_EVERY_MS, MAX_REPORT_BYTES, MAX_REPORT_HEADER_BYTES } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
-import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { whyUnanswered } from '../../platform/mail/relay-name.ts';
 import type { Inboxes, InboxRow } from './service.ts';
 
@@ -34,20 +33,31 @@ const INBOX_CHUNK_MESSAGES = 50;
 /** A server's words about trouble, in `mailbox list` and `doctor`: a sentence or two. */
 const MAX_INBOX_ERROR_CHARS = 300;
 
-/** Set on messages whose reports took effect. */
+/** Set on messages that took effect. */
 const HANDLED_FLAG = '$Satchel';
 
-export interface ReaderDeps {
+/** What is done with messages. */
+interface ArrivalsOf<Arrival> {
+  /** Fields by which `wanted` judges. */
+  fields: readonly string[];
+  /** How many bytes of a message are to be read, by its fields; 0 where it is left alone. */
+  wanted(mailbox_id: number, fields: string): number;
+  /** What is in a message; null where there is nothing for us. Rejects where it can't be read. */
+  read(mailbox_id: number, message: Uint8Array): Promise<Arrival | null>;
+  /** Has it take effect, and says what it told of mails; null where it is not believed. */
+  take(
+    tx: Tx,
+    arrival: Arrival,
+    of: { mailbox_id: number; arrived_at: number | null },
+  ): { told: readonly { is_new: boolean }[] } | null;
+}
+
+export interface ReaderDeps<Arrival = unknown> {
   inboxes: Inboxes;
   database: Database;
   logger: Logger;
   resolver: Resolver;
-  reports: {
-    /** The report in a message; null where there is none that may be believed. Rejects where it can't be read. */
-    readReport(message: Uint8Array): Promise<MailReport | null>;
-    /** Has a report take effect, and says what it told of whom; null where it is not believed. */
-    takeReport(tx: Tx, report: MailReport): { told: readonly { is_new: boolean }[] } | null;
-  };
+  arrivals: ArrivalsOf<Arrival>;
   /** Shorter waits, for tests. */
   waits?: Partial<Waits>;
 }
@@ -64,9 +74,9 @@ interface Waits {
 /** The inbox was replaced or removed: this reader stops. */
 class Replaced extends Error {}
 
-export class InboxReader {
+export class InboxReader<Arrival = unknown> {
   readonly #inbox: InboxRow;
-  readonly #deps: ReaderDeps;
+  readonly #deps: ReaderDeps<Arrival>;
   readonly #waits: Waits;
   readonly #stopping = new AbortController();
   #client: ImapFlow | null = null;
@@ -78,7 +88,7 @@ export class InboxReader {
   #trouble: number | null = null;
   #wake: () => void = () => {};
 
-  constructor(inbox: InboxRow, deps: ReaderDeps) {
+  constructor(inbox: InboxRow, deps: ReaderDeps<Arrival>) {
     this.#inbox = inbox;
     this.#deps = deps;
     this.#waits = {
@@ -208,24 +218,36 @@ export class InboxReader {
     while (uids.length > 0) {
       const is_alone = (uids[0] ?? 0) <= this.#one_by_one_to;
       const chunk = uids.splice(0, is_alone ? 1 : INBOX_CHUNK_MESSAGES);
-      const candidates = is_alone ? new Set(chunk) : await this.#candidatesOf(client, chunk);
+      const candidates = is_alone
+        ? new Map(chunk.map((uid) => [uid, MAX_REPORT_BYTES]))
+        : await this.#candidatesOf(client, chunk);
       for (const uid of chunk) {
         if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
-        if (!candidates.has(uid) && uid !== chunk.at(-1)) continue;
-        const is_report = await (candidates.has(uid) ? this.#take(client, uid) : this.#note(uid, null));
-        if (is_report) await this.#flag(client, from.takes_flags ? [uid] : []);
+        const max_bytes = candidates.get(uid) ?? 0;
+        if (max_bytes === 0 && uid !== chunk.at(-1)) continue;
+        const is_taken = await (max_bytes > 0 ? this.#take(client, uid, max_bytes) : this.#note(uid, null));
+        if (is_taken) await this.#flag(client, from.takes_flags ? [uid] : []);
       }
       last_uid = chunk.at(-1) ?? last_uid;
     }
     return last_uid;
   }
 
-  /** Messages with the type of a report. Where one of them breaks the answer, they are fetched one by one from then on. */
-  async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Set<number>> {
-    const query = { uid: true, headers: ['content-type'] };
+  /**
+   * How many bytes are to be read of messages that may be for us, by UID. Where one of them breaks the answer, they are fetched one by
+   * one from then on.
+   */
+  async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Map<number, number>> {
+    const { arrivals } = this.#deps;
+    const query = { uid: true, headers: [...arrivals.fields] };
     try {
       const heads = await this.#step(client, client.fetchAll(uids.join(','), query, { uid: true }));
-      return new Set(heads.filter(mayBeReport).map(({ uid }) => uid));
+      return new Map(
+        heads.map(({ uid, headers }) => {
+          const fields = headers?.subarray(0, MAX_REPORT_HEADER_BYTES).toString('latin1') ?? '';
+          return [uid, arrivals.wanted(this.#inbox.mailbox_id, fields)];
+        }),
+      );
     } catch (error) {
       this.#one_by_one_to = uids.at(-1) ?? 0;
       throw error;
@@ -233,16 +255,17 @@ export class InboxReader {
   }
 
   /**
-   * Has the report in a message take effect, where there is one. Whether it did. A message for which this fails twice is
+   * Has what is in a message take effect, where there is something. Whether it did. A message for which this fails twice is
    * passed over, as no other would be read else; but not where the server is in trouble itself, or we are.
    */
-  async #take(client: ImapFlow, uid: number): Promise<boolean> {
+  async #take(client: ImapFlow, uid: number, max_bytes: number): Promise<boolean> {
     const is_again = this.#trouble === uid;
     // A server that does not even tell the message's number has a greater trouble than this message.
     if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
     try {
-      const source = await this.#fetch(client, uid);
-      return await this.#note(uid, source && (await this.#deps.reports.readReport(source)));
+      const message = await this.#fetch(client, uid, max_bytes);
+      const arrival = message && (await this.#deps.arrivals.read(this.#inbox.mailbox_id, message.source));
+      return await this.#note(uid, arrival && { arrival, arrived_at: message.arrived_at });
     } catch (error) {
       if (error instanceof Replaced || mayPass(error) || this.#stopping.signal.aborted) throw error;
       if (is_again) await this.#skip(uid, error);
@@ -260,19 +283,26 @@ export class InboxReader {
     this.#failures = 0;
   }
 
-  /** The beginning of a message; null where it is gone meanwhile. */
-  async #fetch(client: ImapFlow, uid: number): Promise<Uint8Array | null> {
-    const query = { uid: true, source: { start: 0, maxLength: MAX_REPORT_BYTES } };
+  /** The beginning of a message, and when the server got it; null where it is gone meanwhile. */
+  async #fetch(
+    client: ImapFlow,
+    uid: number,
+    max_bytes: number,
+  ): Promise<{ source: Uint8Array; arrived_at: number | null } | null> {
+    const query = { uid: true, internalDate: true, source: { start: 0, maxLength: max_bytes } };
     const message = await this.#step(client, client.fetchOne(String(uid), query, { uid: true }));
-    if (message && !message.source) throw new Error('The server gave nothing of a message.');
-    return message ? (message.source ?? null) : null;
+    if (!message) return null;
+    if (!message.source) throw new Error('The server gave nothing of a message.');
+    const arrived_at = new Date(message.internalDate ?? Number.NaN).getTime();
+    return { source: message.source, arrived_at: Number.isNaN(arrived_at) ? null : arrived_at };
   }
 
-  /** Has a report take effect and notes that its message was looked at, both or neither. Whether it did. */
-  async #note(uid: number, report: MailReport | null): Promise<boolean> {
-    const { database, inboxes, reports } = this.#deps;
+  /** Has a message take effect and notes that it was looked at, both or neither. Whether it did. */
+  async #note(uid: number, read: { arrival: Arrival; arrived_at: number | null } | null): Promise<boolean> {
+    const { database, inboxes, arrivals } = this.#deps;
+    const { mailbox_id } = this.#inbox;
     const is_taken = await database.write((tx) => {
-      const taken = report && reports.takeReport(tx, report);
+      const taken = read && arrivals.take(tx, read.arrival, { mailbox_id, arrived_at: read.arrived_at });
       if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
       return taken !== null;
     });
@@ -325,11 +355,6 @@ export class InboxReader {
       if (until_news) this.#wake = end;
     });
   }
-}
-
-/** RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed. */
-function mayBeReport({ headers }: FetchMessageObject): boolean {
-  return /^content-type:\s*multipart\/(?:report|mixed)\b/im.test(headers?.toString('latin1') ?? '');
 }
 
 /** What the server said, where it said something. */

@@ -6,13 +6,13 @@ import { InboxReader, type ReaderDeps } from './reader.ts';
 /** At a stop the transaction of a message is waited for, and no network. */
 const STOP_INBOXES_DEADLINE_MS = 2_000;
 
-export class InboxReaders {
-  readonly #deps: ReaderDeps;
+export class InboxReaders<Arrival> {
+  readonly #deps: ReaderDeps<Arrival>;
   /** By the version of its inbox. */
-  readonly #readers = new Map<string, { reader: InboxReader; ended: Promise<void> }>();
+  readonly #readers = new Map<string, { reader: InboxReader<Arrival>; ended: Promise<void> }>();
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(deps: ReaderDeps) {
+  constructor(deps: ReaderDeps<Arrival>) {
     this.#deps = deps;
   }
 

@@ -90,8 +90,8 @@ export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppErr
 
 type Mailbox = Candidate & { mailbox_id: number; address: string; revision: number };
 
-/** Said once for all mailboxes that it is true of. */
-const NOT_AMONG = 'not among the mailboxes that the mail may go out from';
+/** Those of which it is true are counted, and not named. */
+const NOT_AMONG = 'the mail may not go out from it';
 
 /** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
 type Hindrance = 'full' | 'paused' | 'captures' | 'unverified' | 'other';
@@ -336,7 +336,10 @@ function explainOthers(
     ...empty.map((candidate) => `${candidate.domain} (no mailbox)`),
   ].slice(0, MAX_EXPLAINED_MAILBOXES);
   const left = others.length + empty.length - words.length;
-  const more = [...(left > 0 ? [`${left} more`] : []), ...(unasked > 0 ? [`${unasked} ${NOT_AMONG}`] : [])];
+  const more = [
+    ...(left > 0 ? [`${left} more`] : []),
+    ...(unasked > 0 ? [`${unasked} that it may not go out from`] : []),
+  ];
   if (words.length === 0) return more.length === 0 ? '' : `Not ${more.join(', nor ')}.`;
   return `Not ${[words.join(', '), ...more].join(', nor ')}.`;
 }

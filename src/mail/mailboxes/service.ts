@@ -291,6 +291,12 @@ export class Mailboxes {
       }));
   }
 
+  /** The name of the domain that a mailbox is of; null once it is gone. */
+  domainOf(read: Tx, id: number): string | null {
+    const mailbox = store.findMailboxById(read, id);
+    return (mailbox && this.#domains.findById(read, mailbox.domain_id)?.name) ?? null;
+  }
+
   /** By address or number. Throws AppError `not_found`. */
   require(named: string): MailboxRow {
     const { read } = this.#database;

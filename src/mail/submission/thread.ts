@@ -1,7 +1,7 @@
 /** The main thread's side of the thread that speaks SMTP: starts it, answers what it asks, and starts another where it ends. */
 import { conflict, messageOf } from '../../errors.ts';
-import { requireThreadDescriptors } from '../../platform/host/descriptors.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { requireThreadDescriptors } from '../../platform/host/shortages.ts';
 import type {
   Answer,
   FromThread,

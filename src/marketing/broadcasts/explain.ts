@@ -70,6 +70,7 @@ function explainTurn({ name }: BroadcastRow, turn: RecipientRow): string {
   const marks = [
     statusOf(turn) + (turn.ended_at === null ? '' : ` ${toIso(turn.ended_at)}`),
     ...(turn.clicked_at === null ? [] : [`clicked ${toIso(turn.clicked_at)}`]),
+    ...(turn.replied_at === null ? [] : [`answered ${toIso(turn.replied_at)}`]),
     ...(turn.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(turn.unsubscribed_at)}`]),
   ];
   const more = turn.email_id === null ? '' : ` More: satchel email why ${turn.email_id}`;

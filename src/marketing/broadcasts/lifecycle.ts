@@ -33,8 +33,8 @@ interface LifeDeps extends CampaignDeps {
   broadcasts: Broadcasts;
 }
 
-export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
-  protected readonly campaigns: Broadcasts;
+export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, LifeDeps> {
+  protected readonly campaigns = this.deps.broadcasts;
   protected readonly running = 'sending';
   protected readonly paused_by_move = ['scheduled', 'sending'] as const;
   protected readonly stopped = 'cancelled';
@@ -43,14 +43,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   protected readonly findMail = recipients.findByEmail;
   protected readonly mark = recipients.updateRecipient;
   protected readonly ended = recipients.ended;
-  readonly #deps: LifeDeps;
   readonly #sent_listeners: SentListener[] = [];
-
-  constructor(deps: LifeDeps) {
-    super(deps);
-    this.#deps = deps;
-    this.campaigns = deps.broadcasts;
-  }
 
   protected rowOf(read: Tx, { broadcast_id }: RecipientRow): BroadcastRow | undefined {
     return store.rows.findById(read, broadcast_id);
@@ -68,7 +61,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * AppError `not_found`, `conflict` for any other, and `invalid` by field.
    */
   async change(project_id: number, public_id: string, changes: BroadcastChanges, note: Note): Promise<void> {
-    const { broadcasts, database, clock } = this.#deps;
+    const { broadcasts, database, clock } = this.deps;
     await database.write((tx) => {
       const row = broadcasts.require(project_id, public_id, tx);
       this.campaigns.refuseFrom(row, ['draft', 'scheduled'], 'changed');
@@ -83,7 +76,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
         event: 'broadcast.changed',
         target: `broadcast:${row.public_id}`,
         metadata: { name: row.name },
-        changes: this.#deps.lists.changesOf(tx, row, after),
+        changes: this.deps.lists.changesOf(tx, row, after),
       });
     });
   }
@@ -104,13 +97,13 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   #readTime(send_at: string | null | undefined, errors: FieldErrors): number | null {
     if (send_at === undefined || send_at === null) return null;
     const at = Date.parse(send_at);
-    if (at <= this.#deps.clock.now()) errors.send_at = ['must be in the future; without a zone it is UTC'];
+    if (at <= this.deps.clock.now()) errors.send_at = ['must be in the future; without a zone it is UTC'];
     return at;
   }
 
   /** Has the job of a broadcast find that it is no longer wanted. */
   #dismiss(tx: Tx, { job_id }: BroadcastRow): void {
-    if (job_id !== null) this.#deps.hasten(tx, job_id, AT_ONCE);
+    if (job_id !== null) this.deps.hasten(tx, job_id, AT_ONCE);
   }
 
   /* --- Sending ---------------------------------------------------------------------------------------------------- */
@@ -125,7 +118,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
     public_id: string,
     how: { send_at?: string | null | undefined; is_test: boolean },
   ): Promise<void> {
-    const { broadcasts, database, clock, projects } = this.#deps;
+    const { broadcasts, database, clock, projects } = this.deps;
     const errors: FieldErrors = {};
     const send_at = this.#readTime(how.send_at, errors);
     refuseAll(errors);
@@ -166,7 +159,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * again, null where nothing is left to begin.
    */
   async beginScheduled(of: { broadcast_id: number; job_id: string }): Promise<number | null> {
-    const { broadcasts, database, clock } = this.#deps;
+    const { broadcasts, database, clock } = this.deps;
     const asked = store.rows.findById(database.read, of.broadcast_id);
     if (asked?.status !== 'scheduled' || asked.job_id !== of.job_id) return null;
     const late_ms = clock.now() - (asked.send_at ?? 0);
@@ -189,7 +182,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * Returns what keeps it from that; then nothing has changed.
    */
   #begin(tx: Tx, actor: Actor, row: BroadcastRow, number: number): Problem[] {
-    const { broadcasts, lists, contacts, marketing, marketing_mail, clock } = this.#deps;
+    const { broadcasts, lists, contacts, marketing, marketing_mail, clock } = this.deps;
     const owner = broadcasts.ownerOf(row.project_id);
     const settings = marketing.settings(owner.id, tx);
     const list = lists.findById(row.list_id, tx);
@@ -223,7 +216,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * AppError `not_found`, and `conflict` unless it is paused, and project_inactive.
    */
   async resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, marketing, clock, projects } = this.#deps;
+    const { broadcasts, database, marketing, clock, projects } = this.deps;
     const asked = broadcasts.require(owner.id, public_id);
     this.campaigns.refuseFrom(asked, ['paused'], 'resumed');
     projects.requireActive(owner.id);
@@ -255,7 +248,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * its time is long past: then it waits for somebody to resume it.
    */
   async letGo(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, clock, projects } = this.#deps;
+    const { broadcasts, database, clock, projects } = this.deps;
     const { id, started_at, send_at } = broadcasts.require(owner.id, public_id);
     projects.requireActive(owner.id);
     const is_late = started_at === null && send_at !== null && clock.now() - send_at > BROADCAST_LATE_MS;
@@ -265,7 +258,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   }
 
   #goOn(tx: Tx, row: BroadcastRow): void {
-    const going = { status: 'sending', pause_reason: null, bounces_since: this.#deps.clock.now() } as const;
+    const going = { status: 'sending', pause_reason: null, bounces_since: this.deps.clock.now() } as const;
     store.rows.update(tx, row.id, { ...going, job_id: this.enqueue(tx, row, AT_ONCE) });
     this.release(tx, row);
   }
@@ -275,7 +268,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * `conflict` for a draft or one that is over.
    */
   async cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, emails, clock } = this.#deps;
+    const { broadcasts, database, emails, clock } = this.deps;
     const cancelled = await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
       this.campaigns.refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
@@ -291,7 +284,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   }
 
   async #takeBack({ id }: Pick<BroadcastRow, 'id'>): Promise<void> {
-    const { database, deliveries } = this.#deps;
+    const { database, deliveries } = this.deps;
     const waiting = recipients.listWaiting(database.read, id);
     for (let from = 0; from < waiting.length; from += TAKE_BACK_PIECE)
       await database.writePiece((tx) => {
@@ -306,7 +299,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
     store.rows.update(tx, row.id, {
       status: 'sent',
       pause_reason: null,
-      finished_at: this.#deps.clock.now(),
+      finished_at: this.deps.clock.now(),
     });
     this.#dismiss(tx, row);
     for (const listener of this.#sent_listeners) listener(tx, row);
@@ -318,7 +311,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
    * gives a job to those that have none. Where a clock that ran ahead has a job wait for long, it comes sooner.
    */
   async mend(): Promise<void> {
-    const { database, clock, hasten } = this.#deps;
+    const { database, clock, hasten } = this.deps;
     for (const id of recipients.listBroadcastsWaiting(database.read))
       if (store.rows.findById(database.read, id)?.status === 'cancelled') await this.#takeBack({ id });
     for (const { id } of store.rows.listOpen(database.read))
@@ -341,7 +334,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   onMail(tx: Tx, event: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
     const recipient = recipients.findByEmail(tx, event.email_id);
     if (!recipient) return;
-    this.note(tx, recipient, event);
+    this.markEvent(tx, recipient, event);
     const row = this.rowOf(tx, recipient);
     if (row) this.finish(tx, row);
   }
@@ -349,7 +342,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   /** Told of what happens to contacts, in the transaction that records it: whoever left gets nothing that still waits. */
   onContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
     if (kind === 'activated' || kind === 'signed_up') return;
-    for (const id of recipients.listWaitingTo(tx, contact.id)) this.#deps.deliveries.withhold(tx, id);
+    for (const id of recipients.listWaitingTo(tx, contact.id)) this.deps.deliveries.withhold(tx, id);
     if (kind === 'deleted')
       for (const { id, decided_to, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))
         if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
@@ -363,12 +356,12 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow> {
   /** What becomes of a mail that was being tried when its broadcast paused or was cancelled, or its recipient left. */
   decideSend(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): SendDecision {
     const recipient = recipients.findByEmail(tx, email_id);
-    const contact = recipient && this.#deps.contacts.findById(recipient.contact_id, tx);
+    const contact = recipient && this.deps.contacts.findById(recipient.contact_id, tx);
     return this.decideSendOf(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
   }
 
   onReading(tx: Tx, reading: Reading): void {
-    this.noteReading(tx, reading);
+    this.markReading(tx, reading);
   }
 
   /** Told of each link that a person followed. */

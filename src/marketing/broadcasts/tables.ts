@@ -67,6 +67,7 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   bounced_at: integer(),
   complained_at: integer(),
   unsubscribed_at: integer(),
+  replied_at: integer(),
   refused_at: integer(),
 });
 export type RecipientRow = typeof broadcastRecipients.$inferSelect;

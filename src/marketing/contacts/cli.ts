@@ -11,8 +11,10 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import { listOf, registerContactAddCommand } from './add-cli.ts';
+import { contact_filter, FILTER_HELP, readFilter } from './filter.ts';
 import type { Privacy } from './privacy.ts';
-import { CONTACT_STATUSES, type Contacts, contact_filter, FILTER_HELP, readFilter } from './service.ts';
+import { FIELDS } from './schemas.ts';
+import type { Contacts } from './service.ts';
 
 interface Needs {
   projects: Projects;
@@ -28,7 +30,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
   const contact = cli.noun('contact', 'who is on a list, and what is held about an address');
   addProjectOfName(contact.verb('list', 'contacts of a list, newest first'))
     .requiredOption('--list <list>', 'the list: its id or name')
-    .addOption(new Option('--status <status>', 'only these').choices(CONTACT_STATUSES))
+    .addOption(new Option('--status <status>', 'only these').choices(FIELDS.status.stored.enum))
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
     .option('--filter <filter>', FILTER_HELP)
@@ -75,7 +77,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
-  registerContactAddCommand(contact);
+  registerContactAddCommand(cli, contact);
   registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')

@@ -5,7 +5,7 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import type { Criteria } from './filter-store.ts';
 import { type FindingDeps, piecesOf } from './finding.ts';
-import type { ContactRecord } from './records.ts';
+import type { ContactRecord } from './schemas.ts';
 import * as store from './store.ts';
 
 /** Rows that are read and written out at once: some three milliseconds. */

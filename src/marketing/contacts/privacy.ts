@@ -11,7 +11,8 @@ import type { ListRecord, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { SuppressionRecord, Suppressions } from '../suppressions/service.ts';
 import { contactAddress } from './fields.ts';
-import type { ContactRecord, Contacts } from './service.ts';
+import type { ContactRecord } from './schemas.ts';
+import type { Contacts } from './service.ts';
 import * as store from './store.ts';
 
 /** How another noun takes part: what it holds about an address, and how it forgets it. */

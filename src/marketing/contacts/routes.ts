@@ -14,10 +14,12 @@ import {
 import { emailAddress, type Static, t, text } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
+import { readTags } from './fields.ts';
+import { filter_fields } from './filter.ts';
 import type { Privacy } from './privacy.ts';
 import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
-import { type Contacts, filter_fields, readTags } from './service.ts';
+import type { Contacts } from './service.ts';
 
 const TAG = 'Contacts';
 

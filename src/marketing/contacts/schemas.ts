@@ -1,4 +1,4 @@
-/** Shapes of requests and answers about contacts. */
+/** The fields of contacts, and the shapes of requests and answers about them. */
 import {
   MAX_CONTACT_IDS,
   MAX_CONTACT_QUERY_CHARS,
@@ -8,75 +8,98 @@ import {
   MAX_NAME_CHARS,
 } from '../../limits.ts';
 import {
-  changesOf,
-  dateTime,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  t,
-  text,
-  ulid,
-} from '../../platform/http/schema.ts';
+  changesOfFields,
+  creationOf,
+  moment,
+  momentOrNull,
+  optional,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { CONTACT_STATUSES, contact_filter } from './service.ts';
+import { contact_filter } from './filter.ts';
+import { CONTACT_STATUSES } from './tables.ts';
 
 export type CustomValue = string | number | boolean;
 export type CustomFields = Readonly<Record<string, CustomValue>>;
 
 const tags = t.Array(t.String(), { description: `At most ${MAX_CONTACT_TAGS}.` });
-const custom = t.Record(t.String(), t.Unknown(), {
-  description: 'Up to 50 fields; values are strings, numbers or booleans.',
-});
-const changeable = {
-  first_name: text({ max: MAX_NAME_CHARS }),
-  last_name: text({ max: MAX_NAME_CHARS }),
-  tags: tags,
-  custom: custom,
-  source: text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'Where the contact came from.' }),
-  reason: text({ max: MAX_CONTACT_REASON_CHARS, description: 'Why it may be mailed.' }),
+
+export const FIELDS = {
+  id: shown(ulid()),
+  list: shown(ulid()),
+  email: shown(t.String()),
+  first_name: optional(null, text({ max: MAX_NAME_CHARS }), {
+    option: '--first-name <name>',
+    says: 'their first name',
+  }),
+  last_name: optional(null, text({ max: MAX_NAME_CHARS }), {
+    option: '--last-name <name>',
+    says: 'their last name',
+  }),
+  tags: optional([], tags, { option: '--tags <tags>', says: 'their tags' }),
+  custom: optional(
+    {},
+    t.Record(t.String(), t.Unknown(), {
+      description: 'Up to 50 fields; values are strings, numbers or booleans.',
+    }),
+    { option: '--custom <name=value>', says: 'a custom field' },
+  ),
+  status: shown(oneOf(CONTACT_STATUSES)),
+  source: optional(null, text({ max: MAX_CONTACT_SOURCE_CHARS }), {
+    option: '--source <text>',
+    says: 'where the contact came from',
+  }),
+  reason: optional(null, text({ max: MAX_CONTACT_REASON_CHARS }), {
+    option: '--reason <text>',
+    says: 'why it may be mailed',
+  }),
+  contact_token: shown(t.String({ description: 'Stands for the contact in product events.' })),
+  // The evidence that the address may be mailed.
+  consent_basis: shown(t.String()),
+  consent_at: moment(),
+  consent_ip: shown(nullable(t.String())),
+  consent_origin: shown(nullable(t.String())),
+  source_platform: shown(t.String()),
+  confirmed_at: momentOrNull(),
+  created_at: moment(),
+  updated_at: moment(),
 };
-export const creation = named(
-  'NewContact',
-  t.Object({
-    // Judged by the pipeline, which answers invalid_syntax.
-    email: text({ min: 1, max: MAX_CONTACT_QUERY_CHARS }),
-    ...optionals(changeable),
-    consent_basis: t.Optional({ ...oneOf(CONSENT_BASES), description: "Default: the list's." }),
-    consent_at: t.Optional({ ...dateTime(), description: 'When consent was given; default now.' }),
-    consent_ip: t.Optional(text({ max: 45 })),
-    consent_origin: t.Optional(text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' })),
-    source_platform: t.Optional(text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' })),
-  }),
-);
+export type ContactRecord = RecordOfFields<typeof FIELDS>;
 
-export const contact_changes = named('ContactChanges', changesOf(nullables(changeable)));
-
-export const record = named(
-  'Contact',
-  t.Object({
-    id: ulid(),
-    list: ulid(),
-    email: t.String(),
-    first_name: nullable(t.String()),
-    last_name: nullable(t.String()),
-    tags: t.Array(t.String()),
-    custom,
-    status: oneOf(CONTACT_STATUSES),
-    source: nullable(t.String()),
-    reason: nullable(t.String()),
-    contact_token: t.String({ description: 'Stands for the contact in product events.' }),
-    consent_basis: t.String(),
-    consent_at: dateTime(),
-    consent_ip: nullable(t.String()),
-    consent_origin: nullable(t.String()),
-    source_platform: t.String(),
-    confirmed_at: nullable(dateTime()),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
+/** Those of a new one: its address and the evidence never change. */
+export const NEW_FIELDS = {
+  ...FIELDS,
+  // Judged by the pipeline, which answers invalid_syntax.
+  email: required(text({ min: 1, max: MAX_CONTACT_QUERY_CHARS })),
+  consent_basis: optional(
+    null,
+    { ...oneOf(CONSENT_BASES), description: "Default: the list's." },
+    { option: '--basis <basis>', says: 'its consent; that of the list unless given' },
+  ),
+  consent_at: optional(
+    null,
+    { ...dateTime(), description: 'When consent was given; default now.' },
+    { option: '--consent-at <time>', says: 'when that was given; now unless given' },
+  ),
+  consent_ip: optional(null, text({ max: 45 })),
+  consent_origin: optional(
+    null,
+    text({ max: MAX_CONTACT_SOURCE_CHARS, description: 'The page of the form.' }),
+  ),
+  source_platform: optional(
+    'api',
+    text({ min: 1, max: 64, description: 'A lowercase slug; default `api`.' }),
+  ),
+};
+export const creation = named('NewContact', creationOf(NEW_FIELDS));
+export const contact_changes = named('ContactChanges', changesOfFields(FIELDS));
+/** What may be changed of a contact; null clears. Its status and its evidence never change this way. */
+export type ContactChanges = Partial<Static<typeof contact_changes>>;
+export const record = named('Contact', recordOf(FIELDS));
 
 export const found_contact = named(
   'FoundContact',

@@ -7,6 +7,7 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
+import { setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
@@ -29,33 +30,21 @@ import {
   type Screened,
   screen,
 } from './pipeline.ts';
-import { type ContactRecord, present, rejected } from './records.ts';
+import { presentContact, rejected } from './records.ts';
+import { type ContactChanges, type ContactRecord, FIELDS } from './schemas.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
 import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
-export { contactAddress, readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';
-export { type ContactFilter, contact_filter, FILTER_HELP, filter_fields, readFilter } from './filter.ts';
+export { contactAddress, readTags, SOURCE_PLATFORM } from './fields.ts';
+export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
 export type { ContactEvent } from './listeners.ts';
-export type { Admission, Candidate, Rejection, Screened } from './pipeline.ts';
-export type { ContactRecord } from './records.ts';
-export type { CustomFields } from './schemas.ts';
+export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
-export { CONTACT_STATUSES, type ContactRow, type ContactStatus } from './tables.ts';
-export type { ContactSelection, TagChange } from './tagging.ts';
+export type { ContactRow } from './tables.ts';
 export { createContactToken, hashContactToken } from './tokens.ts';
-
-/** What may be changed of a contact; null clears. Its status and its evidence never change this way. */
-export interface ContactChanges {
-  first_name?: string | null | undefined;
-  last_name?: string | null | undefined;
-  tags?: string[] | null | undefined;
-  custom?: Record<string, unknown> | null | undefined;
-  source?: string | null | undefined;
-  reason?: string | null | undefined;
-}
 
 export interface ContactsDeps {
   database: Database;
@@ -209,7 +198,7 @@ export class Contacts {
     const tags = store.listTags(read, ids);
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      return row ? [present(row, list.public_id, tags.get(id) ?? [])] : [];
+      return row ? [presentContact(row, list.public_id, tags.get(id) ?? [])] : [];
     });
   }
 
@@ -322,15 +311,9 @@ export class Contacts {
         const remove = present_tags.filter((tag) => !tags.includes(tag));
         store.changeTags(tx, current, { add: tags, remove });
       }
-      const { first_name, last_name, source, reason } = changes;
-      const changed = store.updateContact(tx, current.id, {
-        first_name: first_name === undefined ? current.first_name : first_name,
-        last_name: last_name === undefined ? current.last_name : last_name,
-        source: source === undefined ? current.source : source,
-        reason: reason === undefined ? current.reason : reason,
-        custom: custom ?? current.custom,
-        updated_at: this.#deps.clock.now(),
-      });
+      const { tags: _tags, custom: _custom, ...set } = setBy(FIELDS, changes);
+      const updated_at = this.#deps.clock.now();
+      const changed = store.updateContact(tx, current.id, { ...set, ...(custom && { custom }), updated_at });
       const before = { ...current, tags: present_tags };
       const told = changesOf(before, { ...changed, ...(tags ? { tags } : {}) }, { is_personal: true });
       note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, changes: told });
@@ -493,6 +476,6 @@ export class Contacts {
     const { read } = this.#deps.database;
     const list = this.#deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
-    return present(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
+    return presentContact(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
   }
 }

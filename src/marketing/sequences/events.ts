@@ -10,7 +10,7 @@ import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent 
 import { EVENT_SLUG } from './steps.ts';
 
 /** Contract: made by the service itself. */
-const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed'] as const;
+const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed', 'replied'] as const;
 type ReservedEvent = (typeof RESERVED_EVENTS)[number];
 
 interface EventInput {
@@ -75,6 +75,8 @@ export class ContactEvents {
 
   /** Notes what the service itself saw a contact do, within that transaction; conditions and exit events know it as any other. */
   note(tx: Tx, { contact_id, event, at }: { contact_id: number; event: ReservedEvent; at: number }): void {
+    // What is learned late does not take the place of what came after it.
+    if ((findEvent(tx, contact_id, event)?.occurred_at ?? at) > at) return;
     const time = { occurred_at: at, is_whole_second: false };
     saveEvent(tx, { contact_id, event, ...time, meta: null, created_at: at });
     this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });

@@ -143,6 +143,7 @@ function explainMail(mail: ToldMail): string {
   const marks = [
     explainEnd(mail),
     ...(mail.clicked_at === null ? [] : [`clicked ${toIso(mail.clicked_at)}`]),
+    ...(mail.replied_at === null ? [] : [`answered ${toIso(mail.replied_at)}`]),
     ...(mail.bounced_at === null ? [] : [`bounced ${toIso(mail.bounced_at)}`]),
     ...(mail.complained_at === null ? [] : [`complained about ${toIso(mail.complained_at)}`]),
     ...(mail.unsubscribed_at === null ? [] : [`unsubscribed ${toIso(mail.unsubscribed_at)}`]),

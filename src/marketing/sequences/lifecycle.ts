@@ -56,8 +56,8 @@ interface LifeDeps extends CampaignDeps {
   going_on: GoingOn;
 }
 
-export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
-  protected readonly campaigns: Sequences;
+export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, LifeDeps> {
+  protected readonly campaigns = this.deps.sequences;
   protected readonly running = 'active';
   protected readonly paused_by_move = ['active'] as const;
   protected readonly stopped = 'finished';
@@ -65,13 +65,6 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
   protected readonly listWaiting = rows.listWaitingMails;
   protected readonly findMail = rows.findMail;
   protected readonly ended = rows.ended;
-  readonly #deps: LifeDeps;
-
-  constructor(deps: LifeDeps) {
-    super(deps);
-    this.#deps = deps;
-    this.campaigns = deps.sequences;
-  }
 
   protected mark(tx: Tx, { email_id }: SequenceMailRow, mark: Partial<SequenceMailRow>): void {
     rows.updateMail(tx, email_id, mark);
@@ -88,7 +81,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
    * every problem; as all of these that send, `conflict` project_inactive.
    */
   async activate(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { sequences, marketing, projects } = this.#deps;
+    const { sequences, marketing, projects } = this.deps;
     sequences.refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
     projects.requireActive(owner.id);
     const mailboxes = await marketing.checkBeforeStart(owner.id);
@@ -109,7 +102,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
    */
   resume(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     return this.#run(actor, owner, public_id, ['paused'], () => {
-      const problem = this.#deps.marketing.problemOfLinks(owner.id);
+      const problem = this.deps.marketing.problemOfLinks(owner.id);
       if (problem !== null) throw conflict(problem, { code: 'public_url' });
     });
   }
@@ -121,13 +114,13 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     from: readonly SequenceStatus[],
     check: () => void = () => {},
   ): Promise<void> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const row = this.campaigns.require(owner.id, public_id, tx);
       this.campaigns.refuseFrom(row, from, from[0] === 'draft' ? 'activated' : 'resumed');
-      this.#deps.projects.requireActive(owner.id, tx);
-      this.#deps.lists.requireOpen(tx, { id: row.list_id });
+      this.deps.projects.requireActive(owner.id, tx);
+      this.deps.lists.requireOpen(tx, { id: row.list_id });
       check();
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const job_id = this.enqueue(tx, row, AT_ONCE);
       const running = { status: 'active', pause_reason: null, bounces_since: now, job_id } as const;
       store.rows.update(tx, row.id, { ...running, updated_at: now });
@@ -138,16 +131,16 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
 
   /** Ends a sequence for good: its enrollments exit, in pieces. Throws AppError `conflict` unless it runs or is paused. */
   async finish(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { database, clock, sequences } = this.#deps;
+    const { database, clock, sequences } = this.deps;
     const row = await database.write((tx) => {
       const current = sequences.require(owner.id, public_id, tx);
       sequences.refuseFrom(current, ['active', 'paused'], 'finished');
       this.audit(tx, actor, current, 'sequence.finished');
       const finished = store.rows.update(tx, current.id, { status: 'finished', updated_at: clock.now() });
-      for (const id of rows.listWaitingMails(tx, current.id)) this.#deps.deliveries.withhold(tx, id);
+      for (const id of rows.listWaitingMails(tx, current.id)) this.deps.deliveries.withhold(tx, id);
       return finished;
     });
-    await this.#deps.exits.endAll(row.id);
+    await this.deps.exits.endAll(row.id);
   }
 
   /**
@@ -155,11 +148,11 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
    * whoever waits for a mail that is gone.
    */
   async sweep(): Promise<void> {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     const jobless = store.rows.listOpen(database.read).filter((row) => this.#lacksJob(database.read, row));
     for (const { id } of jobless) await database.write((tx) => this.#giveJob(tx, id));
-    for (const { id } of store.listFinishedWithActive(database.read)) await this.#deps.exits.endAll(id);
-    await this.#deps.going_on.sweep();
+    for (const { id } of store.listFinishedWithActive(database.read)) await this.deps.exits.endAll(id);
+    await this.deps.going_on.sweep();
   }
 
   #giveJob(tx: Tx, id: number): void {
@@ -186,7 +179,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     selection: Selection,
     { is_test = false, note }: { is_test?: boolean; note: Note },
   ): Promise<Enrolled> {
-    const { sequences, lists, database } = this.#deps;
+    const { sequences, lists, database } = this.deps;
     const row = sequences.require(owner.id, public_id);
     const list = lists.findById(row.list_id);
     if (!list) throw notFound('Sequence');
@@ -225,7 +218,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     list: ListRow,
     selection: Selection,
   ): Promise<void> {
-    const { contacts, lists, database, suppressions } = this.#deps;
+    const { contacts, lists, database, suppressions } = this.deps;
     const asked =
       'contact_ids' in selection
         ? selection.contact_ids.length
@@ -248,7 +241,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
   }
 
   *#piecesOf(list: ListRow, selection: Selection): Generator<ContactStanding[]> {
-    const { contacts } = this.#deps;
+    const { contacts } = this.deps;
     if ('contact_ids' in selection) {
       yield contacts.requireOfList(list, selection.contact_ids);
       return;
@@ -273,7 +266,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     of: { sequence_id: number; is_test: boolean },
     piece: readonly ContactStanding[],
   ): Enrolled {
-    const { suppressions, clock } = this.#deps;
+    const { suppressions, clock } = this.deps;
     const row = store.rows.findById(tx, of.sequence_id);
     const first = row ? firstStep(tracksOf(stepsOf(row))) : null;
     if (!row || !first) throw conflict('The sequence was changed meanwhile. Look at it and try again.');
@@ -295,7 +288,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     // Other requests may have enrolled people since they were counted.
     if (!of.is_test && before + done.enrolled > row.max_recipients)
       throw tooMany(row, { enrolled: before, fresh: done.enrolled });
-    if (done.enrolled > 0) this.#deps.going_on.hasten(tx, row, dueAt(first, clock.now()));
+    if (done.enrolled > 0) this.deps.going_on.hasten(tx, row, dueAt(first, clock.now()));
     return done;
   }
 
@@ -305,7 +298,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     { first, is_test }: { first: Step; is_test: boolean },
     contacts: readonly Pick<ContactRow, 'id'>[],
   ): void {
-    const enrolled_at = this.#deps.clock.now();
+    const enrolled_at = this.deps.clock.now();
     const next_at = dueAt(first, enrolled_at);
     const at = { sequence_id: row.id, is_test, track: first.track, step: first.key, enrolled_at, next_at };
     rows.insertEnrollments(
@@ -319,7 +312,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
 
   /** Told of what happens to contacts, in the transaction that records it. */
   onContact(tx: Tx, { kind, contact, at, is_test = false }: ContactEvent): void {
-    const { contact_events, exits } = this.#deps;
+    const { contact_events, exits } = this.deps;
     if (kind === 'deleted' || kind === 'signed_up') return; // Enrollments go with their contact.
     if (kind === 'activated') {
       // Recorded before anybody is enrolled by it, so that it can't end that very enrollment.
@@ -336,7 +329,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     for (const row of store.listEnrollingSequences(tx, contact.list_id)) {
       if (
         row.enroll_tags.length > 0 &&
-        this.#deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
+        this.deps.contacts.withAnyTag([contact], row.enroll_tags, tx).length === 0
       )
         continue;
       const of = { sequence_id: row.id, is_test };
@@ -344,7 +337,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
       const first = firstStep(tracksOf(stepsOf(row)));
       if (!first || rows.isEnrolled(tx, of, contact.id)) continue;
       this.#insert(tx, row, { ...of, first }, [contact]);
-      this.#deps.going_on.hasten(tx, row, dueAt(first, this.#deps.clock.now()));
+      this.deps.going_on.hasten(tx, row, dueAt(first, this.deps.clock.now()));
     }
   }
 
@@ -356,8 +349,8 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     const mail = rows.findMail(tx, event.email_id);
     if (!mail) return;
     const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
-    if (enrollment) this.#deps.going_on.goOn(tx, enrollment, { step: mail.step, at: event.at });
-    this.note(tx, mail, event);
+    if (enrollment) this.deps.going_on.goOn(tx, enrollment, { step: mail.step, at: event.at });
+    this.markEvent(tx, mail, event);
   }
 
   /** What becomes of a mail that the relay did not take, also where an event that it made needless happened meanwhile. */
@@ -366,15 +359,15 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow> {
     if (!mail) return 'send';
     const enrollment = rows.findEnrollment(tx, mail.enrollment_id);
     if (enrollment?.exit_reason === 'event') return 'cancel';
-    const contact = enrollment && this.#deps.contacts.findById(enrollment.contact_id, tx);
+    const contact = enrollment && this.deps.contacts.findById(enrollment.contact_id, tx);
     return this.decideSendOf(tx, project_id, { row: this.rowOf(tx, mail), contact });
   }
 
   onReading(tx: Tx, reading: Reading): void {
-    const mail = this.noteReading(tx, reading);
+    const mail = this.markReading(tx, reading);
     const enrollment = mail && reading.kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);
     if (enrollment)
-      this.#deps.contact_events.note(tx, {
+      this.deps.contact_events.note(tx, {
         contact_id: enrollment.contact_id,
         event: 'clicked',
         at: reading.at,

@@ -44,18 +44,16 @@ interface SequencesDeps extends CampaignDeps {
 /** What becomes of one once it runs. */
 const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
 
-export class Sequences extends Campaigns<SequenceRow, SequenceRecord, keyof typeof NOT_STARTED> {
+export class Sequences extends Campaigns<
+  SequenceRow,
+  SequenceRecord,
+  keyof typeof NOT_STARTED,
+  SequencesDeps
+> {
   readonly what = 'sequence';
   readonly rows = store.rows;
   protected readonly over = ['finished'] as const;
   protected readonly unstarted = NOT_STARTED;
-  readonly #going_on: Pick<GoingOn, 'retime'>;
-
-  constructor(deps: SequencesDeps) {
-    super(deps);
-    this.#going_on = deps.going_on;
-  }
-
   /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
   async create(project_id: number, input: NewSequence, note: Note): Promise<SequenceRecord> {
     const row = await this.deps.database.write((tx) =>
@@ -90,7 +88,7 @@ export class Sequences extends Campaigns<SequenceRow, SequenceRecord, keyof type
       return changed;
     });
     // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
-    if (row.status !== 'draft' && changes.steps) await this.#going_on.retime(row.id);
+    if (row.status !== 'draft' && changes.steps) await this.deps.going_on.retime(row.id);
     return this.present(row);
   }
 

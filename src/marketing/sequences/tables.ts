@@ -81,6 +81,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   bounced_at: integer(),
   unsubscribed_at: integer(),
   complained_at: integer(),
+  replied_at: integer(),
   is_waiting: integer({ mode: 'boolean' }).notNull(),
   ended_at: integer(),
   refused_at: integer(),

@@ -5,6 +5,7 @@
 import { AppError } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
 import { hasControls } from '../../platform/mail/header-text.ts';
 import { words } from './inventory-tables.ts';
 import type { Column, Row, Value } from './rows-store.ts';
@@ -14,10 +15,33 @@ export const IDS: readonly string[] = words(
   'id public_id object_public_id project_public_id email_id import_id job_id last_email_id waits_for',
 );
 
-export const JSON_TEXTS: readonly string[] = words(`
-  accounts allowed_mailboxes attachments bcc cc changes content custom enroll_tags envelope exit_events fields filter headers merge meta
-  metadata payload permissions platforms position recipients refused result settings sha1_fingerprints sending_domains sha256_fingerprints steps
-  taken tech_stack token_hosts types variables`);
+const isListOf = (isFit: (entry: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(isFit);
+const isObjects = isListOf(isPlainObject);
+
+/** Texts that are JSON, by what they hold: code that reads them counts on as much, and may be at work for all projects. */
+export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(value: unknown): boolean }[] =
+  [
+    {
+      is: 'a list of texts',
+      names: words(`
+      accounts allowed_mailboxes bcc cc enroll_tags exit_events platforms sending_domains sha1_fingerprints sha256_fingerprints taken
+      tech_stack token_hosts types`),
+      fits: isListOf((entry) => typeof entry === 'string'),
+    },
+    { is: 'a list of objects', names: words('attachments recipients refused steps'), fits: isObjects },
+    {
+      is: 'an object',
+      names: words(`
+      changes content custom envelope fields filter headers merge meta metadata payload permissions position result settings`),
+      fits: isPlainObject,
+    },
+    {
+      is: 'an object or a list of objects',
+      names: words('variables'),
+      fits: (value) => isPlainObject(value) || isObjects(value),
+    },
+  ];
 
 /** Texts of any length and with whatever characters, as somebody wrote them or a relay said them. All others are one line. */
 export const FREE_TEXTS: readonly string[] = words(`
@@ -46,7 +70,6 @@ const RULES = {
   REAL: (value) => (isNumber(value) ? null : 'must be a number, and not negative'),
   BLOB: (value) => (value instanceof Uint8Array ? null : 'must be bytes'),
   id: text(MAX_LINE_CHARS, (value) => (isUlid(value) ? null : 'must be an id')),
-  json: text(MAX_RENDERED_CHARS, (value) => (isJson(value) ? null : 'must be JSON')),
   free: text(MAX_RENDERED_CHARS, () => null),
   line: text(MAX_LINE_CHARS, (value) =>
     hasControls(value) ? 'must have no line breaks or other control characters' : null,
@@ -56,16 +79,19 @@ const RULES = {
 function ruleOf({ name, type }: Column): Rule {
   if (type === 'INTEGER' || type === 'REAL' || type === 'BLOB') return RULES[type];
   if (IDS.includes(name)) return RULES.id;
-  if (JSON_TEXTS.includes(name)) return RULES.json;
+  const json = JSON_TEXTS.find(({ names }) => names.includes(name));
+  if (json)
+    return text(MAX_RENDERED_CHARS, (value) =>
+      json.fits(parsed(value)) ? null : `must be JSON, ${json.is}`,
+    );
   return FREE_TEXTS.includes(name) ? RULES.free : RULES.line;
 }
 
-function isJson(value: string): boolean {
+function parsed(text: string): unknown {
   try {
-    JSON.parse(value);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

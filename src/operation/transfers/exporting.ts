@@ -97,12 +97,14 @@ class Export {
   readonly #sqlite: Sqlite;
   readonly #job: ExportJob;
   readonly #writer: ProjectWriter;
-  readonly #left_out: string[] = [];
+  readonly #written: Omit<Exported, 'file' | 'size_bytes'> = {
+    rows: 0,
+    objects: 0,
+    object_bytes: 0,
+    stored_objects: 0,
+    left_out: [],
+  };
   #pieces = 0;
-  #rows = 0;
-  #objects = 0;
-  #object_bytes = 0;
-  #stored_objects = 0;
   readonly #total_bytes: number;
 
   constructor(sqlite: Sqlite, fd: number, job: ExportJob) {
@@ -119,15 +121,8 @@ class Export {
     for (const going of this.#job.going) await this.#writeRows(going);
     for (const object of listObjects(this.#sqlite, project_id)) await this.#writeObject(object);
     for (const pinned of listPinned(this.#sqlite, project_id)) await this.#writePinned(pinned);
-    this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#left_out }));
-    return {
-      size_bytes: await this.#writer.finish(),
-      rows: this.#rows,
-      objects: this.#objects,
-      object_bytes: this.#object_bytes,
-      stored_objects: this.#stored_objects,
-      left_out: this.#left_out,
-    };
+    this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#written.left_out }));
+    return { ...this.#written, size_bytes: await this.#writer.finish() };
   }
 
   async #writeRows({ table, columns, select }: Going): Promise<void> {
@@ -149,7 +144,7 @@ class Export {
       const line = lineOf(Object.values(row));
       lines.push(line);
       size += line.length;
-      this.#rows += 1;
+      this.#written.rows += 1;
       if (size >= PIECE_BYTES) await flush();
     }
     await flush();
@@ -158,16 +153,16 @@ class Export {
   async #writeObject(object: ObjectBytesRow): Promise<void> {
     const is_stored = object.store === 's3';
     if (is_stored && !this.#job.about.with_store) {
-      this.#stored_objects += 1;
+      this.#written.stored_objects += 1;
       return;
     }
     const is_written = is_stored ? await this.#writeStored(object) : await this.#writeFile(object);
     if (!is_written) {
-      this.#left_out.push(object.public_id);
+      this.#written.left_out.push(object.public_id);
       return;
     }
-    this.#objects += 1;
-    this.#object_bytes += object.size_bytes;
+    this.#written.objects += 1;
+    this.#written.object_bytes += object.size_bytes;
     this.#tell();
   }
 

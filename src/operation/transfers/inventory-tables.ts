@@ -12,7 +12,7 @@ export const GOING = words(`
   api_keys key_origins key_usage idempotent_answers audit_events objects upload_days object_link_keys email_templates email_schedules
   marketing_settings marketing_keys marketing_usage contact_lists contacts contact_tags contact_events contact_confirmations
   contact_imports contact_import_rejections contact_import_waiting suppressions merge_sources merge_source_names merge_links jobs
-  emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_clicks sequences
+  emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_recipients broadcast_counts broadcast_hours broadcast_links
   vault_services vault_values vault_reveals webhooks`);
 
@@ -26,6 +26,7 @@ export const NUMBERED = [
   'broadcasts',
   'merge_sources',
   'email_reports',
+  'email_replies',
 ] as const;
 export type Numbered = (typeof NUMBERED)[number];
 
@@ -61,7 +62,7 @@ export const NAMED_BEYOND: Partial<Record<Numbered, readonly (readonly [table: s
 export const FOUND_BY_PARENT = words('contacts');
 /** No index has them in the order of their ids, which says nothing about them. */
 export const UNORDERED = words(
-  'key_origins email_templates merge_sources email_reports email_clicks vault_values',
+  'key_origins email_templates merge_sources email_reports email_replies email_clicks vault_values',
 );
 /** Triggers have counted as other rows arrived: what the file says takes the place of these counts. */
 export const COUNTED = words('upload_days sequence_counts');

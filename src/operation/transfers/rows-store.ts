@@ -111,10 +111,9 @@ function placeOf(table: string, schema: Schema): { from: string; order: string }
   };
 }
 
-/** What reads from which number to which the rows of tables go. */
+/** What reads, of the project ?1, the least and the greatest number that rows of a table have or that name one; null without any. */
 export type Ranges = readonly { table: Numbered; select: string }[];
 
-/** From the least to the greatest number that rows of a table have, or that rows name; of the project ?1, null without any. */
 export function selectRanges(read: Tx): Ranges {
   const schema = schemaOf(read);
   return NUMBERED.map((table) => {

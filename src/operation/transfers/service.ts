@@ -260,18 +260,21 @@ export class Transfers {
         metadata: { name: project.name },
       });
     });
+    const resume = (id: string) => sequence_life.resume(actor, project, id);
+    const start = (id: string) => schedules.update(project.id, id, { is_active: true }, note);
+    const send = (id: string) => broadcast_life.letGo(actor, project, id);
     const stopped = [
-      ...schedules.listMoved(project.id).map((id) => ({ kind: 'schedule' as const, id })),
-      ...sequence_life.listMoved(project.id).map((id) => ({ kind: 'sequence' as const, id })),
-      ...broadcast_life.listMoved(project.id).map((id) => ({ kind: 'broadcast' as const, id })),
+      ...schedules.listMoved(project.id).map((id) => ({ kind: 'schedule', id, goOn: start }) as const),
+      ...sequence_life.listMoved(project.id).map((id) => ({ kind: 'sequence', id, goOn: resume }) as const),
+      ...broadcast_life.listMoved(project.id).map((id) => ({ kind: 'broadcast', id, goOn: send }) as const),
     ];
-    for (const one of stopped) {
+    for (const { kind, id, goOn } of stopped) {
       try {
-        await this.#goOn(project, one, { actor, note });
-        result[COUNTED[one.kind]] += 1;
+        await goOn(id);
+        result[`${kind}s`] += 1;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        result.stayed.push({ ...one, reason: messageOf(error) });
+        result.stayed.push({ kind, id, reason: messageOf(error) });
       }
     }
     for (;;) {
@@ -282,20 +285,7 @@ export class Transfers {
     engine.wake();
     return result;
   }
-
-  async #goOn(
-    project: Owner,
-    { kind, id }: { kind: keyof typeof COUNTED; id: string },
-    { actor, note }: { actor: Actor; note: Note },
-  ): Promise<void> {
-    const { schedules, sequence_life, broadcast_life } = this.#deps;
-    if (kind === 'sequence') return sequence_life.resume(actor, project, id);
-    if (kind === 'broadcast') return broadcast_life.letGo(actor, project, id);
-    await schedules.update(project.id, id, { is_active: true }, note);
-  }
 }
-
-const COUNTED = { schedule: 'schedules', sequence: 'sequences', broadcast: 'broadcasts' } as const;
 
 function placeOf({ bucket, prefix }: { bucket: string; prefix: string }) {
   return { bucket, prefix };

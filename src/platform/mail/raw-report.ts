@@ -36,6 +36,28 @@ export function rawTextOf(message: Uint8Array): string {
   return Buffer.from(message.subarray(0, MAX_REPORT_BYTES)).toString('latin1');
 }
 
+/** The fields of a message, one character a byte; null where they go on past MAX_REPORT_HEADER_BYTES. */
+export function headerSectionOf(message: Uint8Array): string | null {
+  const head = Buffer.from(message.subarray(0, MAX_REPORT_HEADER_BYTES)).toString('latin1');
+  const end = /\r?\n\r?\n/.exec(head)?.index;
+  return end === undefined && message.length > MAX_REPORT_HEADER_BYTES ? null : head.slice(0, end);
+}
+
+/** Whether a message has more parts than MAX_REPORT_PARTS, by the boundaries that it names. */
+export function hasTooManyParts(message: Uint8Array): boolean {
+  const raw = Buffer.from(message).toString('latin1');
+  const named = raw.matchAll(/\bboundary[ \t]*=[ \t]*"?([^";\r\n]{1,200})/gi).take(MAX_REPORT_PARTS + 1);
+  const boundaries = new Set([...named].map(([, name = '']) => name.trim()));
+  if (boundaries.size > MAX_REPORT_PARTS) return true;
+  let parts = 0;
+  for (const [, line = ''] of raw.matchAll(/^--([^\r\n]{1,202})/gm)) {
+    const name = line.trimEnd();
+    if (boundaries.has(name) || boundaries.has(name.replace(/--$/, ''))) parts += 1;
+    if (parts > MAX_REPORT_PARTS) return true;
+  }
+  return false;
+}
+
 /** The fields of a message that say to which address it came. */
 export function recipientFieldsOf(raw: string): string {
   const head = raw.slice(0, MAX_REPORT_HEADER_BYTES);

@@ -1,9 +1,20 @@
-/** Reading reports in a thread of its own: strangers write them, and reading one may take long. */
+/** Reading reports and replies in a thread of its own: strangers write them, and reading one may take long. */
 import { BoundedThread, PieceFailed, type ThreadOptions } from '../host/bounded-thread.ts';
+import type { MailReply } from './mail-replies.ts';
 import type { MailReport } from './mail-reports.ts';
 
 /** Decision: processor time for reading one report; real ones take some ten milliseconds. */
 const REPORT_CPU_MS = 2_000;
+
+/** A message, and what it is read for. */
+export interface ToRead {
+  as: 'report' | 'reply';
+  message: Uint8Array;
+}
+export interface Reading {
+  report?: MailReport | null;
+  reply?: MailReply | null;
+}
 
 export interface ReportReader {
   /**
@@ -11,6 +22,8 @@ export interface ReportReader {
    * ended the thread, and with AppError `unavailable` where no thread can be started at present.
    */
   read(message: Uint8Array): Promise<MailReport | null>;
+  /** As `read`, the reply in a message. */
+  readReply(message: Uint8Array): Promise<MailReply | null>;
   /** Ends the thread; what it reads is answered with AppError `unavailable`. */
   stop(): void;
 }
@@ -20,13 +33,15 @@ export class UnreadableReport extends Error {}
 
 /** Starts nothing yet: the thread begins with the first message. Tests give other bounds. */
 export function createReportReader(options: Partial<ThreadOptions> = {}): ReportReader {
-  const thread = new BoundedThread<Uint8Array, MailReport | null>({
+  const thread = new BoundedThread<ToRead, Reading>({
     startWorker: startReportWorker,
     cpu_ms: REPORT_CPU_MS,
     ...options,
   });
+  const read = (as: ToRead['as'], message: Uint8Array) => thread.do({ as, message }).catch(refuse);
   return {
-    read: (message) => thread.do(message).catch(refuse),
+    read: async (message) => (await read('report', message)).report ?? null,
+    readReply: async (message) => (await read('reply', message)).reply ?? null,
     stop: () => thread.stop(),
   };
 }

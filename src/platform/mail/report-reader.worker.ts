@@ -1,5 +1,10 @@
 /** The thread of report-reader.ts: reads one message after another. */
 import { serve } from '../host/threads.ts';
+import { readMailReply } from './mail-replies.ts';
 import { readMailReport } from './mail-reports.ts';
+import type { Reading, ToRead } from './report-reader.ts';
 
-serve((message: Uint8Array) => readMailReport(message));
+serve(async ({ as, message }: ToRead): Promise<Reading> => {
+  if (as === 'reply') return { reply: await readMailReply(message) };
+  return { report: await readMailReport(message) };
+});

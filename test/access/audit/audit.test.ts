@@ -1,20 +1,20 @@
 /** The audit trail: what its filters pick, what its pages count, and that it cannot be changed. */
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { changesOf } from '../../../src/platform/database/audit-trail.ts';
 import { actor } from '../../support/helpers.ts';
 import {
+  beforeEachOnStage,
   detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
-  startManagement,
 } from '../../support/management.ts';
 
 let stage: Management;
 /** `mine` has project.created at 12:00, three api_key.created at 12:01, 12:02, 12:03, the last by a token. */
-beforeEach(async () => {
-  stage = await startManagement();
+beforeEachOnStage(async (given) => {
+  stage = given;
   const { clock, services } = stage.app;
   for (let n = 0; n < 2; n += 1) {
     clock.advance(60_000);

@@ -1,23 +1,23 @@
 /** The endpoints of API keys: what each takes, answers, refuses and leaves alone. */
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { hashToken, parseToken } from '../../../src/platform/secrets/token-format.ts';
 import { actor } from '../../support/helpers.ts';
 import {
+  beforeEachOnStage,
   codeOf,
   dataOf,
   detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
-  startManagement,
 } from '../../support/management.ts';
 
 let stage: Management;
 let secret: string;
 /** Key 1 is of `mine`, key 2 of `other`. */
-beforeEach(async () => {
-  stage = await startManagement();
+beforeEachOnStage(async (given) => {
+  stage = given;
   const made = await stage.call('POST', '/projects/mine/api-keys', stage.all, {
     name: 'first',
     can_read: true,

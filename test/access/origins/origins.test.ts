@@ -2,13 +2,13 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { actor } from '../../support/helpers.ts';
 import {
+  beforeEachOnStage,
   codeOf,
   dataOf,
   detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
-  startManagement,
 } from '../../support/management.ts';
 
 const SHA256 = Array(32).fill('ab').join(':');
@@ -17,8 +17,8 @@ const ORIGINS = '/projects/mine/api-keys/1/origins';
 
 let stage: Management;
 /** Keys 1 and 2 are of `mine`, key 3 of `other`; each has one origin with the key's number as id. */
-beforeEach(async () => {
-  stage = await startManagement();
+beforeEachOnStage(async (given) => {
+  stage = given;
   const { keys, origins } = stage.app.services;
   for (const project of [stage.mine, stage.mine, stage.other]) {
     const { id } = await keys.create(actor, project, { name: 'k', restricted: true });

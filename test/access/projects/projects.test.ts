@@ -1,19 +1,19 @@
 /** The endpoints of projects: what each takes, answers, refuses and leaves alone. */
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { newId } from '../../../src/platform/host/ids.ts';
 import {
+  beforeEachOnStage,
   codeOf,
   dataOf,
   detailsOf,
   invalidFieldsOf,
   listOf,
   type Management,
-  startManagement,
 } from '../../support/management.ts';
 
 let stage: Management;
-beforeEach(async () => {
-  stage = await startManagement();
+beforeEachOnStage((given) => {
+  stage = given;
 });
 
 const call = (...args: Parameters<Management['call']>) => stage.call(...args);

@@ -26,6 +26,8 @@ let key = '';
 
 async function start(env: Record<string, string> = {}): Promise<void> {
   app = await startTestApp({ env });
+  // None but those that set it is about how long one takes, which a busy machine decides.
+  app.services.variants.processes.limits.deadline_ms = 60_000;
   key = await (await makeProject(app)).key();
 }
 async function upload(bytes = png(64, 48, quarters)): Promise<string> {

@@ -120,7 +120,6 @@ describe('a report to it, without anything of the mail', () => {
       if (!row) throw new Error('no inbox was set');
       const reader = new InboxReader(row, {
         ...on.app.services,
-        reports: deliveries,
       });
       const ended = reader.run();
       await until(async () => (await dovecot?.flagsOf('news'))?.get(4)?.includes('$Satchel') ?? false);

@@ -84,7 +84,6 @@ function read(waits: ReaderDeps['waits'] = {}): void {
   for (const row of services.inboxes.listRows()) {
     const reader = new InboxReader(row, {
       ...services,
-      reports: services.deliveries,
       waits: { retry_min_ms: 20, ...waits },
     });
     readers.push({ reader, ended: reader.run() });

@@ -78,6 +78,18 @@ describe('with no domain asked for', () => {
     expect(none.explanation).toEndWith('nor 980 more.');
   });
 
+  test('of twenty mailboxes that the mail may not go out from only the number is told', () => {
+    const others = Array.from({ length: 20 }, (_, at) => mailbox(`m${at}@one.test`));
+    const candidates = [mailbox('a@one.test'), mailbox('b@one.test', { status: 'paused' }), ...others];
+    const bound = (...only: string[]) => chooseMailbox(candidates, { ...REQUEST, only }).explanation;
+    const among = 'it is among the mailboxes that the mail may go out from';
+    expect(bound('a@one.test')).toBe(`a@one.test: ${among}. Not 21 that it may not go out from.`);
+    expect(bound('a@one.test', 'b@one.test')).toBe(
+      `a@one.test: ${among}. Not b@one.test (paused), nor 20 that it may not go out from.`,
+    );
+    expect(bound('b@one.test')).toEndWith('Not b@one.test (paused), nor 21 that it may not go out from.');
+  });
+
   test('one that rests is taken when no other is left', () => {
     const resting = { failures: 4, resting_until: NOW + 1 };
     expect(chosen([mailbox('a@one.test', resting), mailbox('b@two.test', { status: 'paused' })])).toBe(

@@ -13,7 +13,17 @@ const NOBODY_LEFT_OUT = {
 };
 const NO_STATS = {
   ...{ to_come: 0, opened_by_machine: 0 },
-  ...{ waiting: 0, sent: 0, lost: 0, clicked: 0, opened: 0, bounced: 0, complained: 0, unsubscribed: 0 },
+  ...{
+    waiting: 0,
+    sent: 0,
+    lost: 0,
+    clicked: 0,
+    opened: 0,
+    bounced: 0,
+    complained: 0,
+    unsubscribed: 0,
+    replied: 0,
+  },
 };
 
 describe('a draft', () => {

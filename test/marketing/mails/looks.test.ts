@@ -1,10 +1,10 @@
 /** The layout of marketing mail as a real browser lays it out on a phone: nothing wider than it, each script its own way. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { bodiesOf } from '../../../src/mail/templates/markdown.ts';
 import { fillParts } from '../../../src/marketing/mails/merge-fields.ts';
 import { composeSource } from '../../../src/marketing/mails/source.ts';
-import { launchChromium } from '../../support/chromium.ts';
+import { openChromium } from '../../support/chromium.ts';
 import { part } from '../../support/parts.ts';
 
 setDefaultTimeout(120_000);
@@ -43,9 +43,8 @@ function ofMarkdown(markdown: string): string {
 describe.skipIf(part('chromium') === null)('a mail in its layout, on a phone', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await openChromium();
   });
-  afterAll(() => browser.close());
 
   async function show(
     html: string,

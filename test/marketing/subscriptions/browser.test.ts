@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { ownFormOf } from '../../../src/marketing/lists/service.ts';
-import { launchChromium } from '../../support/chromium.ts';
+import { openChromium } from '../../support/chromium.ts';
 import { blocksOf, guide, signUpForm } from '../../support/documents.ts';
 import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
@@ -62,11 +62,10 @@ beforeAll(async () => {
     .replace('LIST_ID', list)
     .replace('FORM_KEY', await makeFormKey());
   form = guide_form;
-  browser = await launchChromium();
+  browser = await openChromium();
 });
 
 afterAll(async () => {
-  await browser?.close();
   await site?.stop(true);
 });
 

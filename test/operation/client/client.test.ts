@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ApiDocument } from '../../../src/operation/client/document.ts';
 import { groupsOf } from '../../../src/operation/client/methods.ts';
 import { printClient } from '../../../src/operation/client/service.ts';
-import { launchChromium } from '../../support/chromium.ts';
+import { openChromium } from '../../support/chromium.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { blocksOf, guide, readme } from '../../support/documents.ts';
@@ -343,7 +343,7 @@ describe('an app with it', () => {
           ? new Response(script, { headers: { 'Content-Type': 'text/javascript' } })
           : new Response('<!doctype html>', { headers: { 'Content-Type': 'text/html' } }),
     });
-    const browser = await launchChromium();
+    const browser = await openChromium();
     try {
       const page = await browser.newPage();
       await page.goto(site.url.href);
@@ -359,7 +359,6 @@ describe('an app with it', () => {
       );
       expect(told).toEqual(done('browser'));
     } finally {
-      await browser.close();
       site.stop(true);
     }
   });

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { readGuides } from '../../../src/operation/docs/guides.ts';
-import { launchChromium } from '../../support/chromium.ts';
+import { openChromium } from '../../support/chromium.ts';
 import { readme } from '../../support/documents.ts';
 import { startTestApp, type TestApp } from '../../support/helpers.ts';
 import { part } from '../../support/parts.ts';
@@ -122,7 +122,7 @@ describe('the search', () => {
 test.if(part('chromium') !== null)(
   'the pages can be read by everybody, in light and in dark, at a desk and on a telephone',
   async () => {
-    const browser = await launchChromium();
+    const browser = await openChromium();
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [390, 1280]) {
         const page = await browser.newPage({
@@ -141,7 +141,6 @@ test.if(part('chromium') !== null)(
         }
         await page.close();
       }
-    await browser.close();
   },
   60_000,
 );

@@ -150,7 +150,11 @@ describe('a forged file', () => {
     ['objects', 'original_filename', null, 'must not be null'],
     ['objects', 'store', 'nowhere', 'CHECK constraint'],
     ['emails', 'to_email', 'a@example.com\nBcc: b@example.com', 'no line breaks'],
-    ['emails', 'headers', '{', 'must be JSON'],
+    ['emails', 'headers', '{', 'must be JSON, an object'],
+    ['emails', 'cc', '[5]', 'must be JSON, a list of texts'],
+    ['sequences', 'steps', '{}', 'must be JSON, a list of objects'],
+    ['webhooks', 'types', '5', 'must be JSON, a list of texts'],
+    ['email_templates', 'variables', '[null]', 'or a list of objects'],
     ['contacts', 'email', { base64: 'AA==' }, 'must be a text'],
     ['captured_messages', 'raw', 'text', 'must be bytes'],
   ])('with %s whose %s is %p is refused by name, and leaves nothing', async (table, field, value, why) => {

@@ -111,6 +111,12 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     `INSERT INTO email_reports (email_id, kind, address, words, reported_at, mailbox) VALUES (?, 'delivered', 'ann@example.com', 'ok', 1, 'm')`,
     bulk,
   );
+  insert(
+    `INSERT INTO email_replies (project_id, email_id, digest, is_automatic, from_email, subject, text, received_at)
+     VALUES (?, ?, 'd', 0, 'ann@example.com', 'Re', 'Yes', 1)`,
+    owner.id,
+    bulk,
+  );
   insert('INSERT INTO email_clicks (email_id, position, at, is_settled) VALUES (?, 1, 5, 1)', bulk);
   insert('INSERT INTO broadcast_links VALUES (?, 1, 1, 2)', broadcast_id);
   insert('INSERT INTO merge_source_names SELECT 4711, min(id) FROM merge_sources');

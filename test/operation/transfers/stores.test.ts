@@ -9,8 +9,10 @@ import { makeTempDir } from '../../support/temp.ts';
 import { exported, imported, PASSPHRASE } from './setup.ts';
 
 describe.skipIf(VERSITYGW === null)('bytes in an object store', async () => {
-  const s3 = VERSITYGW === null ? null : await startS3Server();
-  const env = (prefix: string): Record<string, string> => s3?.env(prefix) ?? {};
+  // Bun reads what is skipped, too.
+  if (VERSITYGW === null) return;
+  const s3 = await startS3Server();
+  const env = (prefix: string): Record<string, string> => s3.env(prefix);
   const from = await startTestApp({ env: env('from') });
   const project = await makeProject(from);
   const key = await project.key();
@@ -47,22 +49,22 @@ describe.skipIf(VERSITYGW === null)('bytes in an object store', async () => {
     const app = await startTestApp({ env: env('own') });
     await imported(app, brought);
     expect(await wholeIn(app)).toBe(true);
-    expect(s3?.idsIn('own').sort()).toEqual(ids);
+    expect(s3.idsIn('own').sort()).toEqual(ids);
   });
 
   test('they are copied from another place of the same bucket, and stay there', async () => {
     const app = await startTestApp({ env: env('beside') });
     await imported(app, listed);
     expect(await wholeIn(app)).toBe(true);
-    expect(s3?.idsIn('beside').sort()).toEqual(ids);
-    expect(s3?.idsIn('from').sort()).toEqual(ids);
+    expect(s3.idsIn('beside').sort()).toEqual(ids);
+    expect(s3.idsIn('from').sort()).toEqual(ids);
   });
 
   test('they stay where both Satchels have their place', async () => {
     const app = await startTestApp({ env: env('from') });
     await imported(app, listed);
     expect(await wholeIn(app)).toBe(true);
-    expect(s3?.idsIn('from').sort()).toEqual(ids);
+    expect(s3.idsIn('from').sort()).toEqual(ids);
   });
 
   test('an import that breaks off there notes nothing of theirs as to be removed', async () => {
@@ -78,7 +80,7 @@ describe.skipIf(VERSITYGW === null)('bytes in an object store', async () => {
     await expect(imported(app, listed)).rejects.toThrow('cut off. Nothing was left of it.');
     Reflect.set(database, 'write', write);
     expect(removals(app)).toEqual([]);
-    expect(s3?.idsIn('from').sort()).toEqual(ids);
+    expect(s3.idsIn('from').sort()).toEqual(ids);
   });
 
   test('where the bucket is not reached, the import is refused before anything is written', async () => {

@@ -620,6 +620,7 @@ CREATE TABLE emails ( -- EmailRow
   bounced_at INTEGER,
   complained_at INTEGER,
   failed_at INTEGER,
+  replied_at INTEGER, -- when the first reply of a person came
   allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- JSON string[]; addresses that bind every attempt; none: any that fits
   merge TEXT, -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
   due_at INTEGER,   -- of bulk mail that waits, which has no job: when it is tried next, 0 at once
@@ -632,6 +633,8 @@ CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE,
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
 -- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
 CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
+-- Replies name a mail by its Message-ID, in which the other mails have their id.
+CREATE INDEX emails_by_message_id ON emails (message_id) WHERE source = 'smtp';
 CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
@@ -765,6 +768,24 @@ CREATE TABLE email_reports ( -- ReportRow
 CREATE INDEX email_reports_of_address ON email_reports (address, id);
 -- For a look at the last day's, however many others there are.
 CREATE INDEX email_reports_refused ON email_reports (reported_at) WHERE kind = 'refused';
+
+-- --- mail: replies --------------------------------------------------------------------------------------------------
+
+-- What was answered to a mail, each message once.
+CREATE TABLE email_replies ( -- ReplyRow
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  digest TEXT NOT NULL, -- of its Message-ID, else of its header section
+  is_automatic INTEGER NOT NULL CHECK (is_automatic IN (0, 1)), -- by a machine: without its text
+  from_email TEXT NOT NULL COLLATE NOCASE,
+  subject TEXT NOT NULL,
+  text TEXT, -- without what it quotes
+  received_at INTEGER NOT NULL,
+  UNIQUE (email_id, digest)
+) STRICT;
+CREATE INDEX email_replies_of_address ON email_replies (project_id, from_email);
+CREATE INDEX email_replies_by_age ON email_replies (received_at);
 
 -- --- mail: schedules -----------------------------------------------------------------------------------------------
 
@@ -1144,6 +1165,7 @@ CREATE TABLE sequence_mails ( -- SequenceMailRow
   bounced_at INTEGER,
   unsubscribed_at INTEGER,
   complained_at INTEGER,
+  replied_at INTEGER, -- by the address that it went to
   is_waiting INTEGER NOT NULL DEFAULT 1 CHECK (is_waiting IN (0, 1)), -- for its relay: few, however many it sent
   ended_at INTEGER,   -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
@@ -1154,7 +1176,7 @@ CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_wai
 CREATE INDEX sequence_mails_ended ON sequence_mails (sequence_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER sequence_mails_count
 AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
-  unsubscribed_at ON sequence_mails
+  unsubscribed_at, replied_at ON sequence_mails
 WHEN NEW.is_test = 0 BEGIN
   INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1165,7 +1187,8 @@ WHEN NEW.is_test = 0 BEGIN
       ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
-      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
+      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)),
+      ('replied', (NEW.replied_at IS NOT NULL) - (OLD.replied_at IS NOT NULL)))
     WHERE column2 <> 0
     ON CONFLICT DO UPDATE SET n = n + excluded.n;
 END;
@@ -1243,6 +1266,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   bounced_at INTEGER,
   complained_at INTEGER,
   unsubscribed_at INTEGER,
+  replied_at INTEGER, -- by the address that it went to
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
   PRIMARY KEY (broadcast_id, contact_id)
 ) STRICT, WITHOUT ROWID;
@@ -1254,7 +1278,7 @@ CREATE INDEX broadcast_recipients_waiting_of ON broadcast_recipients (contact_id
 CREATE INDEX broadcast_recipients_ended ON broadcast_recipients (broadcast_id, ended_at) WHERE ended_at IS NOT NULL;
 CREATE TRIGGER broadcast_recipients_count
 AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at, bounced_at, complained_at,
-  unsubscribed_at ON broadcast_recipients
+  unsubscribed_at, replied_at ON broadcast_recipients
 BEGIN
   INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
@@ -1265,7 +1289,8 @@ BEGIN
       ('opened_by_machine', (NEW.opened_by_machine_at IS NOT NULL) - (OLD.opened_by_machine_at IS NOT NULL)),
       ('bounced', (NEW.bounced_at IS NOT NULL) - (OLD.bounced_at IS NOT NULL)),
       ('complained', (NEW.complained_at IS NOT NULL) - (OLD.complained_at IS NOT NULL)),
-      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)))
+      ('unsubscribed', (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)),
+      ('replied', (NEW.replied_at IS NOT NULL) - (OLD.replied_at IS NOT NULL)))
     WHERE column2 <> 0
     ON CONFLICT DO UPDATE SET n = n + excluded.n;
   INSERT INTO broadcast_hours SELECT NEW.broadcast_id, column2 / 3600000, column1, 1 FROM (VALUES

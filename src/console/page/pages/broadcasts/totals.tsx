@@ -24,6 +24,7 @@ export function Totals({ path, of }: BroadcastPartProps) {
           of={[
             { label: 'Sent', value: stats.sent, note: tellWaiting(stats), href: here },
             share('Clicked', stats.clicked),
+            ...(stats.replied > 0 ? [share('Answered', stats.replied)] : []),
             ...(track_opens
               ? [share('Opened', stats.opened), share('Opened by machines', stats.opened_by_machine)]
               : []),

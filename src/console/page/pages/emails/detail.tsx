@@ -11,6 +11,7 @@ import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { EmailContent } from './email-content.tsx';
 import { EmailFacts } from './email-facts.tsx';
+import { EmailReplies } from './email-replies.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** A mail on its way is looked at again this often. */
@@ -41,6 +42,7 @@ export default function EmailPage({ params }: PageProps<'project' | 'email'>) {
               </Panel>
               <EmailFacts project={params.project} email={of} />
             </div>
+            {of.replied_at && <EmailReplies path={path} />}
             <EmailContent path={path} />
           </div>
         )}

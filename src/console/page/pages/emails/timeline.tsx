@@ -88,6 +88,11 @@ function titleOf(event: EmailEvent, source: EmailStory['source']): readonly [str
   if (kind === 'queued_again') return [`Queued again${who ? ` by ${who}` : ''}`, 'neutral'];
   if (kind === 'opened') return ['Opened for the first time', 'good'];
   if (kind === 'clicked') return ['A link followed for the first time', 'good'];
+  if (kind === 'reply')
+    return [
+      `${outcome === 'automatic' ? 'Answered by a machine' : 'Answered'}${who ? `: ${who}` : ''}`,
+      outcome === 'automatic' ? 'neutral' : 'good',
+    ];
   if (kind === 'report') {
     const [title, tone] = REPORTS[outcome ?? ''] ?? ['Reported', 'neutral'];
     return [`${title}${who ? `: ${who}` : ''}`, tone];

@@ -165,6 +165,7 @@ function Numbers({ of, step: { stats } }: { of: Sequence; step: Step }) {
     ['waiting', stats.waiting, 0, true],
     ['lost', stats.lost, ended, true],
     ['clicked', stats.clicked, stats.sent],
+    ['answered', stats.replied, stats.sent, true],
     ['opened', stats.opened, stats.sent, !of.track_opens],
     ['by machines', stats.opened_by_machine, stats.sent, true],
     ['bounced', stats.bounced, ended],

@@ -33,6 +33,7 @@ export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) 
           },
           mails('Lost', stats.lost, ended),
           mails('Clicked', stats.clicked),
+          ...(stats.replied > 0 ? [mails('Answered', stats.replied)] : []),
           track_opens || stats.opened > 0
             ? mails('Opened', stats.opened)
             : { label: 'Opened', value: 0, note: 'not counted' },

@@ -13,6 +13,7 @@ const TYPES: Readonly<Record<EventType, string>> = {
   'email.failed': 'A mail never left, or nobody knows whether it did',
   'email.bounced': 'A mail came back',
   'email.complained': 'A recipient called a mail spam',
+  'email.replied': 'Somebody answered a mail',
   'contact.subscribed': 'Somebody came to a list',
   'contact.confirmed': 'Somebody confirmed a sign-up',
   'contact.unsubscribed': 'Somebody left',

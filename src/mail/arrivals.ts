@@ -1,0 +1,73 @@
+/** What arrives in inboxes, by what is done with it: reports about single mails, and replies. */
+
+import { MAX_REPORT_BYTES } from '../limits.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import { answeredIds, type MailReply } from '../platform/mail/mail-replies.ts';
+import type { MailReport } from '../platform/mail/mail-reports.ts';
+import { headerSectionOf } from '../platform/mail/raw-report.ts';
+import type { ReportReader } from '../platform/mail/report-reader.ts';
+import type { Deliveries } from './deliveries/service.ts';
+import type { Mailboxes } from './mailboxes/service.ts';
+import type { Replies } from './replies/service.ts';
+
+/** A message that was read. */
+export type Arrival = { report: MailReport } | { reply: MailReply };
+
+interface ArrivalsDeps {
+  database: Database;
+  report_reader: Pick<ReportReader, 'readReply'>;
+  mailboxes: Pick<Mailboxes, 'domainOf'>;
+  deliveries: Pick<Deliveries, 'readReport' | 'takeReport'>;
+  replies: Replies;
+}
+
+export class Arrivals {
+  /** Fields by which `wanted` judges. */
+  readonly fields = ['content-type', 'in-reply-to', 'references'];
+  readonly #deps: ArrivalsDeps;
+
+  constructor(deps: ArrivalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** How many bytes of a message in a mailbox's inbox are to be read, by its fields; 0 where it is left alone. */
+  wanted(mailbox_id: number, fields: string): number {
+    // RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed.
+    if (/^content-type:\s*multipart\/(?:report|mixed)\b/im.test(fields)) return MAX_REPORT_BYTES;
+    return this.#mayAnswer(mailbox_id, fields) ? MAX_REPORT_BYTES : 0;
+  }
+
+  #mayAnswer(mailbox_id: number, fields: string): boolean {
+    const { database, mailboxes, replies } = this.#deps;
+    const domain = mailboxes.domainOf(database.read, mailbox_id);
+    const ids = answeredIds(fields);
+    return domain !== null && replies.findAnswered(database.read, ids, { domain, from: null }) !== null;
+  }
+
+  /** What is in a message; null where there is nothing for us. Rejects where it can't be read, or not at present. */
+  async read(mailbox_id: number, message: Uint8Array): Promise<Arrival | null> {
+    const { deliveries, report_reader } = this.#deps;
+    const report = await deliveries.readReport(message);
+    if (report) return { report };
+    const head = headerSectionOf(message);
+    if (head === null || !this.#mayAnswer(mailbox_id, head)) return null;
+    const reply = await report_reader.readReply(message);
+    return reply && { reply };
+  }
+
+  /**
+   * Has it take effect, within its transaction. `told`: what it says of mails; null where it is not believed, or speaks of nothing
+   * of ours. `arrived_at` is when the server got it.
+   */
+  take(
+    tx: Tx,
+    arrival: Arrival,
+    { mailbox_id, arrived_at }: { mailbox_id: number; arrived_at: number | null },
+  ): { told: readonly { is_new: boolean }[] } | null {
+    const { deliveries, mailboxes, replies } = this.#deps;
+    if ('report' in arrival) return deliveries.takeReport(tx, arrival.report);
+    const domain = mailboxes.domainOf(tx, mailbox_id);
+    const taken = domain === null ? null : replies.take(tx, arrival.reply, { domain, arrived_at });
+    return taken && { told: [] };
+  }
+}
