@@ -77,13 +77,9 @@ export function createMail(needs: MailNeeds) {
   const replies = new Replies({ ...on, emails });
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails, replies });
   const schedules = new Schedules({ ...on, templates, emails });
-<<<<<<< HEAD
   const submission = new Submission({ ...on, emails });
-  const inbox_readers = new InboxReaders({ ...on, inboxes, reports: deliveries });
-=======
   const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies });
   const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
->>>>>>> main
   return {
     sending_domains,
     inboxes,
