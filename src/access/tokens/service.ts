@@ -91,6 +91,7 @@ export class Tokens {
       all_projects: token.all_projects,
       project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf({ kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
+      read_only: isReadOnly(token),
     };
     return { token, caller };
   }
@@ -127,6 +128,8 @@ export class Tokens {
         token_prefix: secret.prefix_shown,
         token_hash: secret.hash,
         all_projects: powers.all_projects,
+        read_only: powers.read_only,
+        is_persons_read_only: false,
         ...flagsOf([...powers.capabilities]),
         expires_at: this.#expiryOf(input, now),
         created_at: now,
@@ -142,6 +145,7 @@ export class Tokens {
         all_projects: row.all_projects,
         projects: this.#projects.scopeOf({ kind: 'token', id: row.id }, tx).map(({ public_id }) => public_id),
         capabilities: capabilitiesOf(row),
+        ...(row.read_only ? { read_only: true } : {}),
         expires_at: toIso(row.expires_at),
       };
       recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
@@ -172,12 +176,12 @@ export class Tokens {
 
   /** What a new token is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
   powersOfNew(
-    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities'>,
+    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only'>,
     giver: ManagementCaller | null,
   ): Powers {
-    const { all_projects, projects, capabilities } = input;
+    const { all_projects, projects, capabilities, read_only = false } = input;
     const project_ids = this.#projects.resolveScope(giver, projects);
-    const powers = { capabilities: new Set(capabilities), all_projects, project_ids };
+    const powers = { capabilities: new Set(capabilities), read_only, all_projects, project_ids };
     requireSensible(powers);
     return powers;
   }
@@ -225,6 +229,11 @@ export class Tokens {
     for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
   }
 
+  /** Has a person's tokens be read-only as that person is; they stay so when that person is gone. */
+  followPerson(tx: Tx, person_id: number, read_only: boolean): void {
+    store.followPerson(tx, person_id, read_only);
+  }
+
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
   introspect(caller: ManagementCaller): TokenIntrospection {
     const row = store.findToken(this.#database.read, caller.id);
@@ -242,6 +251,7 @@ export class Tokens {
       last_used_at: toIso(row.last_used_at),
       ...flags,
       ...(can_administer ? { can_administer } : {}),
+      ...(isReadOnly(row) ? { read_only: true } : {}),
       ...(row.all_projects ? {} : { projects: this.#projects.scopeOf({ kind: 'token', id: row.id }) }),
     };
   }
@@ -256,6 +266,11 @@ export class Tokens {
       created_at: toIso(row.created_at),
     };
   }
+}
+
+/** Of itself, or as the person whose it is. */
+function isReadOnly({ read_only, is_persons_read_only }: TokenRow): boolean {
+  return read_only || is_persons_read_only;
 }
 
 /** Ends a token, puts that on record and returns its row; null where there is none, or it was ended before. */

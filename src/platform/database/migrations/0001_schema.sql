@@ -252,7 +252,9 @@ CREATE TABLE access_tokens ( -- TokenRow
   created_by_kind TEXT CHECK (created_by_kind IN ('token', 'person', 'shell', 'system')),
   created_by_id TEXT,
   created_by_name TEXT,
-  person_id INTEGER -- also where a token of theirs made it; the person may be gone
+  person_id INTEGER, -- also where a token of theirs made it; the person may be gone
+  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
+  is_persons_read_only INTEGER NOT NULL DEFAULT 0 CHECK (is_persons_read_only IN (0, 1)) -- as the person is, or was last
 ) STRICT;
 CREATE INDEX access_tokens_by_person ON access_tokens (person_id) WHERE person_id IS NOT NULL;
 
@@ -288,7 +290,8 @@ CREATE TABLE people ( -- PersonRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   wrong_codes INTEGER NOT NULL DEFAULT 0, -- of the second step, since the last right one
-  wrong_code_at INTEGER -- the last of them
+  wrong_code_at INTEGER, -- the last of them
+  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1))
 ) STRICT;
 
 -- As with tokens: a person scoped to a deleted project stays scoped.
