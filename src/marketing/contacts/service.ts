@@ -7,44 +7,49 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import { setBy } from '../../platform/http/fields.ts';
+import { present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { findBouncedAddresses, restoreBounced } from './bounced.ts';
-import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
+import {
+  type ContactEvent,
+  type Departure,
+  depart,
+  departureOf,
+  findBouncedAddresses,
+  restoreBounced,
+  STATUS_AFTER,
+} from './departures.ts';
 import { exportContacts } from './export.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf } from './finding.ts';
-import type { ContactEvent, ContactListener, ContactReading } from './listeners.ts';
 import {
   type Admission,
   type AdmitOptions,
   admit,
   type Candidate,
+  rejected,
   type Screened,
   screen,
 } from './pipeline.ts';
-import { presentContact, rejected } from './records.ts';
 import { type ContactChanges, type ContactRecord, FIELDS } from './schemas.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
 import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
-export { contactAddress, readTags, SOURCE_PLATFORM } from './fields.ts';
+export type { ContactEvent } from './departures.ts';
+export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
 export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
-export type { ContactEvent } from './listeners.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';
-export { createContactToken, hashContactToken } from './tokens.ts';
 
 export interface ContactsDeps {
   database: Database;
@@ -58,7 +63,7 @@ export interface ContactsDeps {
 
 export class Contacts {
   readonly #deps: ContactsDeps;
-  readonly #listeners: ContactListener[] = [];
+  readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
 
   constructor(deps: ContactsDeps) {
     this.#deps = deps;
@@ -70,7 +75,7 @@ export class Contacts {
   }
 
   /** Adds a listener, which is told what happens to contacts in the transaction that records it. */
-  listen(listener: ContactListener): void {
+  listen(listener: (tx: Tx, event: ContactEvent) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -198,7 +203,7 @@ export class Contacts {
     const tags = store.listTags(read, ids);
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      return row ? [presentContact(row, list.public_id, tags.get(id) ?? [])] : [];
+      return row ? [presentContact(row, list, tags.get(id))] : [];
     });
   }
 
@@ -328,7 +333,15 @@ export class Contacts {
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
-  onReading(tx: Tx, { kind, contact_id, is_test, at }: ContactReading): void {
+  onReading(
+    tx: Tx,
+    {
+      kind,
+      contact_id,
+      is_test,
+      at,
+    }: { kind: string; contact_id: number | null; is_test: boolean; at: number },
+  ): void {
     if (kind === 'clicked' && contact_id !== null && !is_test) store.noteClick(tx, contact_id, at);
   }
 
@@ -476,6 +489,10 @@ export class Contacts {
     const { read } = this.#deps.database;
     const list = this.#deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
-    return presentContact(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
+    return presentContact(row, list, store.listTags(read, [row.id]).get(row.id));
   }
+}
+
+function presentContact(row: ContactRow, list: ListRow, tags: string[] = []): ContactRecord {
+  return present(FIELDS, { ...row, id: row.public_id, list: list.public_id, tags });
 }
