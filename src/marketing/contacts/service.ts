@@ -19,7 +19,8 @@ import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.
 import { exportContacts } from './export.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
-import { matching } from './filter-store.ts';
+import { errorsInFilter } from './filter-rules.ts';
+import { type Criteria, matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf } from './finding.ts';
 import type { ContactEvent, ContactListener, ContactReading } from './listeners.ts';
 import {
@@ -38,7 +39,7 @@ import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
 export { contactAddress, readTags, SOURCE_PLATFORM } from './fields.ts';
-export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
+export { type ContactFilter, contact_filter, FILTER_HELP, pieceFor, readFilter } from './filter.ts';
 export type { ContactEvent } from './listeners.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
@@ -153,9 +154,23 @@ export class Contacts {
 
   /* --- Reading and changing --------------------------------------------------------------------------------------- */
 
-  /** A page of those that a filter fits, newest first. */
+  /** What is wrong with the `filter` of a request past its shape, by field. */
+  errorsInFilter(
+    { id }: Pick<ListRow, 'id'>,
+    filter: ContactFilter,
+    read = this.#deps.database.read,
+  ): FieldErrors {
+    return errorsInFilter(read, id, filter, 'filter.');
+  }
+
+  #criteriaIn({ id }: ListRow, filter: ContactFilter): Criteria {
+    refuseAll(errorsInFilter(this.#deps.database.read, id, filter));
+    return criteriaOf(filter, this.#deps.clock.now());
+  }
+
+  /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
   async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = criteriaOf(query, this.#deps.clock.now());
+    const criteria = this.#criteriaIn(list, query);
     const found = await findPage(this.#deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
@@ -184,8 +199,8 @@ export class Contacts {
 
   /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
-    const { database, clock } = this.#deps;
-    const criteria = criteriaOf(filter, clock.now());
+    const { database } = this.#deps;
+    const criteria = this.#criteriaIn(list, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
     await database.write((tx) => note(tx, { ...entry, metadata: { filter: Object.keys(filter) } }));
     return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
