@@ -69,9 +69,10 @@ if [[ $with_check == yes ]]; then
 fi
 build_satchel
 
-# Others may pass through it, as the IMAP server that tests drive gives root no mail.
-if [[ -z ${TMPDIR:-} ]] && has_room_in_memory; then
-  folder=$(mktemp -d /dev/shm/satchel-XXXXXX)
+# Removed at the end, with what browsers leave there. Others may pass through it, as the IMAP server that tests drive gives root
+# no mail.
+if [[ -z ${TMPDIR:-} ]]; then
+  if has_room_in_memory; then folder=$(mktemp -d /dev/shm/satchel-XXXXXX); else folder=$(mktemp -d); fi
   chmod 711 "$folder"
 fi
 status=0
@@ -80,7 +81,7 @@ status=0
 # that timings.json names begin first, so that none of them is left alone at the end (`--update-timings` writes it anew).
 # A minute for each test instead of 5 s, as none is about a busy machine.
 processes=$(($(getconf _NPROCESSORS_ONLN) + 1))
-NO_COLOR=1 TMPDIR=${folder:-${TMPDIR:-/tmp}} "$BUN" test "--parallel=$processes" --no-isolate --timings=test/timings.json --timeout 60000 2>&1 </dev/null | tee "$log" || status=$?
+NO_COLOR=1 TMPDIR=${folder:-${TMPDIR:-}} "$BUN" test "--parallel=$processes" --no-isolate --timings=test/timings.json --timeout 60000 2>&1 </dev/null | tee "$log" || status=$?
 pass=$(count_of pass)
 fail=$(count_of fail)
 passed=${pass:-0}

@@ -6,6 +6,7 @@ import { projectChecks } from '../access/projects/checks.ts';
 import { objectStoreChecks } from '../files/objects/checks.ts';
 import { variantChecks } from '../files/variants/checks.ts';
 import { deliveryChecks } from '../mail/deliveries/checks.ts';
+import { domainReportChecks } from '../mail/domain-reports/checks.ts';
 import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
@@ -35,6 +36,7 @@ function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
 function createServiceChecks(services: Services & { is_deep: boolean }): HealthCheck[] {
   return [
     ...sendingDomainChecks(services),
+    ...domainReportChecks(services),
     ...mailboxChecks(services),
     ...inboxChecks(services),
     ...deliveryChecks(services),

@@ -12,6 +12,7 @@ import { consolePageRoutes } from '../console/routes.ts';
 import { objectRoutes } from '../files/objects/routes.ts';
 import { uploadRoutes } from '../files/uploads/routes.ts';
 import { deliveryRoutes } from '../mail/deliveries/routes.ts';
+import { domainReportRoutes } from '../mail/domain-reports/routes.ts';
 import { emailRoutes } from '../mail/emails/routes.ts';
 import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
 import { replyRoutes } from '../mail/replies/routes.ts';
@@ -79,6 +80,7 @@ export function createRoutes(services: Services): Route[] {
     ...webhookRoutes(services),
     ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),
+    ...domainReportRoutes(services),
     ...backupRoutes(services.backups),
     ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),

@@ -9,6 +9,7 @@ import { registerTokenCommands } from '../access/tokens/cli.ts';
 import { registerObjectCommands } from '../files/objects/cli.ts';
 import { registerVariantMaker } from '../files/variants/cli.ts';
 import { registerEmailCommands } from '../mail/deliveries/cli.ts';
+import { registerDomainReportCommand } from '../mail/domain-reports/cli.ts';
 import { registerEmailLogCommand } from '../mail/emails/cli.ts';
 import { registerEmailSendCommand } from '../mail/emails/send-cli.ts';
 import { registerMailboxCommands } from '../mail/mailboxes/cli.ts';
@@ -50,7 +51,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerVariantMaker(cli);
   registerAuditCommands(cli);
   registerVaultCommands(cli);
-  registerDomainCommands(cli);
+  registerDomainReportCommand(registerDomainCommands(cli));
   registerMailboxCommands(cli);
   const email = registerEmailCommands(cli);
   registerEmailSendCommand(cli, email);

@@ -1,29 +1,36 @@
-/** What arrives in inboxes, by what is done with it: reports about single mails, and replies. */
+/** What arrives in inboxes, by what is done with it: reports about single mails and about domains, and replies. */
 
 import { MAX_REPORT_BYTES } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
+import {
+  type AggregateReport,
+  MAX_AGGREGATE_MESSAGE_BYTES,
+  mayBeAggregate,
+} from '../platform/mail/aggregate-reports.ts';
 import { answeredIds, type MailReply } from '../platform/mail/mail-replies.ts';
 import type { MailReport } from '../platform/mail/mail-reports.ts';
 import { headerSectionOf } from '../platform/mail/raw-report.ts';
 import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { Deliveries } from './deliveries/service.ts';
+import type { DomainReports } from './domain-reports/service.ts';
 import type { Mailboxes } from './mailboxes/service.ts';
 import type { Replies } from './replies/service.ts';
 
 /** A message that was read. */
-export type Arrival = { report: MailReport } | { reply: MailReply };
+export type Arrival = { report: MailReport } | { aggregate: AggregateReport } | { reply: MailReply };
 
 interface ArrivalsDeps {
   database: Database;
-  report_reader: Pick<ReportReader, 'readReply'>;
+  report_reader: Pick<ReportReader, 'readReply' | 'readAggregate'>;
   mailboxes: Pick<Mailboxes, 'domainOf'>;
   deliveries: Pick<Deliveries, 'readReport' | 'takeReport'>;
   replies: Replies;
+  domain_reports: DomainReports;
 }
 
 export class Arrivals {
   /** Fields by which `wanted` judges. */
-  readonly fields = ['content-type', 'in-reply-to', 'references'];
+  readonly fields = ['content-type', 'subject', 'tls-report-domain', 'in-reply-to', 'references'];
   readonly #deps: ArrivalsDeps;
 
   constructor(deps: ArrivalsDeps) {
@@ -32,6 +39,7 @@ export class Arrivals {
 
   /** How many bytes of a message in a mailbox's inbox are to be read, by its fields; 0 where it is left alone. */
   wanted(mailbox_id: number, fields: string): number {
+    if (mayBeAggregate(fields)) return MAX_AGGREGATE_MESSAGE_BYTES;
     // RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed.
     if (/^content-type:\s*multipart\/(?:report|mixed)\b/im.test(fields)) return MAX_REPORT_BYTES;
     return this.#mayAnswer(mailbox_id, fields) ? MAX_REPORT_BYTES : 0;
@@ -50,6 +58,8 @@ export class Arrivals {
     const report = await deliveries.readReport(message);
     if (report) return { report };
     const head = headerSectionOf(message);
+    const aggregate = head !== null && mayBeAggregate(head) && (await report_reader.readAggregate(message));
+    if (aggregate) return { aggregate };
     if (head === null || !this.#mayAnswer(mailbox_id, head)) return null;
     const reply = await report_reader.readReply(message);
     return reply && { reply };
@@ -65,6 +75,7 @@ export class Arrivals {
     { mailbox_id, arrived_at }: { mailbox_id: number; arrived_at: number | null },
   ): { told: readonly { is_new: boolean }[] } | null {
     const { deliveries, mailboxes, replies } = this.#deps;
+    if ('aggregate' in arrival) return this.#deps.domain_reports.take(tx, arrival.aggregate);
     if ('report' in arrival) return deliveries.takeReport(tx, arrival.report);
     const domain = mailboxes.domainOf(tx, mailbox_id);
     const taken = domain === null ? null : replies.take(tx, arrival.reply, { domain, arrived_at });

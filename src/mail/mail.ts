@@ -16,6 +16,8 @@ import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Arrivals } from './arrivals.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
 import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
+import { DomainReports } from './domain-reports/service.ts';
+import { domainReportCronEntries } from './domain-reports/tasks.ts';
 import { EmailBatches } from './emails/batches.ts';
 import { Emails } from './emails/service.ts';
 import { emailCronEntries } from './emails/tasks.ts';
@@ -71,7 +73,8 @@ export function createMail(needs: MailNeeds) {
   const replies = new Replies({ ...on, emails });
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails, replies });
   const schedules = new Schedules({ ...on, templates, emails });
-  const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies });
+  const domain_reports = new DomainReports({ ...on, sending_domains });
+  const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies, domain_reports });
   const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
   return {
     sending_domains,
@@ -82,6 +85,7 @@ export function createMail(needs: MailNeeds) {
     emails,
     email_batches,
     replies,
+    domain_reports,
     deliveries,
     arrivals,
     schedules,
@@ -102,6 +106,7 @@ export function mailCronEntries(services: MailServices): CronEntry[] {
     ...sendingDomainCronEntries(services.sending_domains),
     ...emailCronEntries(services.emails),
     ...deliveryCronEntries(services.deliveries),
+    ...domainReportCronEntries(services.domain_reports),
     ...replyCronEntries(services.replies),
   ];
 }

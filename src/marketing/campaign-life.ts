@@ -10,8 +10,8 @@ import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../platform/jobs/store.
 import { isRefusedTooMuch, returnsTooMuch } from './campaign-brakes.ts';
 import type { CampaignRow, EndedStore, PauseReason } from './campaign-store.ts';
 import type { CampaignDeps, Campaigns } from './campaigns.ts';
-import { barOf, type ContactStanding } from './contacts/service.ts';
-import { type Reading, readAt } from './mails/service.ts';
+import { barOf, type ContactRow, type ContactStanding } from './contacts/service.ts';
+import { lastMailTo, type Reading, readAt } from './mails/service.ts';
 import { type KeyOwner, nextOpening } from './settings/service.ts';
 
 /** What is noted of a mail: each the column that keeps when it happened. */
@@ -161,6 +161,13 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     if (!owner || !contact || !row || row.status === this.stopped) return 'cancel';
     if (barOf(contact, suppressions.checker(tx, owner)) !== null) return 'cancel';
     return row.status === 'paused' ? 'hold' : 'send';
+  }
+
+  /** Marks the last mail that somebody got as the one after which they left; it may have been of the other kind. */
+  protected markLeft(tx: Tx, contact: ContactRow, at: number): void {
+    const email_id = lastMailTo(tx, contact);
+    const mail = email_id === null ? undefined : this.findMail(tx, email_id);
+    if (mail) this.mark(tx, mail, { unsubscribed_at: at });
   }
 
   /** Marks that a mail was opened, by a person or a machine, or a link of it followed by a person. */

@@ -20,15 +20,12 @@ import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
-import { broadcastCronEntries } from './broadcasts/tasks.ts';
 import { createCampaignTask } from './campaign-tasks.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
-import { contactCronEntries } from './contacts/tasks.ts';
 import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
-import { createImportTask, importCronEntries } from './imports/tasks.ts';
-import { listNaming } from './lists/naming.ts';
+import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
 import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -38,7 +35,6 @@ import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
-import { sequenceCronEntries } from './sequences/tasks.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
 import {
   CONFIRMATION_VALUES,
@@ -46,7 +42,7 @@ import {
   type SubscriptionsDeps,
   testUnsubscribeUrl,
 } from './subscriptions/service.ts';
-import { createSubscribeTask, subscriptionCronEntries } from './subscriptions/tasks.ts';
+import { createSubscribeTask } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
 
 /** What email marketing needs. */
@@ -153,7 +149,7 @@ export function createMarketing(needs: MarketingNeeds) {
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const names = {
-    list_names: listNaming(on),
+    list_names: lists.naming(),
     sequence_names: sequences.naming(),
     broadcast_names: broadcasts.naming(),
   };
@@ -225,13 +221,21 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
   ];
 }
 
-/** What email marketing does by the clock. */
+/** What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock has left. */
 export function marketingCronEntries(services: MarketingServices): CronEntry[] {
+  const { contacts, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
+  const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({
+    name,
+    expression,
+    at_start: true,
+    run,
+  });
   return [
-    ...contactCronEntries(services.contacts),
-    ...importCronEntries(services.imports),
-    ...subscriptionCronEntries(services.subscriptions),
-    ...sequenceCronEntries(services),
-    ...broadcastCronEntries(services),
+    entry('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),
+    entry('rejected rows', '31 3 * * *', () => imports.sweep()),
+    entry('confirmations', '33 3 * * *', () => subscriptions.sweep()),
+    entry('finished sequences', '37 * * * *', () => sequence_life.sweep()),
+    entry('late enrollments', '29 * * * *', () => going_on.mendTimes()),
+    entry('open broadcasts', '31 * * * *', () => broadcast_life.mend()),
   ];
 }

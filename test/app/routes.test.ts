@@ -266,6 +266,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /mailboxes/:address/test',
     'GET /sending-domains',
     'GET /sending-domains/:name',
+    'GET /sending-domains/:name/reports',
     'PATCH /sending-domains/:name',
     'POST /sending-domains',
     'POST /sending-domains/:name/dkim/rotate',

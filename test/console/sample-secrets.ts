@@ -43,6 +43,7 @@ async function addAccounts(app: TestApp, hostile: string): Promise<SecretsSample
     kind: 'token',
     ...{ id: 0, name: 'sample', all_projects: true, project_ids: [] },
     capabilities: new Set(GRANTABLE),
+    read_only: false,
   };
   const openai = await ai_accounts.create(actor, caller, [shop.id], {
     ...{ name: 'OpenAI, shop', provider: 'openai', api_key: 'sk-of-the-shop-at-openai' },

@@ -31,6 +31,7 @@ const auditRecord = named(
     ip: nullable(t.String()),
     project_id: nullable(t.String()),
     metadata: t.Record(t.String(), t.Unknown()),
+    sentence: t.String({ description: 'In one line, such as `Ann made the key web`.' }),
     changes: t.Record(
       t.String(),
       t.Union([

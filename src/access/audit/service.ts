@@ -12,6 +12,7 @@ import type { ActorKind } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectRow } from '../projects/service.ts';
+import { sentenceOf } from './sentences.ts';
 
 export interface AuditQuery {
   event?: string;
@@ -33,6 +34,8 @@ export interface AuditRecord {
   /** ULID of the project; it may be deleted by now. */
   project_id: string | null;
   metadata: Record<string, unknown>;
+  /** It in one line, such as `Ann made the key web`. */
+  sentence: string;
   /** What the fields that changed were and became; of secrets, and of what is known of a contact, their names alone. */
   changes: Changes;
 }
@@ -107,6 +110,7 @@ function present(row: AuditRow): AuditRecord {
     ip,
     project_id: project_public_id,
     metadata,
+    sentence: sentenceOf(row),
     changes,
   };
 }

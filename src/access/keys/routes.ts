@@ -39,6 +39,7 @@ export function keyRoutes(services: { keys: Keys; projects: Projects }): Route[]
     managementRoute({
       method: 'POST',
       path: '/api-keys/lookup',
+      only_reads: true,
       tag: 'API keys',
       summary: 'Which key a plaintext key is',
       body: lookupBody,
@@ -117,6 +118,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
     managementRoute({
       method: 'POST',
       path: `${KEY}/why`,
+      only_reads: true,
       tag: 'API keys',
       summary: 'Whether a request from somewhere would be accepted with a key, and why',
       description:

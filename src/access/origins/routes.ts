@@ -141,6 +141,7 @@ function globalOriginRoutes({ keys, origins: rules }: { keys: Keys; origins: Ori
     managementRoute({
       method: 'POST',
       path: '/global-origins/check',
+      only_reads: true,
       tag: 'Origins',
       summary: 'Which values the global origins cover',
       description: 'One verdict for each value, in the same order.',

@@ -1,6 +1,6 @@
 /** `satchel person`: who signs in to the console, and what they may do there. */
 import type { Config } from '../../config.ts';
-import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
+import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { collect, listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
@@ -29,7 +29,7 @@ export function registerPersonCommands(cli: Cli<Services>): void {
         email: one.email,
         status: one.is_active ? 'active' : 'inactive',
         projects: scopeOf(one),
-        can: presentCapabilities(one),
+        can: presentPowers(one),
         'second step': one.totp ? 'on' : 'off',
         'last sign-in': one.last_sign_in_at,
         name: one.name,
@@ -45,6 +45,7 @@ function registerAdding(person: Noun<Services>): void {
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
+    .option('--read-only', 'changes nothing but their own password and second step')
     .option('--first', 'while there is nobody: a link that asks for the address too, and gives everything')
     .remark(`Without --can a person manages what is in their projects, but reads no vault and no provider account. With administer,
 which goes with --all-projects only, they manage what belongs to no project too: domains, mailboxes, people, backups.
@@ -52,6 +53,7 @@ The link is good once, for 24 hours, and void when a newer one is made.`)
     .example(
       'satchel person add ann@example.com --all-projects --can all,administer',
       'satchel person add bob@example.com --name Bob --project shop --can read_vault',
+      'satchel person add eve@example.com --all-projects --read-only',
     )
     .does(async ({ services, actor, config, note }, options, email) => {
       if (options.first === true) return addFirst(services.people, { config, note }, options, email);
@@ -71,7 +73,9 @@ async function addFirst(
   options: Options,
   email: string | undefined,
 ): Promise<CliResult> {
-  const others = ['name', 'can', 'allProjects', 'project'].filter((name) => options[name] !== undefined);
+  const others = ['name', 'can', 'readOnly', 'allProjects', 'project'].filter(
+    (name) => options[name] !== undefined,
+  );
   if (email !== undefined || others.length > 0) {
     throw new UsageError('--first stands alone: the link asks who it is, and they get everything.');
   }
@@ -90,6 +94,8 @@ function registerChanging(person: Noun<Services>): void {
     .option('--can <capabilities>', `in place of what they can: ${CAN_HELP}; or none`, readCapabilitiesOrNone)
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project in place of all others; may be repeated', collect)
+    .option('--read-only', 'changes nothing any more, and neither do their tokens')
+    .option('--read-write', 'changes things again')
     .option('--active', 'may sign in')
     .option('--inactive', 'may not; signed out at once, and their link is void')
     .option('--revoke-tokens', 'with --inactive: end the tokens that they made, too')
@@ -101,6 +107,9 @@ function registerChanging(person: Noun<Services>): void {
     .shows(async ({ services, actor, note }, options, ref) => {
       if (options.active === true && options.inactive === true) {
         throw new UsageError('Say either --active or --inactive.');
+      }
+      if (options.readOnly === true && options.readWrite === true) {
+        throw new UsageError('Say either --read-only or --read-write.');
       }
       const name = textOption(options, 'name');
       const given = requireChanges({
@@ -184,6 +193,8 @@ function powersOf(options: Options, in_full = false): Record<string, unknown> {
   const projects = listOption(options, 'project');
   return {
     ...(capabilities ? Object.fromEntries(flags.filter(([, is_held]) => is_held || in_full)) : {}),
+    ...(options.readOnly === true ? { read_only: true } : {}),
+    ...(options.readWrite === true ? { read_only: false } : {}),
     ...(options.allProjects === true ? { all_projects: true } : {}),
     ...(projects.length > 0 ? { projects } : {}),
   };
@@ -194,7 +205,7 @@ function present(person: PersonRecord) {
     email: person.email,
     name: person.name,
     projects: scopeOf(person),
-    can: presentCapabilities(person),
+    can: presentPowers(person),
     active: person.is_active,
     'second step': person.totp ? 'on' : 'off',
   };

@@ -22,6 +22,8 @@ const person = {
   name: t.String(),
   ...capabilityFields,
   can_administer: t.Boolean(),
+  /** Changes nothing but their own password, second step and sessions; their tokens neither. */
+  read_only: t.Boolean(),
   all_projects: t.Boolean(),
   /** Left out where it is all of them. */
   projects: t.Optional(t.Array(abbreviatedProject)),

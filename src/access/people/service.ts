@@ -17,6 +17,7 @@ import {
   flagsOf,
   type Powers,
   requireHolding,
+  requireNoneOfWriting,
   requireSensible,
 } from '../../platform/http/capabilities.ts';
 import { type Page, type PageQuery, paginate, WHOLE_LIST } from '../../platform/http/pagination.ts';
@@ -52,7 +53,7 @@ export interface PeopleDeps {
   key_ring: KeyRing;
   projects: Projects;
   rates: DurableRates;
-  tokens: Pick<Tokens, 'countOf' | 'revokeOf'>;
+  tokens: Pick<Tokens, 'countOf' | 'revokeOf' | 'followPerson'>;
   public_url: string;
 }
 
@@ -95,12 +96,13 @@ export class People {
   }
 
   present(person: PersonRow): PersonRecord {
-    const { id, email, all_projects, is_active } = person;
+    const { id, email, read_only, all_projects, is_active } = person;
     return {
       id,
       email,
       name: nameOf(person),
       ...flagsOf(capabilitiesOf(person)),
+      read_only,
       all_projects,
       ...(all_projects ? {} : { projects: this.#deps.projects.scopeOf({ kind: 'person', id }) }),
       totp: person.sealed_totp !== null,
@@ -130,9 +132,9 @@ export class People {
 
   /** What a new person is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
   powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
-    const { all_projects = false, projects = [] } = input;
+    const { read_only = false, all_projects = false, projects = [] } = input;
     const project_ids = this.#deps.projects.resolveScope(giver, projects);
-    const powers = { capabilities: capabilitiesIn(input), all_projects, project_ids };
+    const powers = { capabilities: capabilitiesIn(input), read_only, all_projects, project_ids };
     requireSensible(powers);
     return powers;
   }
@@ -153,16 +155,18 @@ export class People {
     const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
     const after = {
       capabilities: new Set(GRANTABLE.filter(isHeld)),
+      read_only: changes.read_only ?? before.read_only,
       all_projects,
       project_ids: named ?? (all_projects ? [] : before.project_ids),
     };
+    requireNoneOfWriting(after);
     if (changes.all_projects !== undefined || named || changes.can_administer) requireSensible(after);
     return after;
   }
 
   /** What a signed-in person's request says of itself, as that of a token does. Throws AppError `not_found`. */
   introspect(caller: ManagementCaller) {
-    const { can_administer, ...record } = this.present(this.require(String(caller.id)));
+    const { can_administer, read_only, ...record } = this.present(this.require(String(caller.id)));
     const { name, all_projects, projects } = record;
     const { can_manage_database, can_read_vault, can_reveal_vault, can_write_vault } = record;
     const { can_read_database_tokens, can_read_ai_accounts } = record;
@@ -179,6 +183,7 @@ export class People {
       can_read_database_tokens,
       can_read_ai_accounts,
       ...(can_administer ? { can_administer } : {}),
+      ...(read_only ? { read_only } : {}),
       ...(projects ? { projects } : {}),
     };
   }
@@ -193,6 +198,7 @@ export class People {
     const row = store.insertPerson(tx, {
       ...person,
       all_projects: powers.all_projects,
+      read_only: powers.read_only,
       ...flagsOf([...powers.capabilities]),
       is_active: true,
       totp_step: 0,
@@ -236,11 +242,13 @@ export class People {
         ...(name === undefined ? {} : { name }),
         ...(is_active === undefined ? {} : { is_active }),
         all_projects: after.all_projects,
+        read_only: after.read_only,
         ...flagsOf([...after.capabilities]),
         updated_at: now,
       });
       if (!changed) throw notFound('Person');
       this.#deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
+      this.#deps.tokens.followPerson(tx, current.id, after.read_only);
       if (is_active === false) {
         sessions.deleteSessionsOf(tx, current.id);
         store.deleteLinksOf(tx, current.id);
@@ -388,9 +396,9 @@ export class People {
   }
 
   #powersOf(person: PersonRow, read: Tx = this.#database.read): Powers {
-    const { id, all_projects } = person;
+    const { id, read_only, all_projects } = person;
     const project_ids = all_projects ? [] : this.#deps.projects.scopeIdsOf({ kind: 'person', id }, read);
-    return { capabilities: new Set(capabilitiesOf(person)), all_projects, project_ids };
+    return { capabilities: new Set(capabilitiesOf(person)), read_only, all_projects, project_ids };
   }
 }
 
@@ -414,25 +422,31 @@ export function audit(
 }
 
 /** Powers as the audit trail tells them. */
-function told({ capabilities, all_projects, project_ids }: Powers): Record<string, unknown> {
-  return { capabilities: [...capabilities], all_projects, project_ids };
+function told({ capabilities, read_only, all_projects, project_ids }: Powers): Record<string, unknown> {
+  return { capabilities: [...capabilities], read_only, all_projects, project_ids };
 }
 
-/** The powers that a change gives. Where projects are added all capabilities count, as they are new there. */
+/** The powers that a change gives. Where projects or writing are added all capabilities count, as they are new there. */
 function added(before: Powers, after: Powers): Powers {
   const all_projects = after.all_projects && !before.all_projects;
   const project_ids = before.all_projects
     ? []
     : after.project_ids.filter((id) => !before.project_ids.includes(id));
-  const is_wider = all_projects || project_ids.length > 0;
+  const writes = before.read_only && !after.read_only;
+  const is_wider = writes || all_projects || project_ids.length > 0;
   const capabilities = is_wider ? after.capabilities : after.capabilities.difference(before.capabilities);
-  return { capabilities, all_projects, project_ids };
+  return { capabilities, read_only: after.read_only, all_projects, project_ids };
 }
 
 /** Whether a change takes a capability or a project away. */
 function takesAway(before: Powers, after: Powers): boolean {
   const is_narrower = before.all_projects || before.project_ids.some((id) => !after.project_ids.includes(id));
-  return (!after.all_projects && is_narrower) || !before.capabilities.isSubsetOf(after.capabilities);
+  const loses_writing = after.read_only && !before.read_only;
+  return (
+    loses_writing ||
+    (!after.all_projects && is_narrower) ||
+    !before.capabilities.isSubsetOf(after.capabilities)
+  );
 }
 
 function refuseTakenEmail(tx: Tx, email: string, own_id: number | null): void {

@@ -23,6 +23,7 @@ export const people = sqliteTable('people', {
   updated_at: integer().notNull(),
   wrong_codes: integer().notNull(),
   wrong_code_at: integer(),
+  read_only: integer({ mode: 'boolean' }).notNull(),
 });
 export type PersonRow = typeof people.$inferSelect;
 

@@ -52,7 +52,7 @@ export class Welcome {
         people.insert(
           tx,
           { email, name, password_hash },
-          { capabilities: new Set(GRANTABLE), all_projects: true, project_ids: [] },
+          { capabilities: new Set(GRANTABLE), read_only: false, all_projects: true, project_ids: [] },
           now,
         );
       const actor = { kind: 'person', id: String(row.id), name: nameOf(row), ip } as const;

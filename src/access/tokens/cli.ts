@@ -1,6 +1,6 @@
 /** `satchel token`: access tokens of the management plane are made, listed and revoked here. */
 import { DEFAULT_TOKEN_DAYS } from '../../limits.ts';
-import { CAN_HELP, presentCapabilities, readCapabilities } from '../../platform/cli/capability-option.ts';
+import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import {
   collect,
@@ -25,11 +25,13 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--can <capabilities>', CAN_HELP, readCapabilities)
+    .option('--read-only', 'it changes nothing')
     .option('--expires-in-days <n>', `days it lives (default: ${DEFAULT_TOKEN_DAYS})`, wholeNumber(1))
     .remark(`Without --can a token manages projects, keys and origins, and nothing else. With administer, which goes with
 --all-projects only, it manages what belongs to no project too: domains, mailboxes, people, tokens, backups.`)
     .example(
       'satchel token create --name laptop --all-projects --can all',
+      'satchel token create --name dashboard --all-projects --read-only',
       'satchel token create --name ci --project shop --can read_vault,reveal_vault --expires-in-days 30',
     )
     .does(({ services, actor }, options) => createToken(services.tokens, actor, options));
@@ -46,7 +48,7 @@ export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
         revoked: token.revoked_at,
         expires: token.expires_at,
         projects: token.projects ? token.projects.map((project) => project.slug).join(',') : 'all',
-        can: presentCapabilities(token),
+        can: presentPowers(token),
         'last used': token.last_used_at,
       }),
       'There are no tokens. Make one with: satchel token create --name NAME --all-projects',
@@ -87,6 +89,7 @@ async function createToken(
     all_projects,
     projects,
     capabilities: options.can ?? [],
+    read_only: options.readOnly === true,
     expires_in_days: numberOption(options, 'expiresInDays'),
   });
   const { token, record } = await tokens.create(actor, input);

@@ -27,6 +27,7 @@ export const newToken = t.Object({
   /** Numeric ids, ULIDs or slugs. */
   projects: t.Array(t.String()),
   capabilities: t.Array(oneOf(GRANTABLE)),
+  read_only: t.Optional(t.Boolean()),
   ...expiryWithin(MAX_TOKEN_DAYS),
 });
 export type NewTokenInput = Static<typeof newToken>;
@@ -51,6 +52,8 @@ const introspection = {
   ...capabilityFields,
   /** There only where it is true. */
   can_administer: t.Optional(t.Literal(true)),
+  /** There only where it is true: of itself, or as the person is whose token it is. */
+  read_only: t.Optional(t.Literal(true)),
   projects: t.Optional(t.Array(abbreviatedProject)),
 };
 

@@ -1,11 +1,6 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
 import { AppError, invalid } from '../../errors.ts';
-import {
-  DEFAULT_TOKEN_DAYS,
-  MAX_GIVEN_TOKEN_DAYS,
-  MAX_TOKEN_DAYS,
-  TOKEN_LAST_USED_GRANULARITY_MS,
-} from '../../limits.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
@@ -25,6 +20,9 @@ import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
 
 export type { TokenRecord } from './schemas.ts';
+
+/** How often the last use of a token is written down. */
+const LAST_USED_GRANULARITY_MS = 60_000;
 
 /** A token that exists, whether or not it is still good, with its caller. */
 interface Bearer {
@@ -91,15 +89,16 @@ export class Tokens {
       all_projects: token.all_projects,
       project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf({ kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
+      read_only: isReadOnly(token),
     };
     return { token, caller };
   }
 
   #touch(token: TokenRow, ip: string | null, now: number): void {
     const last = Math.max(token.last_used_at ?? 0, this.#touched_at.get(token.id) ?? 0);
-    if (last <= now && now - last < TOKEN_LAST_USED_GRANULARITY_MS) return;
+    if (last <= now && now - last < LAST_USED_GRANULARITY_MS) return;
     this.#touched_at.set(token.id, now);
-    const before_ms = now - TOKEN_LAST_USED_GRANULARITY_MS;
+    const before_ms = now - LAST_USED_GRANULARITY_MS;
     // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
     this.#database
       .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))
@@ -127,6 +126,8 @@ export class Tokens {
         token_prefix: secret.prefix_shown,
         token_hash: secret.hash,
         all_projects: powers.all_projects,
+        read_only: powers.read_only,
+        is_persons_read_only: false,
         ...flagsOf([...powers.capabilities]),
         expires_at: this.#expiryOf(input, now),
         created_at: now,
@@ -142,6 +143,7 @@ export class Tokens {
         all_projects: row.all_projects,
         projects: this.#projects.scopeOf({ kind: 'token', id: row.id }, tx).map(({ public_id }) => public_id),
         capabilities: capabilitiesOf(row),
+        ...(row.read_only ? { read_only: true } : {}),
         expires_at: toIso(row.expires_at),
       };
       recordAudit(tx, actor, { event: 'token.created', target: targetOf(row), project: null, metadata }, now);
@@ -172,12 +174,12 @@ export class Tokens {
 
   /** What a new token is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
   powersOfNew(
-    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities'>,
+    input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only'>,
     giver: ManagementCaller | null,
   ): Powers {
-    const { all_projects, projects, capabilities } = input;
+    const { all_projects, projects, capabilities, read_only = false } = input;
     const project_ids = this.#projects.resolveScope(giver, projects);
-    const powers = { capabilities: new Set(capabilities), all_projects, project_ids };
+    const powers = { capabilities: new Set(capabilities), read_only, all_projects, project_ids };
     requireSensible(powers);
     return powers;
   }
@@ -225,6 +227,11 @@ export class Tokens {
     for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
   }
 
+  /** Has a person's tokens be read-only as that person is; they stay so when that person is gone. */
+  followPerson(tx: Tx, person_id: number, read_only: boolean): void {
+    store.followPerson(tx, person_id, read_only);
+  }
+
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
   introspect(caller: ManagementCaller): TokenIntrospection {
     const row = store.findToken(this.#database.read, caller.id);
@@ -242,6 +249,7 @@ export class Tokens {
       last_used_at: toIso(row.last_used_at),
       ...flags,
       ...(can_administer ? { can_administer } : {}),
+      ...(isReadOnly(row) ? { read_only: true } : {}),
       ...(row.all_projects ? {} : { projects: this.#projects.scopeOf({ kind: 'token', id: row.id }) }),
     };
   }
@@ -256,6 +264,11 @@ export class Tokens {
       created_at: toIso(row.created_at),
     };
   }
+}
+
+/** Of itself, or as the person whose it is. */
+function isReadOnly({ read_only, is_persons_read_only }: TokenRow): boolean {
+  return read_only || is_persons_read_only;
 }
 
 /** Ends a token, puts that on record and returns its row; null where there is none, or it was ended before. */

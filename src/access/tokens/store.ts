@@ -62,6 +62,11 @@ export function listGoodTokensOf(read: Tx, person_id: number, now_ms: number): T
     .all();
 }
 
+/** Has the tokens of a person change something or nothing, as that person does. */
+export function followPerson(tx: Tx, person_id: number, is_persons_read_only: boolean): void {
+  tx.update(accessTokens).set({ is_persons_read_only }).where(eq(accessTokens.person_id, person_id)).run();
+}
+
 /** Notes a use unless one was noted since `before_ms`. One that lies after `now_ms` is overwritten: the clock was set back. */
 export function touchToken(
   tx: Tx,

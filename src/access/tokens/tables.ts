@@ -23,6 +23,8 @@ export const accessTokens = sqliteTable('access_tokens', {
   created_by_id: text(),
   created_by_name: text(),
   person_id: integer(),
+  read_only: integer({ mode: 'boolean' }).notNull(),
+  is_persons_read_only: integer({ mode: 'boolean' }).notNull(),
 });
 export type TokenRow = typeof accessTokens.$inferSelect;
 

@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_UNFINISHED_UPLOADS } from '../../limits.ts';
+import type { RequestHeader } from '../../platform/http/answers.ts';
 import type { KeyCaller } from '../../platform/http/callers.ts';
 import type { RateLimiter } from '../../platform/http/rate-limit.ts';
 import {
@@ -9,7 +10,6 @@ import {
   openRoute,
   PLANE_PREFIX,
   type RequestContext,
-  type RequestHeader,
   type Route,
 } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';

@@ -5,9 +5,10 @@
 import { isIP } from 'node:net';
 import type { ImapFlow } from 'imapflow';
 import { messageOf } from '../../errors.ts';
-import { INBOX_LOOK_EVERY_MS, MAX_REPORT_BYTES, MAX_REPORT_HEADER_BYTES } from '../../limits.ts';
+import { INBOX_LOOK_EVERY_MS, MAX_REPORT_HEADER_BYTES } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { MAX_AGGREGATE_MESSAGE_BYTES } from '../../platform/mail/aggregate-reports.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { whyUnanswered } from '../../platform/mail/relay-name.ts';
 import type { Inboxes, InboxRow } from './service.ts';
@@ -197,8 +198,8 @@ export class InboxReader<Arrival = unknown> {
       connectionTimeout: IMAP_CONNECT_TIMEOUT_MS,
       greetingTimeout: IMAP_GREETING_TIMEOUT_MS,
       maxLineLength: MAX_IMAP_LINE_BYTES,
-      maxLiteralSize: MAX_REPORT_BYTES,
-      maxResponseSize: MAX_IMAP_LINE_BYTES + MAX_REPORT_BYTES,
+      maxLiteralSize: MAX_AGGREGATE_MESSAGE_BYTES,
+      maxResponseSize: MAX_IMAP_LINE_BYTES + MAX_AGGREGATE_MESSAGE_BYTES,
     });
     // The command under way fails with the connection; without a listener the event would end the process.
     client.on('error', () => {});
@@ -219,7 +220,7 @@ export class InboxReader<Arrival = unknown> {
       const is_alone = (uids[0] ?? 0) <= this.#one_by_one_to;
       const chunk = uids.splice(0, is_alone ? 1 : INBOX_CHUNK_MESSAGES);
       const candidates = is_alone
-        ? new Map(chunk.map((uid) => [uid, MAX_REPORT_BYTES]))
+        ? new Map(chunk.map((uid) => [uid, MAX_AGGREGATE_MESSAGE_BYTES]))
         : await this.#candidatesOf(client, chunk);
       for (const uid of chunk) {
         if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');

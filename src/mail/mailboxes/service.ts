@@ -236,6 +236,12 @@ export class Mailboxes {
       .map(({ address, return_path }) => (return_path ?? address).split('@')[1] ?? '');
   }
 
+  /** The address of a mailbox of a domain that has an inbox; null where none has. */
+  reportsTo(tx: Tx, domain_id: number): string | null {
+    const own = store.listMailboxesOf(tx, domain_id);
+    return own.find(({ id }) => this.#inboxes.find(tx, id) !== null)?.address ?? null;
+  }
+
   /** Has the mailboxes of a domain take up what changed of it. */
   renew(tx: Tx, domain_id: number): void {
     store.renewMailboxesOf(tx, domain_id);

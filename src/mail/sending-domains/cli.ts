@@ -1,6 +1,7 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { counted } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
 import type { DkimRotation, DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
@@ -13,7 +14,7 @@ interface Needs {
 }
 
 /** Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim rotate`. */
-export function registerDomainCommands(cli: Cli<Needs>): void {
+export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
   domain
     .verb('add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
@@ -87,6 +88,7 @@ export function registerDomainCommands(cli: Cli<Needs>): void {
       const text = `Publish this record beside the old one:\n\n${record}\n\nThen: satchel domain verify ${name}`;
       return { json: rotation, text };
     });
+  return domain;
 }
 
 function presentChanged({ name, is_default, is_active, is_verified, is_trusted, mailboxes }: DomainRecord) {
@@ -160,6 +162,11 @@ function presentRecordCheck(record: RecordCheck): string {
     if (record.found !== null) lines.push(`  there:   ${quoteTxt(record.found)}`);
     lines.push(`  publish: ${quoteTxt(record.value)}`);
   }
+  const [, rua] = /\b(rua=\S+)/.exec(record.value) ?? [];
+  if (record.status === 'found' && rua !== undefined && !record.found?.includes(rua.slice(4)))
+    lines.push(
+      `  reports: with ${rua} receivers tell who sends in its name: satchel domain reports ${record.name.replace(/^_dmarc\./, '')}`,
+    );
   return lines.join('\n');
 }
 

@@ -29,8 +29,14 @@ export interface BounceCheck {
 
 type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
 
-/** The records to publish. `relays` are the hosts that send for the domain; SPF names them. */
-export function recordsToPublish(domain: DomainKeys, relays: readonly string[]): DnsRecord[] {
+/**
+ * The records to publish. `relays` are the hosts that send for the domain; SPF names them. `reports_to` is the address that receivers
+ * report to.
+ */
+export function recordsToPublish(
+  domain: DomainKeys,
+  { relays, reports_to }: { relays: readonly string[]; reports_to: string },
+): DnsRecord[] {
   const spf = `v=spf1 ${['a', 'mx', ...sendersOf(relays)].join(' ')} ~all`;
   return [
     { purpose: 'ownership', type: 'TXT', name: `_satchel.${domain.name}`, value: ownershipValue(domain) },
@@ -40,7 +46,7 @@ export function recordsToPublish(domain: DomainKeys, relays: readonly string[]):
       purpose: 'dmarc',
       type: 'TXT',
       name: `_dmarc.${domain.name}`,
-      value: `v=DMARC1; p=quarantine; rua=mailto:postmaster@${domain.name}`,
+      value: `v=DMARC1; p=quarantine; rua=mailto:${reports_to}`,
     },
   ];
 }
@@ -51,9 +57,12 @@ export function dkimRecord(domain: string, selector: string, public_key: string)
 }
 
 /** For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not required. */
-export function advisedRecords(domain: Pick<DomainRow, 'name' | 'created_at'>): DnsRecord[] {
+export function advisedRecords(
+  domain: Pick<DomainRow, 'created_at' | 'name'>,
+  reports_to: string,
+): DnsRecord[] {
   const id = toIso(domain.created_at).replace(/\D/g, '').slice(0, 14);
-  const report = `v=TLSRPTv1; rua=mailto:postmaster@${domain.name}`;
+  const report = `v=TLSRPTv1; rua=mailto:${reports_to}`;
   return [
     { purpose: 'mta_sts', type: 'TXT', name: `_mta-sts.${domain.name}`, value: `v=STSv1; id=${id}` },
     { purpose: 'tls_rpt', type: 'TXT', name: `_smtp._tls.${domain.name}`, value: report },
@@ -74,10 +83,10 @@ function ownershipValue(domain: DomainKeys): string {
 export async function checkRecords(
   resolver: Resolver,
   domain: DomainKeys,
-  options: { relays: readonly string[]; is_signed: boolean },
+  options: { relays: readonly string[]; reports_to: string; is_signed: boolean },
 ): Promise<RecordCheck[]> {
   return Promise.all(
-    recordsToPublish(domain, options.relays).map(async (record) => ({
+    recordsToPublish(domain, options).map(async (record) => ({
       ...record,
       ...(await checkRecord(resolver, record, { domain, ...options })),
     })),

@@ -100,6 +100,8 @@ interface SendingDomainsDeps {
     areSigned(tx: Tx, domain_id: number): boolean;
     /** Domains that their bounces go to. */
     bounceDomainsOf(tx: Tx, domain_id: number): string[];
+    /** The address of one that has an inbox, where reports are read; null where none has. */
+    reportsTo(tx: Tx, domain_id: number): string | null;
     /** Has them take up what changed of their domain. */
     renew(tx: Tx, domain_id: number): void;
   };
@@ -155,10 +157,11 @@ export class SendingDomains {
       if (input.is_default || !has_default) store.setDefaultDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.added', name);
       const added = this.#reload(tx, domain.id);
+      const reports_to = this.#reportsTo(tx, added);
       return {
         ...this.#recordOf(tx, added),
-        records: recordsToPublish(added, []),
-        advised: advisedRecords(added),
+        records: recordsToPublish(added, { relays: [], reports_to }),
+        advised: advisedRecords(added, reports_to),
       };
     });
   }
@@ -185,12 +188,21 @@ export class SendingDomains {
   show(name: string): DomainDetails {
     const { database, mailboxes } = this.#deps;
     const domain = this.#require(name);
+    const reports_to = this.#reportsTo(database.read, domain);
     return {
       ...this.#recordOf(database.read, domain),
-      records: recordsToPublish(domain, mailboxes().relaysOf(database.read, domain.id)),
-      advised: advisedRecords(domain),
+      records: recordsToPublish(domain, {
+        relays: mailboxes().relaysOf(database.read, domain.id),
+        reports_to,
+      }),
+      advised: advisedRecords(domain, reports_to),
       dkim_rotation: rotationOf(domain),
     };
+  }
+
+  /** Where receivers are to report to. */
+  #reportsTo(read: Tx, { id, name }: Pick<DomainRow, 'id' | 'name'>): string {
+    return this.#deps.mailboxes().reportsTo(read, id) ?? `postmaster@${name}`;
   }
 
   /** Names of the domains whose DKIM key does not decrypt. */
@@ -251,8 +263,9 @@ export class SendingDomains {
     const domain = (await this.#takeUpNextKey(actor, this.#require(name))) ?? this.#require(name);
     const relays = mailboxes().relaysOf(read, domain.id);
     const is_signed = mailboxes().areSigned(read, domain.id);
+    const reports_to = this.#reportsTo(read, domain);
     const [records, bounces] = await Promise.all([
-      checkRecords(resolver, domain, { relays, is_signed }),
+      checkRecords(resolver, domain, { relays, reports_to, is_signed }),
       checkBounces(resolver, mailboxes().bounceDomainsOf(read, domain.id)),
     ]);
     const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
@@ -268,7 +281,7 @@ export class SendingDomains {
         store.updateDomain(tx, domain.id, { verified_at: null });
         this.#audit(tx, actor, 'sending_domain.unverified', domain.name);
       }
-      const advised = advisedRecords(domain);
+      const advised = advisedRecords(domain, reports_to);
       const after = this.#reload(tx, domain.id);
       return { ...this.#recordOf(tx, after), records, advised, bounces, dkim_rotation: rotationOf(after) };
     });

@@ -79,6 +79,7 @@ function readingRoutes(templates: Templates): Route[] {
       method: 'POST',
       path: '/emails/templates/:slug/preview',
       mirror: { path: '/email-templates/:slug/preview' },
+      only_reads: true,
       needs: ['read'],
       tag: TAG,
       summary: 'Render a template without sending it',

@@ -12,7 +12,7 @@ import { CampaignLife } from '../campaign-life.ts';
 import { explainProblem, type Problem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactEvent } from '../contacts/service.ts';
-import { type FollowedLink, lastMailTo, type Reading } from '../mails/service.ts';
+import type { FollowedLink, Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as recipients from './recipient-store.ts';
 import type { BroadcastChanges } from './schemas.ts';
@@ -354,10 +354,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
       for (const { id, decided_to, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))
         if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
           store.addCounts(tx, id, new Map([['to_come', -1]]));
-    if (kind !== 'unsubscribed') return;
-    const email_id = lastMailTo(tx, contact);
-    const recipient = email_id === null ? undefined : recipients.findByEmail(tx, email_id);
-    if (recipient) recipients.updateRecipient(tx, recipient, { unsubscribed_at: at });
+    if (kind === 'unsubscribed') this.markLeft(tx, contact, at);
   }
 
   /** What becomes of a mail that was being tried when its broadcast paused or was cancelled, or its recipient left. */

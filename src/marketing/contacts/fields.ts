@@ -1,4 +1,5 @@
-/** The fields of a contact: canonical forms, bounds, and messages that say what would be right. Pure functions. */
+/** The fields of a contact: canonical forms, bounds, and messages that say what would be right. */
+import { randomBytes } from 'node:crypto';
 import type { FieldErrors } from '../../errors.ts';
 import {
   MAX_CONTACT_TAGS,
@@ -13,6 +14,14 @@ import type { CustomFields, CustomValue } from './schemas.ts';
 
 /** What a contact or an import may be said to come from: any lowercase slug. */
 export const SOURCE_PLATFORM = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** Too many to guess at any rate: 192 random bits. */
+const TOKEN_BYTES = 24;
+
+/** A random token that stands for a contact, in links to a list's token_hosts and of public pages: 32 characters of base64url. */
+export function createContactToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}
 
 /** The canonical form of an address, in which contacts are compared; null for what is no address. */
 export function contactAddress(text: string): { email: string; domain: string } | null {

@@ -205,11 +205,6 @@ function weightOf(criteria: Criteria): number {
 }
 
 /** How many contacts may be asked whether it fits them before others have their turn: `most`, or fewer where it asks for much. */
-export function pieceFor(filter: ContactFilter, most: number): number {
-  return pieceOf(criteriaOf(filter, 0), most);
-}
-
-/** As `pieceFor`. */
 export function pieceOf(criteria: Criteria, most: number): number {
   return Math.min(most, Math.max(25, Math.floor(4_000 / Math.max(1, weightOf(criteria)))));
 }

@@ -3,16 +3,16 @@
  * suppression, MX, duplicate. `screen` asks the DNS and changes nothing; `admit` decides the rest within a transaction.
  */
 
+import { AppError } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
 import type { SuppressionCheck } from '../suppressions/service.ts';
-import { contactAddress } from './fields.ts';
+import { contactAddress, createContactToken } from './fields.ts';
 import type { CustomFields } from './schemas.ts';
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
-import { createContactToken } from './tokens.ts';
 
 /** Somebody who is to be on a list. Fields are validated; the address is not. */
 export interface Candidate {
@@ -168,4 +168,18 @@ function update(tx: Tx, known: ContactRow, candidate: Candidate, options: AdmitO
   });
   store.changeTags(tx, known, { add: candidate.tags, remove: [] });
   return { outcome: 'updated_existing', contact };
+}
+
+const REJECTED: Readonly<Record<Rejection, string>> = {
+  invalid_syntax: 'The address is not an email address.',
+  missing_consent:
+    'There is no consent_basis: give one, or set default_consent_basis on the list, if there is one to give.',
+  suppressed: 'The address is suppressed in this project: it left, bounced or complained.',
+  no_mx: "The address's domain takes no mail.",
+};
+
+/** The refusal of an address, with its code. */
+export function rejected(rejection: Admission['outcome']): AppError {
+  const code = rejection in REJECTED ? (rejection as Rejection) : 'suppressed';
+  return new AppError('invalid', REJECTED[code], { code, errors: { email: [REJECTED[code]] } });
 }

@@ -238,6 +238,7 @@ function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
     projectRoute({
       method: 'POST',
       path: '/email-addresses/held',
+      only_reads: true,
       tag: TAG,
       summary: 'Everything held about an address',
       description: 'As `satchel contact export` prints it: whoever asks what is stored about them gets this.',

@@ -1,51 +1,58 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
+import { MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import { setBy } from '../../platform/http/fields.ts';
+import { present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { findBouncedAddresses, restoreBounced } from './bounced.ts';
-import { type Departure, depart, departureOf, STATUS_AFTER } from './departures.ts';
+import {
+  type ContactEvent,
+  type Departure,
+  depart,
+  departureOf,
+  findBouncedAddresses,
+  restoreBounced,
+  STATUS_AFTER,
+} from './departures.ts';
 import { exportContacts } from './export.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
-import { errorsInFilter } from './filter-rules.ts';
-import { type Criteria, matching } from './filter-store.ts';
+import { criteriaIn, errorsInFilter } from './filter-rules.ts';
+import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf } from './finding.ts';
-import type { ContactEvent, ContactListener, ContactReading } from './listeners.ts';
 import {
   type Admission,
   type AdmitOptions,
   admit,
   type Candidate,
+  rejected,
   type Screened,
   screen,
 } from './pipeline.ts';
-import { presentContact, rejected } from './records.ts';
 import { type ContactChanges, type ContactRecord, FIELDS } from './schemas.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
+import { sweepContacts } from './sweeping.ts';
 import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
-export { contactAddress, readTags, SOURCE_PLATFORM } from './fields.ts';
-export { type ContactFilter, contact_filter, FILTER_HELP, pieceFor, readFilter } from './filter.ts';
-export type { ContactEvent } from './listeners.ts';
+export type { ContactEvent } from './departures.ts';
+export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
+export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
+export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';
-export { createContactToken, hashContactToken } from './tokens.ts';
 
 export interface ContactsDeps {
   database: Database;
@@ -59,7 +66,7 @@ export interface ContactsDeps {
 
 export class Contacts {
   readonly #deps: ContactsDeps;
-  readonly #listeners: ContactListener[] = [];
+  readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
 
   constructor(deps: ContactsDeps) {
     this.#deps = deps;
@@ -71,7 +78,7 @@ export class Contacts {
   }
 
   /** Adds a listener, which is told what happens to contacts in the transaction that records it. */
-  listen(listener: ContactListener): void {
+  listen(listener: (tx: Tx, event: ContactEvent) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -155,22 +162,13 @@ export class Contacts {
   /* --- Reading and changing --------------------------------------------------------------------------------------- */
 
   /** What is wrong with the `filter` of a request past its shape, by field. */
-  errorsInFilter(
-    { id }: Pick<ListRow, 'id'>,
-    filter: ContactFilter,
-    read = this.#deps.database.read,
-  ): FieldErrors {
-    return errorsInFilter(read, id, filter, 'filter.');
-  }
-
-  #criteriaIn({ id }: ListRow, filter: ContactFilter): Criteria {
-    refuseAll(errorsInFilter(this.#deps.database.read, id, filter));
-    return criteriaOf(filter, this.#deps.clock.now());
+  errorsInFilter(list: { id: number }, filter: ContactFilter, read?: Tx): FieldErrors {
+    return errorsInFilter(read ?? this.#deps.database.read, list.id, filter, 'filter.');
   }
 
   /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
   async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = this.#criteriaIn(list, query);
+    const criteria = criteriaIn(this.#deps, list.id, query);
     const found = await findPage(this.#deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
@@ -199,10 +197,10 @@ export class Contacts {
 
   /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
-    const { database } = this.#deps;
-    const criteria = this.#criteriaIn(list, filter);
+    const criteria = criteriaIn(this.#deps, list.id, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
-    await database.write((tx) => note(tx, { ...entry, metadata: { filter: Object.keys(filter) } }));
+    const told = { ...entry, metadata: { filter: Object.keys(filter) } };
+    await this.#deps.database.write((tx) => note(tx, told));
     return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }
 
@@ -213,7 +211,7 @@ export class Contacts {
     const tags = store.listTags(read, ids);
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      return row ? [presentContact(row, list.public_id, tags.get(id) ?? [])] : [];
+      return row ? [presentContact(row, list, tags.get(id))] : [];
     });
   }
 
@@ -343,7 +341,15 @@ export class Contacts {
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
-  onReading(tx: Tx, { kind, contact_id, is_test, at }: ContactReading): void {
+  onReading(
+    tx: Tx,
+    {
+      kind,
+      contact_id,
+      is_test,
+      at,
+    }: { kind: string; contact_id: number | null; is_test: boolean; at: number },
+  ): void {
     if (kind === 'clicked' && contact_id !== null && !is_test) store.noteClick(tx, contact_id, at);
   }
 
@@ -465,21 +471,8 @@ export class Contacts {
   }
 
   /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
-  async sweep(): Promise<void> {
-    const { database, lists } = this.#deps;
-    for (let list_id = store.nextListWithContacts(database.read, 0); list_id !== null; ) {
-      const current = list_id;
-      let has_more = lists.findById(current) === null;
-      while (has_more) {
-        const began_ms = monotonicMs();
-        const deleted = await database.writePiece((tx) =>
-          store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH),
-        );
-        has_more = deleted === BULK_CONTACTS_BATCH;
-        await Bun.sleep(monotonicMs() - began_ms);
-      }
-      list_id = store.nextListWithContacts(database.read, current);
-    }
+  sweep(): Promise<void> {
+    return sweepContacts(this.#deps);
   }
 
   #announce(tx: Tx, event: ContactEvent): void {
@@ -491,6 +484,10 @@ export class Contacts {
     const { read } = this.#deps.database;
     const list = this.#deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
-    return presentContact(row, list.public_id, store.listTags(read, [row.id]).get(row.id) ?? []);
+    return presentContact(row, list, store.listTags(read, [row.id]).get(row.id));
   }
+}
+
+function presentContact(row: ContactRow, list: ListRow, tags: string[] = []): ContactRecord {
+  return present(FIELDS, { ...row, id: row.public_id, list: list.public_id, tags });
 }

@@ -1,4 +1,4 @@
-/** The job that goes on with an import at the configured rate, and forgetting what old ones rejected. */
+/** The job that goes on with an import at the configured rate. */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { IMPORT_REQUEST_GRACE_MS } from '../../limits.ts';
@@ -8,7 +8,6 @@ import { type Clock, MINUTE_MS } from '../../platform/host/clock.ts';
 import { explainDescriptors } from '../../platform/host/shortages.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
 
@@ -65,8 +64,4 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
     return { status: 'continue', run_at: clock.now() + IMPORT_REQUEST_GRACE_MS };
   if (pause.status === 'waiting') return { status: 'continue', run_at: pause.run_at };
   return endOf(import_id, pause);
-}
-
-export function importCronEntries(imports: Imports): CronEntry[] {
-  return [{ name: 'rejected rows', expression: '31 3 * * *', at_start: true, run: () => imports.sweep() }];
 }

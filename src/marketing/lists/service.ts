@@ -2,6 +2,7 @@
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_TOKEN_HOSTS } from '../../limits.ts';
+import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -103,6 +104,19 @@ export class Lists {
     const row = store.findAnyList(this.#deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('List', 'satchel list list --project REF');
     return row;
+  }
+
+  /** How the shell finds lists: archived ones only where no other fits. */
+  naming(): Naming {
+    const { database } = this.#deps;
+    return createNaming(
+      'list',
+      {
+        byId: (id) => store.findAnyList(database.read, id),
+        called: (project_id, name) => store.listListsCalled(database.read, project_id, name),
+      },
+      (row) => ({ key: row.public_id, id: row.public_id, is_over: row.archived_at !== null }),
+    );
   }
 
   /** By numeric id; null where the list is gone. */

@@ -1,19 +1,12 @@
 /** What ends an enrollment besides its own steps: its contact leaves, an exit event happens, its sequence is finished. */
 import { ENROLL_PIECE } from '../../limits.ts';
-import type { Deliveries } from '../../mail/deliveries/service.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import type { CampaignDeps } from '../campaigns.ts';
 import type { Bar, ContactEvent, ContactRow } from '../contacts/service.ts';
-import { lastMailTo } from '../mails/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ExitReason } from './tables.ts';
 
-export interface ExitsDeps {
-  database: Database;
-  clock: Clock;
-  /** Takes a mail back, if it still waits. */
-  deliveries: Pick<Deliveries, 'withhold'>;
-}
+type ExitsDeps = Pick<CampaignDeps, 'database' | 'clock' | 'deliveries'>;
 
 export class Exits {
   readonly #deps: ExitsDeps;
@@ -28,10 +21,6 @@ export class Exits {
     for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
     // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
     for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
-    // Also after the last step, which is when most people leave.
-    const email_id = kind === 'unsubscribed' ? lastMailTo(tx, contact) : null;
-    if (email_id !== null && store.findMail(tx, email_id))
-      store.updateMail(tx, email_id, { unsubscribed_at: at });
   }
 
   /** A product event ends the enrollments whose sequence names it as an exit event, unless they began after it. */

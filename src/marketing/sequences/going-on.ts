@@ -3,10 +3,10 @@
  * corrected.
  */
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
-import type { Contacts } from '../contacts/service.ts';
+import type { CampaignDeps } from '../campaigns.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
@@ -18,13 +18,7 @@ import type { EnrollmentRow, SequenceRow } from './tables.ts';
 /** Enrollments that are looked at in one go for times which a wrong clock has left: some milliseconds. */
 const TIMES_PIECE = 2_000;
 
-export interface GoingOnDeps {
-  database: Database;
-  clock: Clock;
-  contacts: Pick<Contacts, 'findById'>;
-  /** Has a waiting job come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
-}
+type GoingOnDeps = Pick<CampaignDeps, 'database' | 'clock' | 'contacts' | 'hasten'>;
 
 /** An enrollment that came to the end of its sequence; it is described where asked, null where it is a test. */
 export interface Completed {

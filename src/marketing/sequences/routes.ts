@@ -164,6 +164,7 @@ function foresightRoutes(deps: SequenceRouteDeps): Route[] {
     ...marketingRoute({
       method: 'POST',
       path: `${ONE}/preview`,
+      only_reads: true,
       tag: TAG,
       summary: 'What a contact would see, and when',
       description:

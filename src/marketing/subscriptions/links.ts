@@ -1,10 +1,16 @@
 /** The links of public pages: what they look like, and whom an unsubscribe link stands for. */
 
+import { createHash } from 'node:crypto';
 import { isUlid } from '../../platform/host/ids.ts';
 import { type KeyedHash, sameHash } from '../settings/service.ts';
 
 /** 128 of the 256 bits of the hash: nobody guesses those, and links stay short. */
 const MAC_CHARS = 32;
+
+/** What is kept of the token of a confirm link, which only that link may hold: its SHA-256 in hex. */
+export function hashOfToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
 
 export function confirmUrl(public_url: string, token: string): string {
   return `${public_url}/confirm/${token}`;

@@ -24,14 +24,13 @@ import {
   type Contacts,
   contactAddress,
   createContactToken,
-  hashContactToken,
   hasLeftByChoice,
 } from '../contacts/service.ts';
 import { type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { type Brand, brandOf } from './brand.ts';
-import { confirmUrl, contactOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
+import { confirmUrl, contactOfToken, hashOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
@@ -273,7 +272,7 @@ export class Subscriptions {
     const settings = marketing.settings(owner.id, tx);
     const token = createContactToken();
     store.insertConfirmation(tx, {
-      token_hash: hashContactToken(token),
+      token_hash: hashOfToken(token),
       contact_id: contact.id,
       expires_at: now + CONFIRMATION_EXPIRY_MS,
       is_test: to.is_test,
@@ -303,7 +302,7 @@ export class Subscriptions {
 
   /** Whose confirmation a token of a confirm link is; null when it is unknown or has expired. */
   visitorOfConfirmation(token: string): Confirming | null {
-    const found = store.findConfirmation(this.#deps.database.read, hashContactToken(token));
+    const found = store.findConfirmation(this.#deps.database.read, hashOfToken(token));
     if (!found || found.expires_at <= this.#deps.clock.now()) return null;
     const visitor = this.#visitor(this.#deps.contacts.findById(found.contact_id));
     return visitor && { ...visitor, is_test: found.is_test };

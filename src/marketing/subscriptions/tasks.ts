@@ -1,4 +1,4 @@
-/** The job that carries a sign-up out, and forgetting confirmations that have expired. */
+/** The job that carries a sign-up out. */
 import { messageOf } from '../../errors.ts';
 import { SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -6,7 +6,6 @@ import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { nullable, parse, t } from '../../platform/http/schema.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { forgetPayload, projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
 import { mayPassLater } from './sign-ups.ts';
@@ -57,10 +56,4 @@ async function carryOut(subscriptions: Subscriptions, clock: Clock, job: JobRow)
     if (mayPassLater(error)) return later(messageOf(error));
     return { status: 'failed', result: null, error: messageOf(error), ...forget };
   }
-}
-
-export function subscriptionCronEntries(subscriptions: Subscriptions): CronEntry[] {
-  return [
-    { name: 'confirmations', expression: '33 3 * * *', at_start: true, run: () => subscriptions.sweep() },
-  ];
 }

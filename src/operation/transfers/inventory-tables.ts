@@ -85,7 +85,7 @@ export const STAYING: Readonly<Record<string, readonly string[]>> = {
   'over within a day': words('rate_windows'),
   "the operator's":
     words(`global_origins people person_links person_sessions person_recovery_codes person_networks sending_domains
-    mailboxes mailbox_usage mailbox_paces inboxes ai_accounts database_accounts database_projects`),
+    mailboxes mailbox_usage mailbox_paces inboxes domain_reports domain_sources domain_tls ai_accounts database_accounts database_projects`),
   'unfinished; their parts stay, and whoever sends them begins again': words('uploads'),
   'what happened here is told from here': words('webhook_events webhook_deliveries'),
   'of the object store': words('store_removals'),

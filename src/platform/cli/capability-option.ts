@@ -25,9 +25,10 @@ export function readCapabilities(value: string, previous: Capability[] | undefin
   return [...new Set([...(previous ?? []), ...chosen])];
 }
 
-/** A table's cell: `read_vault,administer`. */
-export function presentCapabilities(holder: Partial<Record<Capability, boolean>>): string {
-  return GRANTABLE.filter((capability) => holder[capability])
-    .map(shortName)
+/** A table's cell: `read_only,read_vault`. */
+export function presentPowers(holder: Partial<Record<Capability | 'read_only', boolean>>): string {
+  return (['read_only', ...GRANTABLE] as const)
+    .filter((each) => holder[each])
+    .map((each) => each.replace(/^can_/, ''))
     .join(',');
 }

@@ -20,6 +20,7 @@ import {
   type Permission,
   requireCapabilities,
   requirePermissions,
+  requireWriting,
   type SessionCaller,
 } from './callers.ts';
 import { requireHolding } from './capabilities.ts';
@@ -66,12 +67,13 @@ export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Acc
   return { ...exchange, caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
 }
 
-/** 401, then 403 for a capability that is missing. The caller's rate is taken after them. */
+/** 401, then 403 for who is read-only or lacks a capability. The caller's rate is taken after them. */
 export function acceptManager(exchange: Exchange, needs: readonly Capability[]): Accepted<ManagementCaller> {
   const caller = findManager(exchange);
   const takeRate = noteManager(exchange, caller);
   const accept = (manager: ManagementCaller): ManagementCaller => {
     exchange.trace.manager = manager;
+    if (!exchange.only_reads) requireWriting(manager);
     requireCapabilities(manager, needs);
     return manager;
   };

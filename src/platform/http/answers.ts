@@ -8,6 +8,14 @@ import { Page, pageMessage } from './pagination.ts';
  */
 export type Family = 'core' | 'wrapped' | 'management' | 'status' | 'page';
 
+/** A header of a request, for the documentation. */
+export interface RequestHeader {
+  name: string;
+  description: string;
+  is_required: boolean;
+  example: string;
+}
+
 /** The body of a success. */
 export function successBody(family: Family, value: unknown, url: URL): unknown {
   if (value instanceof Page) {

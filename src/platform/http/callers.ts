@@ -61,6 +61,8 @@ export interface ManagementCaller {
   /** Numeric ids; empty and meaningless when all_projects. */
   readonly project_ids: readonly number[];
   readonly capabilities: ReadonlySet<Capability>;
+  /** Whether they change nothing, whatever else they may do. */
+  readonly read_only: boolean;
 }
 
 /** A person who is signed in, and the session that they ask by. */
@@ -116,6 +118,15 @@ export function refuseRestricted(caller: KeyCaller): void {
 
 /** What refusals call a caller. */
 const CALLED = { token: 'This access token', person: 'Your account' } as const;
+
+/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) for a caller who changes nothing. */
+export function requireWriting({ kind, read_only }: ManagementCaller): void {
+  if (!read_only) return;
+  throw forbidden(`${CALLED[kind]} is read-only: it changes and sends nothing.`, {
+    code: 'TOKEN_PERMISSION_DENIED',
+    details: { required_scope: 'write' },
+  });
+}
 
 /** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) naming the first capability that the caller lacks. */
 export function requireCapabilities(caller: ManagementCaller, needed: readonly Capability[]): void {

@@ -8,6 +8,7 @@ import {
   type ManagementCaller,
   refuseBeyondScope,
   requireCapabilities,
+  requireWriting,
 } from './callers.ts';
 import { t } from './schema.ts';
 
@@ -27,13 +28,15 @@ export const capabilityFields = {
 export const powerFields = {
   ...capabilityFields,
   can_administer: t.Boolean(),
+  /** Changes nothing. */
+  read_only: t.Boolean(),
   all_projects: t.Boolean(),
   /** Numeric ids, ULIDs or slugs. */
   projects: t.Array(t.String(), { maxItems: MAX_ASSIGNMENTS }),
 };
 
 /** For the `together` of their routes: each of them counts for what the others may be. */
-export const POWERS = [...GRANTABLE, 'all_projects', 'projects'] as const;
+export const POWERS = [...GRANTABLE, 'read_only', 'all_projects', 'projects'] as const;
 
 export function capabilitiesOf(holder: CapabilityFlags): Capability[] {
   return GRANTABLE.filter((capability) => holder[capability]);
@@ -52,16 +55,29 @@ export function flagsOf(capabilities: readonly Capability[]): CapabilityFlags {
 }
 
 /** What somebody may do, and where; project_ids is empty where that is everywhere. */
-export type Powers = Pick<ManagementCaller, 'capabilities' | 'all_projects' | 'project_ids'>;
+export type Powers = Pick<ManagementCaller, 'capabilities' | 'read_only' | 'all_projects' | 'project_ids'>;
+
+/** What only somebody who writes can use. */
+const WRITING = ['can_manage_database', 'can_write_vault', ADMINISTER] as const;
 
 /** Throws AppError `invalid` for powers that contradict each other. */
-export function requireSensible({ capabilities, all_projects, project_ids }: Powers): void {
+export function requireSensible({ all_projects, project_ids, ...powers }: Powers): void {
+  requireNoneOfWriting(powers);
   if (all_projects === project_ids.length > 0) {
     throw invalid({ projects: ['name at least one project, or all projects, but not both'] });
   }
-  if (capabilities.has(ADMINISTER) && !all_projects) {
+  if (powers.capabilities.has(ADMINISTER) && !all_projects) {
     throw invalid({ [ADMINISTER]: ['goes with all projects only'] });
   }
+}
+
+/** Throws AppError `invalid` for who is to be read-only, and to hold what is nothing without writing. */
+export function requireNoneOfWriting({
+  capabilities,
+  read_only,
+}: Pick<Powers, 'capabilities' | 'read_only'>): void {
+  const contrary = read_only ? WRITING.filter((each) => capabilities.has(each)) : [];
+  if (contrary.length > 0) throw invalid({ read_only: [`does not go with ${contrary.join(', ')}`] });
 }
 
 /** The capabilities that a body asks for. */
@@ -77,6 +93,7 @@ export function requireGivable(giver: ManagementCaller, sent: Readonly<Record<st
 /** Nobody gives what they lack; the shell (null) lacks nothing. Throws AppError `forbidden`. */
 export function requireHolding(giver: ManagementCaller | null, powers: Powers): void {
   if (!giver) return;
+  requireWriting(giver);
   requireCapabilities(giver, [...powers.capabilities]);
   refuseBeyondScope(giver, powers);
 }

@@ -28,7 +28,13 @@ export async function answer(
   let response: Response;
   try {
     if (route.method !== 'GET') deps.refuseChanges();
-    const result = await route.run({ ctx, deps, trace, is_file: route.docs.produces !== undefined });
+    const result = await route.run({
+      ctx,
+      deps,
+      trace,
+      is_file: route.docs.produces !== undefined,
+      only_reads: route.method === 'GET' || route.docs.only_reads === true,
+    });
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
     response = await toResponse(route, result, ctx, may_compress);

@@ -18,7 +18,7 @@ import {
   readRecord,
   runHandler,
 } from './admission.ts';
-import type { Family } from './answers.ts';
+import type { Family, RequestHeader } from './answers.ts';
 import { readForm } from './body.ts';
 import { isAskedLocally, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import type {
@@ -95,20 +95,14 @@ export interface RouteDocs {
   request_headers?: readonly RequestHeader[];
   /** Statuses besides its own and those that any route of its plane may answer, with what they mean. */
   also?: Readonly<Record<number, string>>;
+  /** Whether it changes nothing though it is no GET: who is read-only may ask it. */
+  only_reads?: boolean;
   /** Whether it honours the header Idempotency-Key. */
   is_idempotent?: boolean;
   /** Whether it honours the header If-Match; see etags.ts. */
   takes_if_match?: boolean;
   /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
   unversioned?: readonly string[];
-}
-
-/** A header of a request, for the documentation. */
-export interface RequestHeader {
-  name: string;
-  description: string;
-  is_required: boolean;
-  example: string;
 }
 
 /** What the pipeline needs of the nouns; app/ hands it in. */
@@ -178,6 +172,8 @@ export interface Exchange {
   readonly trace: Trace;
   /** Whether the route answers a file, which a browser may save as it comes. */
   readonly is_file: boolean;
+  /** Whether it changes nothing: a GET, or what says so of itself. */
+  readonly only_reads: boolean;
 }
 
 export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
@@ -205,6 +201,7 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
     | 'request_headers'
     | 'consumes'
     | 'is_idempotent'
+    | 'only_reads'
     | 'beside'
     | 'unversioned'
     | 'may_be_capped'

@@ -197,6 +197,7 @@ function recordRoutes<S extends Shapes>(spec: RecordSpec<S>): Route[] {
       description: 'Recorded before it answers.',
       method: 'POST',
       needs: [needs.reveal],
+      only_reads: true,
       response: spec.revealed,
       load: find,
       handle: ({ ctx, caller, resource }) => records.reveal(actorOf(caller, ctx.ip), resource),

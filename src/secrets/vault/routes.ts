@@ -167,6 +167,7 @@ function revealRoutes(
     managementRoute({
       method: 'POST',
       path: '/projects/:project/vault/reveal',
+      only_reads: true,
       needs: ['can_reveal_vault'],
       tag: 'Vault',
       summary: 'Every credential of a project, with env blocks',
@@ -179,6 +180,7 @@ function revealRoutes(
     managementRoute({
       method: 'POST',
       path: '/projects/:project/vault/:service/reveal',
+      only_reads: true,
       needs: ['can_reveal_vault'],
       tag: 'Vault',
       summary: 'Every credential of one service, or one of them, with env blocks',

@@ -50,6 +50,7 @@ describe('the trail of a project', () => {
       ip: null,
       project_id: stage.mine.public_id,
       metadata: { name: 'by token', key_prefix: expect.any(String) },
+      sentence: 'test token made the key by token',
       changes: {},
     });
     expect(events[3]).toMatchObject({ actor_kind: 'shell', actor_name: 'tester' });

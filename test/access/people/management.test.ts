@@ -77,7 +77,12 @@ test('a person is added with a link, read, listed, changed and removed', async (
   expect(record).toEqual({
     ...{ id: expect.any(Number), email, name: 'Pat', totp: false, is_active: true, last_sign_in_at: null },
     ...Object.fromEntries(CAPABILITIES.map((each) => [each, each === 'can_read_vault'])),
-    ...{ can_administer: false, all_projects: false, created_at: '2030-01-15T12:00:00.000Z' },
+    ...{
+      can_administer: false,
+      read_only: false,
+      all_projects: false,
+      created_at: '2030-01-15T12:00:00.000Z',
+    },
     projects: [{ id: 1, public_id: expect.any(String), name: 'One', slug: 'one' }],
   });
   expect(link).toMatch(/^https:\/\/satchel\.test\/console\/welcome\/[\w-]{43}$/);
@@ -385,7 +390,7 @@ test('the rule holds where projects are what is lacking, whoever asks the servic
   const { people, tokens, projects } = on.app.services;
   const id = projects.require('one').id;
   const giver = { kind: 'person', id: 1, name: 'g', all_projects: false, project_ids: [id] } as const;
-  const scoped = { ...giver, capabilities: new Set(['can_read_vault'] as const) };
+  const scoped = { ...giver, read_only: false, capabilities: new Set(['can_read_vault'] as const) };
   const before = snapshot();
   const token = { name: 't', all_projects: false, projects: ['one'], capabilities: [] };
   const refused = [

@@ -15,6 +15,7 @@ const caller: ManagementCaller = {
   all_projects: true,
   project_ids: [],
   capabilities: new Set(['can_manage_database']),
+  read_only: false,
 };
 
 function makeProjects(parts: { cascades?: ProjectCascade[]; databaseLinks?: DatabaseLinks }) {

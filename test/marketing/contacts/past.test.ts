@@ -35,7 +35,12 @@ async function chosen(filter: Record<string, unknown>): Promise<string> {
 }
 const refusedIn = async (filter: Record<string, unknown>) => {
   const answer = await on.call('POST', '/email-broadcasts', { name: 'No', list, template: 'news', filter });
-  return [answer.status, Object.keys((answer.body.errors ?? {}) as object).sort().join(' ')];
+  return [
+    answer.status,
+    Object.keys((answer.body.errors ?? {}) as object)
+      .sort()
+      .join(' '),
+  ];
 };
 
 beforeAll(async () => {
@@ -63,8 +68,12 @@ beforeAll(async () => {
   await on.send(second);
   draft = await on.broadcast(list);
   test_one = await on.broadcast(list);
-  await database.write((tx) => tx.$client.query('UPDATE broadcasts SET is_test = 1 WHERE public_id = ?').run(test_one));
-  const steps = [{ key: 'one', track: 'main', position: 1, template: 'news', delay_hours: 1_000, is_final: true }];
+  await database.write((tx) =>
+    tx.$client.query('UPDATE broadcasts SET is_test = 1 WHERE public_id = ?').run(test_one),
+  );
+  const steps = [
+    { key: 'one', track: 'main', position: 1, template: 'news', delay_hours: 1_000, is_final: true },
+  ];
   sequence = await on.active(list, steps);
   for (const name of ['anna@example.com', 'bob@example.com'])
     await on.enroll(sequence, { contact_ids: [contacts.findById(idOf(name))?.public_id] });
@@ -130,7 +139,11 @@ describe('each member', () => {
         tx.$client.query(`UPDATE emails SET ${set} WHERE to_email = 'carl@mail.example.com'`).run(),
       );
     const others = () => chosen({ not_mailed_within_days: 1 });
-    for (const set of ["status = 'failed'", "status = 'sent', is_test = 1", "is_test = 0, source = 'confirmation'"]) {
+    for (const set of [
+      "status = 'failed'",
+      "status = 'sent', is_test = 1",
+      "is_test = 0, source = 'confirmation'",
+    ]) {
       await log(set);
       expect(await others()).toBe('dora carl');
     }
@@ -163,10 +176,16 @@ describe('what is no filter', () => {
       422,
       'filter.clicked filter.none.0.sequence filter.not_clicked filter.received',
     ]);
-    const tagging = await on.call('POST', `/email-lists/${list}/contacts/bulk-tag`, { filter: ids, add: ['x'] });
+    const tagging = await on.call('POST', `/email-lists/${list}/contacts/bulk-tag`, {
+      filter: ids,
+      add: ['x'],
+    });
     expect(tagging.status).toBe(422);
     const enrolling = await on.call('POST', `/email-sequences/${sequence}/enroll`, { filter: ids });
-    expect([enrolling.status, Object.keys(enrolling.body.errors as object)[0]]).toEqual([422, 'filter.received']);
+    expect([enrolling.status, Object.keys(enrolling.body.errors as object)[0]]).toEqual([
+      422,
+      'filter.received',
+    ]);
   });
 
   test('a broadcast may not go to another list with what its filter names', async () => {

@@ -49,6 +49,7 @@ const tokenCaller: ManagementCaller = {
   all_projects: true,
   project_ids: [],
   capabilities: new Set([CAPABILITIES[0]]),
+  read_only: false,
 };
 
 const deps: HttpDeps = {

@@ -252,7 +252,9 @@ CREATE TABLE access_tokens ( -- TokenRow
   created_by_kind TEXT CHECK (created_by_kind IN ('token', 'person', 'shell', 'system')),
   created_by_id TEXT,
   created_by_name TEXT,
-  person_id INTEGER -- also where a token of theirs made it; the person may be gone
+  person_id INTEGER, -- also where a token of theirs made it; the person may be gone
+  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1)),
+  is_persons_read_only INTEGER NOT NULL DEFAULT 0 CHECK (is_persons_read_only IN (0, 1)) -- as the person is, or was last
 ) STRICT;
 CREATE INDEX access_tokens_by_person ON access_tokens (person_id) WHERE person_id IS NOT NULL;
 
@@ -288,7 +290,8 @@ CREATE TABLE people ( -- PersonRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   wrong_codes INTEGER NOT NULL DEFAULT 0, -- of the second step, since the last right one
-  wrong_code_at INTEGER -- the last of them
+  wrong_code_at INTEGER, -- the last of them
+  read_only INTEGER NOT NULL DEFAULT 0 CHECK (read_only IN (0, 1))
 ) STRICT;
 
 -- As with tokens: a person scoped to a deleted project stays scoped.
@@ -758,6 +761,47 @@ CREATE TABLE email_reports ( -- ReportRow
 CREATE INDEX email_reports_of_address ON email_reports (address, id);
 -- For a look at the last day's, however many others there are.
 CREATE INDEX email_reports_refused ON email_reports (reported_at) WHERE kind = 'refused';
+
+-- --- mail: domain reports -------------------------------------------------------------------------------------------
+
+-- What receivers reported of a domain, so that each report counts once.
+CREATE TABLE domain_reports ( -- DomainReportRow
+  domain_id INTEGER NOT NULL REFERENCES sending_domains (id) ON DELETE CASCADE,
+  organization TEXT NOT NULL,
+  report_id TEXT NOT NULL,
+  ends_day INTEGER NOT NULL,    -- days since 1970: by which it is asked for, and forgotten
+  arrived_day INTEGER NOT NULL, -- anybody may send reports: so many a day
+  policy TEXT CHECK (policy IN ('none', 'quarantine', 'reject')), -- null: one of TLS
+  ends_at INTEGER NOT NULL,
+  PRIMARY KEY (domain_id, organization, report_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX domain_reports_by_end ON domain_reports (domain_id, ends_day);
+CREATE INDEX domain_reports_by_arrival ON domain_reports (domain_id, arrived_day);
+
+-- Mails in a domain's name, by where they came from; '' for sources past those that are told apart.
+CREATE TABLE domain_sources (
+  domain_id INTEGER NOT NULL REFERENCES sending_domains (id) ON DELETE CASCADE,
+  day INTEGER NOT NULL,
+  ip TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  dkim_aligned INTEGER NOT NULL,
+  spf_aligned INTEGER NOT NULL,
+  aligned INTEGER NOT NULL, -- by one of them
+  none INTEGER NOT NULL,
+  quarantine INTEGER NOT NULL,
+  reject INTEGER NOT NULL,
+  ours INTEGER NOT NULL,    -- passed DKIM with a key of ours
+  PRIMARY KEY (domain_id, day, ip)
+) STRICT, WITHOUT ROWID;
+
+-- TLS sessions of those who send to a domain, by what became of them.
+CREATE TABLE domain_tls (
+  domain_id INTEGER NOT NULL REFERENCES sending_domains (id) ON DELETE CASCADE,
+  day INTEGER NOT NULL,
+  reason TEXT NOT NULL, -- success, or why they failed
+  sessions INTEGER NOT NULL,
+  PRIMARY KEY (domain_id, day, reason)
+) STRICT, WITHOUT ROWID;
 
 -- --- mail: replies --------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@ import { CAPABILITIES, type Capability, capabilitiesOf } from '../../capabilitie
 import { Badge } from '../../components/badge.tsx';
 import { counted } from '../../components/quantity.tsx';
 
-export function Capabilities({ of }: { of: Partial<Record<Capability, boolean>> }) {
+export function Capabilities({ of }: { of: Partial<Record<Capability | 'read_only', boolean>> }) {
   const has = capabilitiesOf(of);
-  if (has.length === 0) return <span class="muted">projects only</span>;
+  if (has.length === 0 && !of.read_only) return <span class="muted">projects only</span>;
   if (has.length === Object.keys(CAPABILITIES).length) return <Badge tone="accent">everything</Badge>;
   return (
     <span class="badges">
+      {of.read_only && <Badge>read-only</Badge>}
       {has.map((each) => (
         <Badge key={each}>{CAPABILITIES[each][0].toLowerCase()}</Badge>
       ))}

@@ -6,8 +6,12 @@ import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { ProjectsField } from './projects-field.tsx';
 
-export type Powers = Partial<Record<Capability, boolean>> & { all_projects?: boolean; projects?: string[] };
-type Holder = Pick<Person, Capability | 'all_projects' | 'projects'>;
+export type Powers = Partial<Record<Capability, boolean>> & {
+  read_only?: boolean;
+  all_projects?: boolean;
+  projects?: string[];
+};
+type Holder = Pick<Person, Capability | 'all_projects' | 'projects'> & { read_only?: boolean };
 
 const scopeOf = (of: Holder | undefined): string[] => (of?.projects ?? []).map(({ public_id }) => public_id);
 
@@ -36,6 +40,12 @@ export function PowerFields({ of }: { of?: Holder }) {
           A project is its files, mail, templates, contacts, sequences, keys and audit trail. Beyond that:
         </p>
         <div class="checks">
+          <CheckField
+            name="read_only"
+            label="Read-only"
+            hint="Sees what the rest allows, and changes and sends nothing. Goes without managing databases, writing vaults and administering."
+            is_checked={of?.read_only ?? false}
+          />
           {offered.map((each) => (
             <CheckField
               key={each}
@@ -58,12 +68,13 @@ export function PowerFields({ of }: { of?: Holder }) {
 /** What was ticked, for the API. Of a holder, only what is another than before: where they are scoped to is left alone. */
 export function powersIn(entered: Entered, of?: Holder): Powers {
   const flags = Object.fromEntries(CAPABILITY_NAMES.map((each) => [each, entered.flag(each)]));
+  const read_only = entered.flag('read_only');
   const all_projects = entered.flag('all_projects');
   const projects = entered.all('projects');
   const is_same =
     of &&
     of.all_projects === all_projects &&
     (all_projects || projects.toSorted().join() === scopeOf(of).toSorted().join());
-  if (is_same) return flags;
-  return { ...flags, all_projects, ...(all_projects ? {} : { projects }) };
+  if (is_same) return { ...flags, read_only };
+  return { ...flags, read_only, all_projects, ...(all_projects ? {} : { projects }) };
 }

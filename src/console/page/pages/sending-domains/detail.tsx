@@ -14,14 +14,20 @@ import { useLoad } from '../../use-load.ts';
 import { DomainSettings } from './domain-settings.tsx';
 import { DomainState } from './domain-state.tsx';
 import { Records } from './records.tsx';
+import { Reports } from './reports.tsx';
 import { SigningKey } from './signing-key.tsx';
 
-const TABS = { records: 'DNS records', key: 'Signing key', settings: 'Settings' } as const;
+const TABS = {
+  records: 'DNS records',
+  reports: 'Reports',
+  key: 'Signing key',
+  settings: 'Settings',
+} as const;
 
 export default function SendingDomainPage({ params }: PageProps<'name'>) {
   const load = useLoad('GET /sending-domains/{name}', { path: params });
   const [check, setCheck] = useState<SendingDomainCheck | null>(null);
-  const tab = useTab(['records', 'key', 'settings']);
+  const tab = useTab(['records', 'reports', 'key', 'settings']);
   const domain = load.data;
   const verify = async (): Promise<void> => {
     const checked = await call('POST /sending-domains/{name}/verify', { path: params });
@@ -63,6 +69,7 @@ export default function SendingDomainPage({ params }: PageProps<'name'>) {
         {(of) => (
           <div class="stack">
             {tab === 'records' && <Records of={of} check={check} />}
+            {tab === 'reports' && <Reports name={of.name} />}
             {tab === 'key' && <SigningKey of={of} verify={verify} onChange={load.reload} />}
             {tab === 'settings' && <DomainSettings of={of} etag={load.etag} onChange={load.reload} />}
           </div>

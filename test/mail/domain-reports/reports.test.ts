@@ -1,0 +1,193 @@
+/** What receivers reported of a domain: counted once, of our domains alone, and told by the API, the command line and doctor. */
+import { beforeAll, expect, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
+import {
+  DOMAIN_REPORTS_DAYS,
+  MAX_REPORTS_PER_DAY,
+  MAX_SOURCES_PER_DAY,
+} from '../../../src/mail/domain-reports/service.ts';
+import { parseInbox } from '../../../src/mail/inboxes/service.ts';
+import { DAY_MS } from '../../../src/platform/host/clock.ts';
+import { readAggregateReport } from '../../../src/platform/mail/aggregate-reports.ts';
+import { dmarc, message, row } from '../../support/aggregate-samples.ts';
+import { run } from '../../support/command.ts';
+import { DOVECOT, startDovecot } from '../../support/dovecot.ts';
+import { actor } from '../../support/helpers.ts';
+import { until } from '../../support/until.ts';
+import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';
+
+let sender: Sender;
+let ours = '';
+let n = 0;
+beforeAll(async () => {
+  sender = await startSender();
+});
+
+/** A domain of its own for each test. */
+async function domain(): Promise<string> {
+  n += 1;
+  const name = `d${n}.example.com`;
+  await addDomain(sender.app, name, null);
+  ours =
+    sender.app.services.sending_domains.findByName(sender.app.services.database.read, name)?.dkim_selector ??
+    '';
+  return name;
+}
+
+const dayAgo = (days: number): string => new Date(sender.app.clock.now() - days * DAY_MS).toISOString();
+
+async function take(of: { rows: string[]; id?: string; org?: string; end?: string }) {
+  const content = gzipSync(dmarc({ end: dayAgo(1), ...of }));
+  const report = await readAggregateReport(
+    Buffer.from(message({ type: 'application/gzip', content }), 'latin1'),
+  );
+  if (!report) throw new Error('no report');
+  const { database, domain_reports } = sender.app.services;
+  return database.write((tx) => domain_reports.take(tx, report));
+}
+
+const get = (name: string, days?: number) => sender.app.services.domain_reports.get(name, days);
+
+test('sources by whose they are; a report counts once, by organization and id, and of our domains alone', async () => {
+  const [name, other] = [await domain(), await domain()];
+  const selector = ours;
+  const report = {
+    rows: [
+      row({ from: other, selector, count: 90 }),
+      row({ from: other, selector, count: 10, dkim: 'fail', spf: 'fail', disposition: 'quarantine' }),
+      row({
+        from: other.toUpperCase(),
+        ip: '2001:DB8::1',
+        selector: 'mc',
+        count: 40,
+        dkim: 'fail',
+        disposition: 'reject',
+      }),
+      row({ from: other, ip: '192.0.2.9', selector: 'k2', count: 5, spf: 'pass' }),
+      row({ from: 'elsewhere.example', count: 1_000 }),
+      row({ from: name, ip: 'no address', count: 1 }),
+      row({ from: name, selector, count: 3 }),
+    ],
+  };
+  expect(await take(report)).toEqual({ told: [{ is_new: true }, { is_new: true }] });
+  expect(await take(report)).toEqual({ told: [{ is_new: false }, { is_new: false }] });
+  const told = get(other);
+  expect(told).toMatchObject({ organizations: ['google.com'], total: 145, aligned: 95, policy: 'none' });
+  expect(told.sources).toMatchObject([
+    {
+      ip: '192.0.2.1',
+      count: 100,
+      dkim_aligned: 90,
+      spf_aligned: 0,
+      ours: true,
+      header_from: other,
+      disposition: { none: 90, quarantine: 10, reject: 0 },
+    },
+    { ip: '2001:db8::1', count: 40, dkim_aligned: 0, ours: false },
+    { ip: '192.0.2.9', count: 5, dkim_aligned: 5, spf_aligned: 5, ours: false },
+  ]);
+  expect(told.sources.map(({ words }) => words)).toEqual([
+    'This server, by its relays: 2 mails a week fail; what is wrong with the records: satchel domain verify.',
+    'Somebody whose mail never passes: 9 mails a week fail; if it is a service of yours, add its DKIM or stop it, else receivers hold it back already.',
+    'Another sender that may use this name, such as a newsletter service: all is well.',
+  ]);
+  expect(get(name)).toMatchObject({ total: 3 });
+  expect(await take({ ...report, org: 'yahoo.com' })).toMatchObject({
+    told: [{ is_new: true }, { is_new: true }],
+  });
+  expect(get(other, 7).organizations).toEqual(['google.com', 'yahoo.com']);
+  const shell = await run(sender.app.data_dir, 'domain', 'reports', other, '--days', '7');
+  expect(shell.stdout).toContain('190 of 290 mails passed DKIM or SPF in its name. Policy: none.');
+  expect(shell.stdout).toContain('TLS of mail to it: 0 of 0 sessions failed.');
+  expect((await run(sender.app.data_dir, 'domain', 'reports', other, '--days', '91')).exit).toBe(1);
+  const doctor = await run(sender.app.data_dir, 'doctor');
+  expect(doctor.stdout).toContain(`${other}: receivers report that 20 of 200 mails of the last week`);
+});
+
+test('by the day on which it ends, for 90 days', async () => {
+  const name = await domain();
+  const rowsOf = [row({ from: name })];
+  expect(await take({ rows: rowsOf, id: 'old', end: dayAgo(DOMAIN_REPORTS_DAYS + 2) })).toBeNull();
+  expect(await take({ rows: rowsOf, id: 'ahead', end: dayAgo(-3) })).toBeNull();
+  await take({ rows: rowsOf, id: 'a', end: dayAgo(40) });
+  expect(get(name)).toMatchObject({ total: 0, organizations: [], policy: null, sources: [] });
+  expect(get(name, 41)).toMatchObject({
+    total: 7,
+    from: dayAgo(40).slice(0, 10),
+    to: dayAgo(0).slice(0, 10),
+  });
+  sender.app.clock.advance(60 * DAY_MS);
+  await sender.app.services.domain_reports.sweep();
+  for (const table of ['domain_reports', 'domain_sources'])
+    expect(
+      rows(
+        sender.app,
+        `SELECT 1 FROM ${table} WHERE domain_id = (SELECT id FROM sending_domains WHERE name = '${name}')`,
+      ),
+    ).toEqual([]);
+});
+
+test('so many reports a day, and so many sources, past which sums alone grow', async () => {
+  const name = await domain();
+  const many = (from: number) =>
+    Array.from({ length: 900 }, (_, i) =>
+      row({ from: name, ip: `10.${from}.${i >> 8}.${i & 255}`, count: 1 }),
+    );
+  for (const id of [1, 2, 3]) await take({ rows: many(id), id: String(id) });
+  expect(get(name)).toMatchObject({ total: 2_700, aligned: 2_700 });
+  expect(get(name).sources).toHaveLength(100);
+  expect(rows(sender.app, `SELECT count(*) AS n FROM domain_sources WHERE ip LIKE '10.%'`)).toEqual([
+    { n: MAX_SOURCES_PER_DAY },
+  ]);
+  for (let id = 4; id <= MAX_REPORTS_PER_DAY; id += 1)
+    await take({ rows: [row({ from: name })], id: String(id) });
+  expect(await take({ rows: [row({ from: name })], id: 'more' })).toBeNull();
+  sender.app.clock.advance(DAY_MS);
+  expect(await take({ rows: [row({ from: name })], id: 'more' })).toEqual({ told: [{ is_new: true }] });
+});
+
+test.skipIf(DOVECOT === null)(
+  'one that arrives in an inbox is counted, flagged and stays unread; its address is in rua=',
+  async () => {
+    const name = await domain();
+    const { mailboxes, sending_domains, inbox_readers } = sender.app.services;
+    const dmarcOf = () =>
+      sending_domains.show(name).records.find(({ purpose }) => purpose === 'dmarc')?.value;
+    expect(dmarcOf()).toContain(`rua=mailto:postmaster@${name}`);
+    const dovecot = await startDovecot();
+    // More than other messages have read of them.
+    const filler = Array.from({ length: 9_000 }, (_, i) =>
+      row({
+        from: name,
+        ip: `10.${i >> 12}.${(i >> 6) & 63}.${i & 63}`,
+        selector: `${Math.sin(i)}`,
+        count: 1,
+      }),
+    );
+    const big = message({
+      type: 'application/gzip',
+      content: gzipSync(dmarc({ rows: filler, end: dayAgo(1) }), { level: 1 }),
+      beside: 'text/plain',
+    });
+    expect(big.length).toBeGreaterThan(256 * 1024);
+    dovecot.deliver('rua', big);
+    dovecot.deliver(
+      'rua',
+      message({
+        type: 'application/gzip',
+        content: gzipSync(dmarc({ rows: [row({ from: 'not-ours.example' })], end: dayAgo(1) })),
+      }),
+    );
+    await mailboxes.change(actor, `hello@${name}`, {
+      inbox: parseInbox(`imap://${dovecot.log_in('rua')}@127.0.0.1:${dovecot.port}`),
+    });
+    expect(dmarcOf()).toContain(`rua=mailto:hello@${name}`);
+    inbox_readers.start();
+    await until(() => rows(sender.app, 'SELECT 1 FROM inboxes WHERE last_uid = 2').length > 0);
+    await until(async () => (await dovecot.flagsOf('rua')).get(1)?.includes('$Satchel') ?? false);
+    expect([...(await dovecot.flagsOf('rua')).values()]).toEqual([['$Satchel'], []]);
+    expect(get(name).total).toBe(9_000);
+    await inbox_readers.stop();
+    await dovecot.stop();
+  },
+);
