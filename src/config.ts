@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
+import { readSmtp, SMTP_MAX_BYTES, SMTP_SETTINGS, type SmtpSettings } from './smtp-settings.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -64,6 +65,8 @@ export interface Config {
   readonly max_email_body_bytes: number;
   readonly email_retry_delays_s: readonly [number, number];
   readonly marketing_patience_hours: number;
+  /** Where mail is taken by SMTP; null is nowhere. */
+  readonly smtp: SmtpSettings | null;
   readonly captcha_verify_url: string;
   readonly captcha_timeout_ms: number;
   readonly dns_servers: readonly string[];
@@ -119,6 +122,7 @@ export const SETTINGS = [
   'SATCHEL_MAX_EMAIL_BODY_BYTES',
   'SATCHEL_EMAIL_RETRY_DELAYS',
   'SATCHEL_MARKETING_PATIENCE_HOURS',
+  ...SMTP_SETTINGS,
   'SATCHEL_CAPTCHA_VERIFY_URL',
   'SATCHEL_CAPTCHA_TIMEOUT_MS',
   'SATCHEL_DNS_SERVERS',
@@ -148,6 +152,7 @@ const INTEGERS = {
     min: 1,
     max: limits.MAX_MARKETING_PATIENCE_HOURS,
   },
+  smtp_max_bytes: SMTP_MAX_BYTES,
 };
 
 type Setting = (typeof SETTINGS)[number];
@@ -207,6 +212,15 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     max_email_body_bytes: integer('max_email_body_bytes'),
     email_retry_delays_s: readRetryDelays(get('SATCHEL_EMAIL_RETRY_DELAYS')),
     marketing_patience_hours: integer('marketing_patience_hours'),
+    smtp: readSmtp({
+      get,
+      bad,
+      http: { port, tls },
+      host: readHost(given('SATCHEL_SMTP_HOST'), null),
+      portOf: (name) => (get(name) === null ? null : readPort(given(name), 0)),
+      plain_from: readNetworks(given('SATCHEL_SMTP_PLAIN_FROM')),
+      max_bytes: integer('smtp_max_bytes'),
+    }),
     captcha_verify_url: readUrl(
       get('SATCHEL_CAPTCHA_VERIFY_URL') ?? 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       'SATCHEL_CAPTCHA_VERIFY_URL',
@@ -216,7 +230,7 @@ export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_termina
     webhook_allow: readWebhookAllow(get('SATCHEL_WEBHOOK_ALLOW')),
     import_rows_per_minute: integer('import_rows_per_minute'),
     confirmations_per_day: integer('confirmations_per_day'),
-    trusted_proxies: readProxies(get('SATCHEL_TRUSTED_PROXIES')),
+    trusted_proxies: readNetworks(given('SATCHEL_TRUSTED_PROXIES')),
     log_level: readChoice(given('SATCHEL_LOG_LEVEL'), ['debug', 'info', 'warn', 'error'], 'info'),
     log_format: readChoice(given('SATCHEL_LOG_FORMAT'), ['text', 'json'], is_terminal ? 'text' : 'json'),
     served_at: null,
@@ -230,11 +244,8 @@ export function processEnvironment(): Environment {
 
 function refuseUnknown(env: Environment): void {
   const known: readonly string[] = SETTINGS;
-  for (const name of Object.keys(env)) {
-    if (name.startsWith('SATCHEL_') && !known.includes(name)) {
-      throw bad(name, `is not a setting of Satchel; the settings are ${SETTINGS.join(', ')}`);
-    }
-  }
+  const unknown = Object.keys(env).find((name) => name.startsWith('SATCHEL_') && !known.includes(name));
+  if (unknown) throw bad(unknown, `is not a setting of Satchel; the settings are ${SETTINGS.join(', ')}`);
 }
 
 function readInteger({ text, name }: Given, rule: { fallback: number; min: number; max: number }): number {
@@ -461,15 +472,10 @@ function isNetwork(text: string): boolean {
   return family !== 0 && fits && rest.length === 0;
 }
 
-function readProxies(text: string | null): readonly string[] {
-  const proxies = readList(text);
-  if (!proxies.every(isNetwork)) {
-    throw bad(
-      'SATCHEL_TRUSTED_PROXIES',
-      'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8',
-    );
-  }
-  return proxies;
+function readNetworks({ text, name }: Given): readonly string[] {
+  const networks = readList(text);
+  if (networks.every(isNetwork)) return networks;
+  throw bad(name, 'must be a comma-separated list of addresses or networks, such as 10.0.0.0/8');
 }
 
 /** Names are kept as a URL has them: in lower case and ASCII. */

@@ -13,6 +13,7 @@ import type { Config } from '../config.ts';
 import { AppError, messageOf } from '../errors.ts';
 import {
   hasObjectIn,
+  InternalObjects,
   ObjectBytes,
   ObjectLinks,
   ObjectMoves,
@@ -75,7 +76,7 @@ import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accou
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
 import { webhookCronEntries } from '../webhooks/tasks.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
-import { createFront } from './front.ts';
+import { createFront, type Front } from './front.ts';
 import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
@@ -238,7 +239,8 @@ function createWork(on: Tenancy) {
     mayUpload: (key_id) => keys.may(key_id, 'upload'),
     hashFile: (path) => maintenance.hash(path),
   });
-  const mail = createMail({ ...on, objects, enqueue, hasten });
+  const internal_objects = new InternalObjects({ ...on, bytes });
+  const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
   cascades.push(objects.projectCascade(), uploads.projectCascade(), mail.emails.projectCascade());
   const webhooks = createWebhooks(on);
   const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });
@@ -337,15 +339,22 @@ function createListener(routes: readonly Route[], services: Services, deps: AppD
   });
 }
 
+/** Where requests come in; mail by SMTP has the same certificate. */
+function frontOf(http: HttpServer, on: Services): Front {
+  return createFront(http, {
+    ...on,
+    onCertificate: ({ private_key, chain }) => on.submission.use({ key: private_key, cert: chain }),
+  });
+}
+
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
   const { engine, mailer, objects, uploads, inbox_readers, clicks, event_loop } = services;
   const { webhook_dispatcher, webhook_sender } = services;
-  const { clock, logger } = deps;
-  const scheduler = createScheduler({ entries: createCronEntries(services), clock, logger });
+  const scheduler = createScheduler({ entries: createCronEntries(services), ...deps });
   const http = createListener(routes, services, deps);
-  const front = createFront(http, { config, clock, logger });
+  const front = frontOf(http, services);
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
   // It goes on to answer whoever reads; attempts under way come to their end.
@@ -371,7 +380,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.backups.removeLeftovers();
       await services.imports.goOnSoon();
       await engine.start();
-      wake_file = watchWakeFile(config.data_dir, clock.now(), () => {
+      wake_file = watchWakeFile(config.data_dir, deps.clock.now(), () => {
         engine.wake();
         webhook_dispatcher.wake();
         inbox_readers.refresh();
@@ -386,7 +395,8 @@ export function createApp(config: Config, deps: AppDeps): App {
       swept = objects
         .sweepOrphans()
         .then(() => services.blobs.makeFolders())
-        .catch((error: unknown) => logger.error('sweeping failed', { error: messageOf(error) }));
+        .catch((error: unknown) => deps.logger.error('sweeping failed', { error: messageOf(error) }));
+      await services.submission.start();
       return front.start();
     },
     isServed: () => front.isServed(),
@@ -402,10 +412,10 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
-      services.report_reader.stop();
-      services.templates.stop();
+      for (const thread of [services.report_reader, services.templates]) thread.stop();
       await uploads.stop();
-      await Promise.all([front.stop(), scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
+      await Promise.all([front.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
       await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));

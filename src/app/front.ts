@@ -19,11 +19,20 @@ export interface Front {
   stop(): Promise<unknown>;
 }
 
-export function createFront(http: HttpServer, on: { config: Config; clock: Clock; logger: Logger }): Front {
+interface FrontDeps {
+  config: Config;
+  clock: Clock;
+  logger: Logger;
+  /** What else is served with the certificate. */
+  onCertificate(identity: TlsIdentity): void;
+}
+
+export function createFront(http: HttpServer, on: FrontDeps): Front {
   const served = Promise.withResolvers<void>();
   let is_served = false;
   const serve = (identity?: TlsIdentity): number => {
     const port = http.listen(identity);
+    if (identity) on.onCertificate(identity);
     is_served = true;
     served.resolve();
     return port;

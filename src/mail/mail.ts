@@ -6,6 +6,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Idempotency } from '../platform/http/idempotency.ts';
+import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { NewJob } from '../platform/jobs/store.ts';
 import type { generateDkimKey } from '../platform/mail/dkim.ts';
@@ -31,6 +32,7 @@ import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
+import { type MessageStore, Submission } from './submission/service.ts';
 import { templateNaming } from './templates/naming.ts';
 import { Templates } from './templates/service.ts';
 
@@ -50,6 +52,10 @@ interface MailNeeds {
   projects: Projects;
   /** The bytes of attachments. */
   objects: DeliveriesDeps['objects'] & ConstructorParameters<typeof Emails>[0]['objects'];
+  /** Messages that came whole. */
+  internal_objects: ConstructorParameters<typeof Emails>[0]['internal_objects'] & MessageStore;
+  limiter: RateLimiter;
+  ownership: { refuseChanges(): void };
   enqueue(tx: Tx, job: NewJob): string;
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
@@ -73,6 +79,7 @@ export function createMail(needs: MailNeeds) {
   const replies = new Replies({ ...on, emails });
   const deliveries = new Deliveries({ ...on, mailboxes, sending_domains, emails, replies });
   const schedules = new Schedules({ ...on, templates, emails });
+  const submission = new Submission({ ...on, emails });
   const domain_reports = new DomainReports({ ...on, sending_domains });
   const arrivals = new Arrivals({ ...on, mailboxes, deliveries, replies, domain_reports });
   const inbox_readers = new InboxReaders({ ...on, inboxes, arrivals });
@@ -91,6 +98,7 @@ export function createMail(needs: MailNeeds) {
     schedules,
     schedule_names: scheduleNaming(on),
     inbox_readers,
+    submission,
   };
 }
 

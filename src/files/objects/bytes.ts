@@ -85,6 +85,25 @@ export class ObjectBytes {
     return { upload: current.openUpload(id), store: current.name };
   }
 
+  /**
+   * Puts bytes that are whole on the disk under their id where new ones go, and says where that is: the copy on the disk is the
+   * caller's to remove. Throws AppError `unavailable` while the store is away or another's.
+   */
+  async placeWritten({ public_id, sha256 }: Pick<ObjectRow, 'public_id' | 'sha256'>): Promise<StoreName> {
+    const { current } = this;
+    if (current.name === 'local') return current.name;
+    const { upload } = await this.openUpload(public_id);
+    try {
+      for await (const chunk of createReadStream(this.#deps.blobs.path(public_id))) await upload.write(chunk);
+      if (upload.sha256() !== sha256)
+        throw new AppError('internal', 'The disk does not hold what was written.');
+      await upload.commit();
+    } finally {
+      await upload.abort(); // What was committed stays.
+    }
+    return current.name;
+  }
+
   /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */
   async requirePlace(name: StoreName): Promise<void> {
     if (name === 's3') await this.#deps.ownership.refuseForeign();

@@ -13,7 +13,7 @@ import {
   t,
   ulid,
 } from '../../platform/http/schema.ts';
-import type { Visibility } from './tables.ts';
+import type { Visibility } from './store.ts';
 
 const visibility = oneOf(['public', 'private']);
 const DAYS = { minimum: MIN_EXPIRES_IN_DAYS, maximum: MAX_EXPIRES_IN_DAYS };

@@ -25,7 +25,7 @@ import {
   readUploadFields,
   type StoredObject,
 } from './schemas.ts';
-import type { NewObject } from './store.ts';
+import type { NewObject, Visibility } from './store.ts';
 import {
   countObjects,
   deleteExpiredObjects,
@@ -43,10 +43,11 @@ import {
   matchesOf,
   updateObject,
 } from './store.ts';
-import type { ObjectRow, Visibility } from './tables.ts';
+import type { ObjectRow } from './tables.ts';
 import { hashOf } from './upload-hash.ts';
 
 export { hasObjectIn, ObjectBytes, type Pins } from './bytes.ts';
+export { InternalObjects } from './internal.ts';
 export { ObjectLinks } from './links.ts';
 export type { ObjectEvent } from './listeners.ts';
 export { ObjectMoves } from './moving.ts';
@@ -264,7 +265,7 @@ export class Objects {
    */
   async find(public_id: string): Promise<ObjectRow | null> {
     const row = findObject(this.#deps.database.read, public_id);
-    if (!row) return null;
+    if (!row || row.visibility === 'internal') return null;
     if (this.#isCurrent(row)) return row;
     try {
       await this.#remove(public_id);
@@ -328,7 +329,9 @@ export class Objects {
     };
   }
 
+  /** Whether there is such an object for anybody but the server. */
   #isCurrent(row: ObjectRow): boolean {
+    if (row.visibility === 'internal') return false;
     return row.expires_at === null || row.expires_at > this.#deps.clock.now();
   }
 
@@ -421,7 +424,7 @@ export class Objects {
   projectCascade() {
     return {
       count: (tx: Tx, project: { id: number }) => ({
-        stored_objects: listProjectObjectIds(tx, project.id).length,
+        stored_objects: countObjects(tx, { project_id: project.id }, 0).total,
       }),
       remove: (tx: Tx, project: { id: number }): string[] => listProjectObjectIds(tx, project.id),
       afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
@@ -453,7 +456,7 @@ export class Objects {
     return {
       public_id: row.public_id,
       project_id: project_public_id,
-      visibility: row.visibility,
+      visibility: shownVisibility(row),
       mime_type: row.mime_type,
       size_bytes: row.size_bytes,
       url: this.#urlOf(row.public_id),
@@ -467,11 +470,15 @@ export class Objects {
       original_filename: row.original_filename,
       mime_type: row.mime_type,
       size_bytes: row.size_bytes,
-      visibility: row.visibility,
+      visibility: shownVisibility(row),
       url: this.#urlOf(row.public_id),
       created_at: toIso(row.created_at),
     };
   }
+}
+
+function shownVisibility({ visibility }: Pick<ObjectRow, 'visibility'>): Visibility {
+  return visibility === 'public' ? 'public' : 'private';
 }
 
 function noteOf(

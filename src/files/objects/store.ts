@@ -19,18 +19,16 @@ import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
-import {
-  type ObjectRow,
-  objectLinkKeys,
-  objects,
-  storeRemovals,
-  uploadDays,
-  type Visibility,
-} from './tables.ts';
+import { type ObjectRow, objectLinkKeys, objects, storeRemovals, uploadDays } from './tables.ts';
 
 export type NewObject = Omit<ObjectRow, 'id' | 'missing_since'>;
 
-const VISIBILITIES: readonly Visibility[] = ['public', 'private'];
+/** What clients may give an object; the server's own are internal. */
+const VISIBILITIES = ['public', 'private'] as const;
+export type Visibility = (typeof VISIBILITIES)[number];
+
+/** Written out, as SQLite finds no partial index by what is bound. */
+const IS_LISTED = sql`${objects.visibility} <> 'internal'`;
 
 const insertStatement = statement((tx) =>
   tx
@@ -78,7 +76,12 @@ export function findObjectsOfProject(
     .select()
     .from(objects)
     .where(
-      and(inArray(objects.public_id, [...public_ids]), eq(objects.project_id, project_id), unexpired(now_ms)),
+      and(
+        inArray(objects.public_id, [...public_ids]),
+        eq(objects.project_id, project_id),
+        IS_LISTED,
+        unexpired(now_ms),
+      ),
     )
     .all();
 }
@@ -158,7 +161,7 @@ export function listObjects(
     .where(
       and(
         eq(objects.project_id, filter.project_id),
-        filter.visibility ? eq(objects.visibility, filter.visibility) : undefined,
+        filter.visibility ? eq(objects.visibility, filter.visibility) : IS_LISTED,
         page.has_expired ? unexpired(page.now_ms) : undefined,
       ),
     )
@@ -170,12 +173,12 @@ export function listObjects(
 
 // Raw, as the builder can't name an index.
 const placeBehind = rawSql<{ id: number }, [number, number, number]>(
-  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND id < ? ORDER BY id DESC
+  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND visibility <> 'internal' AND id < ? ORDER BY id DESC
    LIMIT 1 OFFSET ?`,
 );
 /** LIKE, which goes on character by character, takes seconds where many names all but hold a long `q`. */
 const matchesBetween = rawSql<{ id: number }, [number, number, number, string, Visibility | null, number]>(
-  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND id < ? AND id >= ?
+  `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND visibility <> 'internal' AND id < ? AND id >= ?
    AND instr(lower(original_filename), lower(?4)) AND (?5 IS NULL OR visibility = ?5)
    AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
 );
@@ -299,7 +302,7 @@ export function listMissing(read: Tx, limit: number): string[] {
     .map((row) => row.public_id);
 }
 
-/** Written out, as SQLite finds no partial index by what is bound. */
+/** Written out too. */
 function isIn(store: StoreName): SQL {
   return store === 's3' ? sql`${objects.store} = 's3'` : sql`${objects.store} = 'local'`;
 }

@@ -1,7 +1,7 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-export const VISIBILITIES = ['public', 'private'] as const;
+export const VISIBILITIES = ['public', 'private', 'internal'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
 
 export const objects = sqliteTable('objects', {

@@ -10,6 +10,7 @@ import type {
   FramedContent,
   MailContent,
   UnsentOutcome,
+  WholeContent,
 } from '../../platform/mail/types.ts';
 import { type EmailRow, type Emails, wishesOf } from '../emails/service.ts';
 import type { Mailboxes, Outlet } from '../mailboxes/service.ts';
@@ -33,7 +34,7 @@ interface AttachmentFiles {
 export interface HandingDeps {
   database: Database;
   mailer: Mailer;
-  emails: Pick<Emails, 'bodiesOf'>;
+  emails: Pick<Emails, 'bodiesOf' | 'wholeOf'>;
   mailboxes: Pick<Mailboxes, 'outlets'>;
   objects: AttachmentFiles;
   return_paths: Pick<ReturnPaths, 'addressFor'>;
@@ -45,6 +46,12 @@ export interface Handed {
   captured: { raw: Uint8Array; envelope: { from: string; to: string[] } } | null;
   /** No relay was asked: the outcome is the simulator's. */
   is_simulated?: boolean;
+}
+
+/** The files that a mail is made of, by the objects that they are of; `whole` is all of a mail that is sent as it came. */
+interface MailFiles {
+  whole: { public_id: string; size_bytes: number } | null;
+  paths: ReadonlyMap<string, string>;
 }
 
 /** How the attempt itself ended, for its row. */
@@ -66,24 +73,23 @@ export class Handing {
 
   /** Never throws for what a relay does, nor for want of descriptors or of room on the disk. */
   async hand(attempt: Attempt): Promise<Handed> {
-    const { attachments } = attempt.email;
+    const { email } = attempt;
     try {
-      if (attachments.length === 0 || attempt.mailbox instanceof AppError)
-        return await this.#handWith(attempt, new Map());
-      return await this.#deps.objects.withFiles(attachments, (paths) => this.#handWith(attempt, paths));
+      const whole = this.#deps.emails.wholeOf(this.#deps.database.read, email);
+      const files = whole ? [whole] : email.attachments;
+      if (files.length === 0 || attempt.mailbox instanceof AppError)
+        return await this.#handWith(attempt, { whole, paths: new Map() });
+      return await this.#deps.objects.withFiles(files, (paths) => this.#handWith(attempt, { whole, paths }));
     } catch (error) {
       return { outcome: outcomeOfFailure(error), captured: null };
     }
   }
 
-  async #handWith(
-    { email, recipients, mailbox }: Attempt,
-    paths: ReadonlyMap<string, string>,
-  ): Promise<Handed> {
+  async #handWith({ email, recipients, mailbox }: Attempt, files: MailFiles): Promise<Handed> {
     if (mailbox instanceof AppError) return withoutMailbox(mailbox.message);
     const outlet = this.#deps.mailboxes.outlets.of(mailbox);
     if (!outlet) return withoutMailbox('It was removed as the message was about to leave.');
-    const content = this.#contentOf(email, outlet, paths);
+    const content = this.#contentOf(email, outlet, files);
     const return_path = await this.#returnPathOf(email, outlet);
     if (outlet.route && !email.is_test) {
       const refusal = await this.#listeners.refusalByMx(email);
@@ -115,13 +121,16 @@ export class Handing {
   #contentOf(
     email: EmailRow,
     outlet: Outlet,
-    paths: ReadonlyMap<string, string>,
-  ): MailContent | FramedContent {
+    { whole, paths }: MailFiles,
+  ): MailContent | FramedContent | WholeContent {
+    const from = { address: outlet.address, name: email.from_name };
+    const { dkim } = outlet;
+    if (whole) return { path: paths.get(whole.public_id) ?? '', size_bytes: whole.size_bytes, from, dkim };
     return {
       ...this.#deps.emails.bodiesOf(this.#deps.database.read, email),
       message_id: email.message_id,
       date_ms: email.scheduled_at ?? email.created_at,
-      from: { address: outlet.address, name: email.from_name },
+      from,
       to: { address: email.to_email, name: email.to_name },
       cc: email.cc,
       bcc: email.bcc,
@@ -134,7 +143,7 @@ export class Handing {
         path: paths.get(attachment.public_id) ?? '',
       })),
       headers: email.headers,
-      dkim: outlet.dkim,
+      dkim,
     };
   }
 }

@@ -163,6 +163,7 @@ function tellAcceptance({ email, key, project }: EmailFacts): string {
     broadcast: 'for a broadcast',
     confirmation: 'to confirm a sign-up',
     test: 'as a test of a sequence step or of a broadcast',
+    smtp: 'by SMTP',
   };
   const by_key =
     email.api_key_id === null

@@ -208,7 +208,7 @@ function storePlaced(tx: Tx, placed: Placed, options: AcceptanceOptions): Accept
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
   const row = rowOf(email, { ...placed, job_id, now_ms });
-  insertEmail(tx, row, 'merge' in email.content ? null : bodiesOf(email.content));
+  insertEmail(tx, row, bodiesOf(email.content));
   email.manager?.note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id } });
   const { from_email, domain } = row;
   return {
@@ -263,7 +263,8 @@ export function rowOf(
     headers: { ...email.headers },
     merge: 'merge' in email.content ? JSON.stringify(email.content.merge) : null,
     // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
-    message_id: `<${id.toLowerCase()}@${mailbox.domain}>`,
+    message_id:
+      'whole' in email.content ? email.content.whole.message_id : `<${id.toLowerCase()}@${mailbox.domain}>`,
     app_id: email.client?.app_id ?? null,
     ip: email.client?.ip ?? null,
     user_agent: email.client?.user_agent ?? null,
@@ -295,9 +296,11 @@ const UNTRIED = {
   tls: null,
 } satisfies Partial<EmailRow>;
 
-/** An empty body counts as none. */
-function bodiesOf(bodies: Bodies): Bodies {
-  return { body_html: bodies.body_html || null, body_text: bodies.body_text || null };
+/** What is kept of a content; nothing of one that is rendered as it is sent. An empty body counts as none. */
+function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string }) | null {
+  if ('merge' in content) return null;
+  if ('whole' in content) return { body_html: null, body_text: null, message: content.whole.object_id };
+  return { body_html: content.body_html || null, body_text: content.body_text || null };
 }
 
 /** Transactional mail goes before scheduled, scheduled before marketing. */

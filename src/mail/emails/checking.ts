@@ -30,7 +30,7 @@ export function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now
     errors[field] = [...(errors[field] ?? []), message];
   };
   checkHeaderFields(email, refuse);
-  if (!('merge' in email.content)) checkBodies(email.content, rules.max_body_bytes, refuse);
+  if ('body_html' in email.content) checkBodies(email.content, rules.max_body_bytes, refuse);
   checkCopies(email, refuse);
   if (email.attachments.length > MAX_ATTACHMENTS)
     refuse('attachments', `must have at most ${MAX_ATTACHMENTS} entries (got ${email.attachments.length})`);
@@ -79,7 +79,8 @@ function checkHeaderFields(email: NewEmail, refuse: Refuse): void {
       refuse(field, `must have at most ${MAX_DISPLAY_NAME_CHARS} characters (got ${length})`);
   }
   const length = countCodePoints(email.subject);
-  if (email.subject.trim() === '') refuse('subject', 'is required unless a template is named');
+  if (email.subject.trim() === '' && !('whole' in email.content))
+    refuse('subject', 'is required unless a template is named');
   else if (length > MAX_SUBJECT_CHARS)
     refuse('subject', `must have at most ${MAX_SUBJECT_CHARS} characters (got ${length})`);
 }

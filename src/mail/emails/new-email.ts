@@ -10,6 +10,12 @@ import type { EmailSource } from './tables.ts';
 /** What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never whole bodies. */
 export type Merge = Readonly<Record<string, unknown>>;
 
+/** A message that came whole, and is sent as it came; `object_id` names its bytes. */
+export interface WholeMessage {
+  object_id: string;
+  message_id: string;
+}
+
 /** An email before it is accepted: what is accepted is what is sent. */
 export interface NewEmail {
   project_id: number;
@@ -24,8 +30,8 @@ export interface NewEmail {
   reply_to: string | null;
   from_name: string | null;
   subject: string;
-  /** Rendered, or what it is rendered from. */
-  content: Bodies | { merge: Merge };
+  /** Rendered, or what it is rendered from; or a message that came whole. */
+  content: Bodies | { merge: Merge } | { whole: WholeMessage };
   /** Slug of the template that the content was made from. */
   template: string | null;
   /** The sending domain asked for; null leaves it open. */

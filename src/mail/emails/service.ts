@@ -2,16 +2,11 @@
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
-import {
-  ACTIVITY_RETENTION_MS,
-  EMAIL_BODY_RETENTION_MS,
-  EMAIL_LOG_RETENTION_MS,
-  SWEEP_BATCH,
-} from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { type Clock, toIso, utcDay } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import type { Logger } from '../../platform/host/logger.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
@@ -19,11 +14,11 @@ import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts'
 import { finishJob, HELD } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
-import { type Candidate, deleteUsageBefore, listCandidates, releaseUsage } from '../mailboxes/service.ts';
+import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
 import * as bulk from './bulk-store.ts';
-import { type AttachmentSource, checkEmail, findAttachments, findSender } from './checking.ts';
+import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
 import * as life from './life-store.ts';
@@ -42,6 +37,7 @@ import {
   type TemplateSource,
 } from './new-email.ts';
 import type {
+  AttachmentRecord,
   EmailContent,
   EmailListQuery,
   EmailLogQuery,
@@ -50,6 +46,7 @@ import type {
   SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
+import { releaseLater, sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 
 export {
@@ -97,11 +94,10 @@ export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord
 export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
-/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
-const EMAIL_SWEEP_STEP_MS = 5;
-
 interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   objects: AttachmentSource;
+  internal_objects: MessageSource;
+  logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
   clock: Clock;
@@ -112,6 +108,13 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
+type ObjectRef = Pick<AttachmentRecord, 'public_id' | 'size_bytes'>;
+
+/** Where messages are that came whole. */
+interface MessageSource {
+  find(read: Tx, public_id: string): ObjectRef | null;
 }
 
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
@@ -181,6 +184,11 @@ export class Emails {
   /** How many mails that ask for confirmation an address was sent since a moment. */
   countConfirmations(read: Tx, of: { project_id: number; email: string; since_ms: number }): number {
     return store.countConfirmations(read, of);
+  }
+
+  /** Addresses that mail of a source may name as `from`. */
+  sendersOf(project_id: number, source: EmailSource): string[] {
+    return sendersOf(this.#candidatesOf(project_id), purposeOf(source));
   }
 
   /** Throws AppError `invalid` under `domain` unless it is a domain that the project may send from. */
@@ -305,6 +313,15 @@ export class Emails {
     return { html: bodies.body_html, text: bodies.body_text };
   }
 
+  /** The bytes of a mail's message that came whole and is sent as it came; null for another. Throws AppError `not_found` where they are no longer kept. */
+  wholeOf(tx: Tx, email: EmailRow): ObjectRef | null {
+    if (email.source !== 'smtp') return null;
+    const message = store.findMessage(tx, email.id);
+    const found = message === null ? null : this.#deps.internal_objects.find(tx, message);
+    if (!found) throw new AppError('not_found', 'The message of the email is no longer kept.');
+    return found;
+  }
+
   /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
   readContent(project: { id: number }, id: string): EmailContent {
     const { read } = this.#deps.database;
@@ -416,7 +433,11 @@ export class Emails {
    * A mail that waits is canceled; one that is being sent is not tried again.
    */
   forgetAddress(tx: Tx, project_id: number, email: string): string[] {
-    return store.listEmailsOfAddress(tx, project_id, email).map((row) => {
+    const rows = store.listEmailsOfAddress(tx, project_id, email);
+    const messages = rows.flatMap(({ id }) => store.findMessage(tx, id) ?? []);
+    // Those that others got too stay, as their rows do.
+    if (messages.length > 0) void releaseLater(messages, this.#deps);
+    return rows.map((row) => {
       if (row.status === 'scheduled' || row.status === 'queued') this.takeBack(tx, row);
       life.emptyEmail(tx, row);
       return row.id;
@@ -448,24 +469,9 @@ export class Emails {
     return row;
   }
 
-  /* --- By the clock ----------------------------------------------------------------------------------------------- */
-
   /** Forgets contents, log rows and counts whose time is over. */
-  async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
-    const now = clock.now();
-    const limit = SWEEP_BATCH;
-    const bodies_before = now - EMAIL_BODY_RETENTION_MS;
-    const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
-    while ((await database.writePiece((tx) => store.deleteOldBodies(tx, bodies_before, step))) > 0) {}
-    const log_before = now - EMAIL_LOG_RETENTION_MS;
-    while ((await database.writePiece((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
-    const day = utcDay(now - 2 * DAY_MS);
-    await database.write((tx) => {
-      store.deleteKeyUsageBefore(tx, day);
-      deleteUsageBefore(tx, day);
-      store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
-    });
+  sweep(): Promise<void> {
+    return sweepEmails(this.#deps);
   }
 }
 

@@ -42,8 +42,8 @@ const COLUMNS = Object.keys(getTableColumns(emails)) as (keyof EmailRow)[];
 const INSERT = `INSERT INTO emails (${COLUMNS.join(', ')})
   VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 const insertRow = rawSql<never, (string | number | null)[]>(INSERT);
-const insertBodies = rawSql<never, [string, string | null, string | null]>(
-  'INSERT INTO email_bodies (email_id, body_html, body_text) VALUES (?, ?, ?)',
+const insertBodies = rawSql<never, [string, string | null, string | null, string | null]>(
+  'INSERT INTO email_bodies (email_id, body_html, body_text, message) VALUES (?, ?, ?, ?)',
 );
 
 function valuesOf(email: EmailRow): (string | number | null)[] {
@@ -55,9 +55,9 @@ function valuesOf(email: EmailRow): (string | number | null)[] {
 }
 
 /** Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments. */
-export function insertEmail(tx: Tx, email: EmailRow, bodies: Bodies | null): void {
+export function insertEmail(tx: Tx, email: EmailRow, bodies: (Bodies & { message?: string }) | null): void {
   insertRow.run(tx, ...valuesOf(email));
-  if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text);
+  if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text, bodies.message ?? null);
   insertPins(tx, email);
 }
 
@@ -96,6 +96,15 @@ const bodiesOf = rawSql<Bodies, [string]>(
 /** Null once they are no longer kept, and for an email that is rendered as it is sent. */
 export function findBodies(tx: Tx, id: string): Bodies | null {
   return bodiesOf.get(tx, id);
+}
+
+const messageOf = rawSql<{ message: string | null }, [string]>(
+  'SELECT message FROM email_bodies WHERE email_id = +?',
+);
+
+/** The object that has the message of a mail that came whole; null for another, and once it is no longer kept. */
+export function findMessage(tx: Tx, id: string): string | null {
+  return messageOf.get(tx, id)?.message ?? null;
 }
 
 export interface EmailFilter {
@@ -284,11 +293,15 @@ const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at
 
 /**
  * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no more: SQLite
- * takes milliseconds to delete a megabyte. Returns how many; 0 when none is left.
+ * takes milliseconds to delete a megabyte. Returns how many, 0 when none is left, and the messages that they let go of.
  */
-export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number; step_ms: number }): number {
+export function deleteOldBodies(
+  tx: Tx,
+  before_ms: number,
+  step: { limit: number; step_ms: number },
+): { deleted: number; messages: string[] } {
   const old = tx
-    .select({ id: emails.id })
+    .select({ id: emails.id, message: emailBodies.message })
     .from(emailBodies)
     .innerJoin(emails, eq(emails.id, emailBodies.email_id))
     .where(
@@ -302,12 +315,14 @@ export function deleteOldBodies(tx: Tx, before_ms: number, step: { limit: number
     .all();
   const ends_ms = monotonicMs() + step.step_ms;
   let deleted = 0;
-  for (const { id } of old) {
+  const messages: string[] = [];
+  for (const { id, message } of old) {
+    if (message !== null) messages.push(message);
     tx.delete(emailBodies).where(eq(emailBodies.email_id, id)).run();
     deleted += 1;
     if (monotonicMs() >= ends_ms) break;
   }
-  return deleted;
+  return { deleted, messages };
 }
 
 /** Deletes log rows whose body is gone, up to `limit` of those accepted before a moment; returns how many. */

@@ -2,7 +2,15 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { AttachmentRecord, RefusedRecord } from './schemas.ts';
 
-export const EMAIL_SOURCES = ['api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test'] as const;
+export const EMAIL_SOURCES = [
+  'api',
+  'schedule',
+  'sequence',
+  'broadcast',
+  'confirmation',
+  'test',
+  'smtp',
+] as const;
 export type EmailSource = (typeof EMAIL_SOURCES)[number];
 export const EMAIL_STATUSES = [
   'scheduled',
@@ -82,6 +90,7 @@ export const emailBodies = sqliteTable('email_bodies', {
   email_id: text().primaryKey(),
   body_html: text(),
   body_text: text(),
+  message: text(),
 });
 
 export const attachmentPins = sqliteTable('attachment_pins', {

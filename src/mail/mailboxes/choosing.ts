@@ -185,8 +185,17 @@ export function senderAt(
 ): { address: string; domain: string } | null {
   const asked = address.toLowerCase();
   const found = candidates.find((candidate) => candidate.address?.toLowerCase() === asked);
-  const is_fit = found?.status === 'active' && found.is_active && found.is_verified && isFor(found, purpose);
-  return is_fit && found.address !== null ? { address: found.address, domain: found.domain } : null;
+  return found?.address && isSender(found, purpose) ? { address: found.address, domain: found.domain } : null;
+}
+
+function isSender(candidate: Candidate, purpose: MailPurpose): boolean {
+  const { status, is_active, is_verified } = candidate;
+  return status === 'active' && Boolean(is_active && is_verified) && isFor(candidate, purpose);
+}
+
+/** The addresses that `senderAt` finds. */
+export function sendersOf(candidates: readonly Candidate[], purpose: MailPurpose): string[] {
+  return candidates.flatMap((one) => (one.address !== null && isSender(one, purpose) ? one.address : []));
 }
 
 /** What speaks against a mailbox; null where another domain is asked for, or this one has none. */

@@ -35,6 +35,7 @@ export {
   listCandidates,
   refuseDomain,
   senderAt,
+  sendersOf,
   takeMailbox,
 } from './choosing.ts';
 export type { Outlet } from './outlets.ts';

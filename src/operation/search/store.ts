@@ -81,7 +81,7 @@ interface ObjectRow extends InProject {
 const objects = searchIn<ObjectRow, [string, string, number]>({
   columns: 'o.public_id, o.original_filename, o.mime_type, o.size_bytes, o.visibility, o.created_at',
   from: 'objects o INDEXED BY objects_by_name ON o.project_id = p.id',
-  where: `o.original_filename COLLATE NOCASE >= +?2 AND o.original_filename COLLATE NOCASE < +?3
+  where: `o.visibility <> 'internal' AND o.original_filename COLLATE NOCASE >= +?2 AND o.original_filename COLLATE NOCASE < +?3
     AND (o.expires_at IS NULL OR o.expires_at > +?4)`,
   order: 'o.original_filename COLLATE NOCASE',
 });

@@ -55,16 +55,17 @@ export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Acc
       android_cert: headers.get('x-android-cert'),
     });
   const caller = authenticate();
-  const takeRate = noteCaller(exchange, `key:${caller.key_id}`, {
-    limit: caller.rate_limit_per_minute,
-    per: 'minute',
-    what: 'Requests of this API key',
-  });
+  const takeRate = noteCaller(exchange, `key:${caller.key_id}`, rateOfKey(caller));
   const accept = (key: KeyCaller): KeyCaller => {
     requirePermissions(key, needs);
     return key;
   };
   return { ...exchange, caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
+}
+
+/** How often a key may ask for anything, by HTTP and SMTP together. */
+export function rateOfKey({ rate_limit_per_minute }: Pick<KeyCaller, 'rate_limit_per_minute'>): Rate {
+  return { limit: rate_limit_per_minute, per: 'minute', what: 'Requests of this API key' };
 }
 
 /** 401, then 403 for who is read-only or lacks a capability. The caller's rate is taken after them. */

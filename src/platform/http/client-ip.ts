@@ -18,8 +18,7 @@ type ClientIpReader = (peer: string | null, forwarded_for: string | null) => str
  */
 export function createClientIpReader(trusted: readonly string[]): ClientIpReader {
   const networks = trusted.map(parseNetwork);
-  const isTrusted = (address: Address): boolean =>
-    networks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+  const isTrusted = (address: Address): boolean => isWithin(address, networks);
 
   return (peer, forwarded_for) => {
     // The common case needs no parsing, and every request asks.
@@ -35,6 +34,21 @@ export function createClientIpReader(trusted: readonly string[]): ClientIpReader
     }
     return client.toString();
   };
+}
+
+/** Whether an address is one of a list of addresses or CIDR networks. Throws AppError `invalid` as `createClientIpReader` does. */
+export function createNetworkMatcher(list: readonly string[]): (ip: string) => boolean {
+  const networks = list.map(parseNetwork);
+  return (ip) => {
+    const address = parseAddress(ip);
+    return address !== null && isWithin(address, networks);
+  };
+}
+
+function isWithin(address: Address, networks: readonly Network[]): boolean {
+  return networks.some(
+    ([network, bits]) => address.kind() === network.kind() && address.match(network, bits),
+  );
 }
 
 /** Some proxies write the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -15,6 +15,7 @@ import type {
   MailFrame,
   SmtpDeadlines,
   SmtpRoute,
+  WholeContent,
 } from './types.ts';
 
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
@@ -33,13 +34,13 @@ export interface Mailer {
    * it, whatever that is; never rejects.
    */
   deliver(
-    content: MailContent | FramedContent,
+    content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
   /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
-  compose(content: MailContent | FramedContent): Promise<Uint8Array>;
+  compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
    * that had not got as far are answered with stage `interrupted`, and those whose answer has not come as if it were lost.
@@ -95,7 +96,7 @@ class WorkerMailer implements Mailer {
   }
 
   async deliver(
-    content: MailContent | FramedContent,
+    content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,
     recipients: string[],
     options: DeliverOptions = {},
@@ -115,7 +116,7 @@ class WorkerMailer implements Mailer {
     }
   }
 
-  async compose(content: MailContent | FramedContent): Promise<Uint8Array> {
+  async compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array> {
     if (this.#is_stopping) throw unavailable('The mailer has stopped.');
     try {
       const reply = await this.#thread.ask({ op: 'compose', content: this.#keyed(content) });
@@ -137,7 +138,7 @@ class WorkerMailer implements Mailer {
   }
 
   /** A frame travels ahead of the first mail that needs it. */
-  #keyed(content: MailContent | FramedContent): MailContent | KeyedContent {
+  #keyed(content: MailContent | FramedContent | WholeContent): MailContent | KeyedContent | WholeContent {
     if (!('frame' in content)) return content;
     const { frame, ...rest } = content;
     if (!this.#frames.has(frame.key)) this.#giveFrame(frame);

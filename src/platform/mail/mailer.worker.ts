@@ -3,7 +3,7 @@ import { AppError, messageOf } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
 import { serve } from '../host/threads.ts';
 import { FramedMessages } from './framed-message.ts';
-import { bytesOf, type ComposedMessage, composeMessage } from './message.ts';
+import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { slowdownOf } from './throttling.ts';
@@ -16,6 +16,7 @@ import type {
   SmtpDeadlines,
   SmtpRoute,
   UnsentOutcome,
+  WholeContent,
 } from './types.ts';
 
 type Deliver = Extract<MailerRequest, { op: 'deliver' }>;
@@ -47,7 +48,7 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
     case 'deliver':
       return deliver(request);
     case 'compose':
-      return composeWhole(request.content);
+      return composeBytes(request.content);
     case 'stop':
       is_stopping = true;
       for (const pool of pools.values()) pool.stop();
@@ -59,7 +60,7 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
   }
 });
 
-async function composeWhole(content: MailContent | KeyedContent): Promise<MailerReply> {
+async function composeBytes(content: MailContent | KeyedContent | WholeContent): Promise<MailerReply> {
   try {
     return { op: 'composed', message: await bytesOf(await compose(content)) };
   } catch (error) {
@@ -67,7 +68,8 @@ async function composeWhole(content: MailContent | KeyedContent): Promise<Mailer
   }
 }
 
-async function compose(content: MailContent | KeyedContent): Promise<ComposedMessage> {
+async function compose(content: MailContent | KeyedContent | WholeContent): Promise<ComposedMessage> {
+  if ('path' in content) return signWhole(content);
   if (!('frame_key' in content)) return composeMessage(content);
   const frame = frames.get(content.frame_key);
   if (!frame) throw new Error('the mailer worker got a mail before its frame');

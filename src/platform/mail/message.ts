@@ -1,6 +1,6 @@
 /** Turns a MailContent into the bytes of a message (RFC 5322, MIME), DKIM-signed where a key is given. */
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { compile } from 'html-to-text';
 import MailComposer from 'nodemailer/lib/mail-composer';
@@ -11,7 +11,7 @@ import { isShortage } from '../host/shortages.ts';
 import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
 import { hasControls } from './header-text.ts';
-import type { MailAttachment, MailContent, MailHead } from './types.ts';
+import type { MailAttachment, MailContent, MailHead, WholeContent } from './types.ts';
 
 /** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
 export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
@@ -82,6 +82,15 @@ export async function composeMessage(content: MailContent): Promise<ComposedMess
   const payload_bytes = content.attachments.reduce((sum, attachment) => sum + attachment.size_bytes, 0);
   const held = payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await open().build()] : null;
   return signMessage(() => held ?? readChunks(open()), content.dkim);
+}
+
+/** A message that is sent as it came. Throws AppError `not_found` where its file is not as long as it was. */
+export async function signWhole({ path, size_bytes, dkim }: WholeContent): Promise<ComposedMessage> {
+  const { size } = await stat(path);
+  if (size !== size_bytes)
+    throw new AppError('not_found', 'The bytes of the message are not what was stored.');
+  const held = size_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await readFile(path)] : null;
+  return signMessage(() => held ?? createReadStream(path), dkim);
 }
 
 /** A message with its signature; `unsigned` reads it from the start at each call. Throws as composeMessage does. */

@@ -41,6 +41,14 @@ export interface MailContent extends MailHead {
   text: string | null;
 }
 
+/** A message that is sent as it came, but for the signature: every byte of a file. */
+export interface WholeContent {
+  path: string;
+  size_bytes: number;
+  from: NamedAddress;
+  dkim: DkimIdentity | null;
+}
+
 /** What the bodies of many mails share, with holes: a number says which of a mail's values stands there. */
 export interface MailFrame {
   /** Frames of the same key are the same. */
@@ -206,12 +214,12 @@ export type MailerRequest =
   | { op: 'drop_frames' }
   | {
       op: 'deliver';
-      content: MailContent | KeyedContent;
+      content: MailContent | KeyedContent | WholeContent;
       route: SmtpRoute;
       recipients: string[];
       options: DeliverOptions;
     }
-  | { op: 'compose'; content: MailContent | KeyedContent }
+  | { op: 'compose'; content: MailContent | KeyedContent | WholeContent }
   | { op: 'stop' }
   /** After 'stop': waits for no answer any more. */
   | { op: 'give_up' };

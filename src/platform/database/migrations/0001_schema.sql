@@ -336,7 +336,8 @@ CREATE TABLE person_networks (
 
 -- --- files: objects ------------------------------------------------------------------------------------------------
 
--- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store.
+-- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store. Those of internal ones, such
+-- as messages that came by SMTP, are the server's own: they are in no list, in no count, and nobody's to fetch.
 CREATE TABLE objects ( -- ObjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   public_id TEXT NOT NULL UNIQUE,
@@ -345,13 +346,14 @@ CREATE TABLE objects ( -- ObjectRow
   mime_type TEXT NOT NULL,
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
-  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private')), -- Visibility
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'internal')), -- Visibility
   store TEXT NOT NULL CHECK (store IN ('local', 's3')),
   missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX objects_by_project ON objects (project_id, id);
+CREATE INDEX objects_listed ON objects (project_id, id) WHERE visibility <> 'internal';
 -- Doctor, backups and moves walk those of the store; local ones are in no such index, and cost nothing for it.
 CREATE INDEX objects_in_store ON objects (id) WHERE store = 's3';
 CREATE INDEX objects_missing ON objects (id) WHERE missing_since IS NOT NULL;
@@ -359,14 +361,15 @@ CREATE INDEX objects_by_visibility ON objects (project_id, visibility, id);
 CREATE INDEX objects_expiring ON objects (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX objects_expiring_by_project ON objects (project_id, visibility, expires_at) WHERE expires_at IS NOT NULL;
 -- Files are found by the beginning of their name, ASCII case ignored.
-CREATE INDEX objects_by_name ON objects (project_id, original_filename COLLATE NOCASE, id);
+CREATE INDEX objects_by_name ON objects (project_id, original_filename COLLATE NOCASE, id) WHERE visibility <> 'internal';
 -- A search walks names, newest first, without a look into the table.
-CREATE INDEX objects_searched ON objects (project_id, id, original_filename, visibility, expires_at);
-CREATE TRIGGER objects_count_insert AFTER INSERT ON objects BEGIN
+CREATE INDEX objects_searched ON objects (project_id, id, original_filename, visibility, expires_at)
+  WHERE visibility <> 'internal';
+CREATE TRIGGER objects_count_insert AFTER INSERT ON objects WHEN NEW.visibility <> 'internal' BEGIN
   INSERT INTO row_counts VALUES ('objects', NEW.project_id, NEW.visibility, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
-CREATE TRIGGER objects_count_delete AFTER DELETE ON objects BEGIN
+CREATE TRIGGER objects_count_delete AFTER DELETE ON objects WHEN OLD.visibility <> 'internal' BEGIN
   UPDATE row_counts SET n = n - 1
     WHERE list = 'objects' AND project_id = OLD.project_id AND facet = OLD.visibility;
 END;
@@ -377,11 +380,11 @@ CREATE TRIGGER objects_count_visibility AFTER UPDATE OF visibility ON objects WH
   INSERT INTO row_counts VALUES ('objects', NEW.project_id, NEW.visibility, 1)
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
-CREATE TRIGGER objects_bytes_insert AFTER INSERT ON objects BEGIN
+CREATE TRIGGER objects_bytes_insert AFTER INSERT ON objects WHEN NEW.visibility <> 'internal' BEGIN
   INSERT INTO row_counts VALUES ('object_bytes', NEW.project_id, '', NEW.size_bytes)
     ON CONFLICT DO UPDATE SET n = n + excluded.n;
 END;
-CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects BEGIN
+CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects WHEN OLD.visibility <> 'internal' BEGIN
   UPDATE row_counts SET n = n - OLD.size_bytes
     WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
 END;
@@ -406,7 +409,7 @@ CREATE TABLE upload_days (
   bytes INTEGER NOT NULL,
   PRIMARY KEY (project_id, day)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER objects_days_insert AFTER INSERT ON objects BEGIN
+CREATE TRIGGER objects_days_insert AFTER INSERT ON objects WHEN NEW.visibility <> 'internal' BEGIN
   INSERT INTO upload_days VALUES (NEW.project_id, NEW.created_at / 86400000, 1, NEW.size_bytes)
     ON CONFLICT DO UPDATE SET uploads = uploads + 1, bytes = bytes + excluded.bytes;
 END;
@@ -579,7 +582,7 @@ CREATE TABLE emails ( -- EmailRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   job_id TEXT,
   api_key_id INTEGER,
-  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test')), -- EmailSource
+  source TEXT NOT NULL CHECK (source IN ('api', 'schedule', 'sequence', 'broadcast', 'confirmation', 'test', 'smtp')), -- EmailSource
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)),
   status TEXT NOT NULL CHECK (status IN ( -- EmailStatus
     'scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'complained', 'suppressed', 'failed', 'unknown',
@@ -691,8 +694,15 @@ END;
 CREATE TABLE email_bodies (
   email_id TEXT PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   body_html TEXT,
-  body_text TEXT
+  body_text TEXT,
+  message TEXT -- of a mail that came by SMTP: the object that has its bytes, one for all recipients; it has no bodies here
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX email_bodies_by_message ON email_bodies (message) WHERE message IS NOT NULL;
+-- A message goes with the last mail that needs it.
+CREATE TRIGGER email_bodies_message_gone AFTER DELETE ON email_bodies
+WHEN OLD.message IS NOT NULL AND NOT EXISTS (SELECT 1 FROM email_bodies WHERE message = OLD.message) BEGIN
+  DELETE FROM objects WHERE public_id = OLD.message;
+END;
 
 -- Blobs of attachments are pinned here at acceptance: a deleted object's bytes stay until its last mail is out.
 CREATE TABLE attachment_pins (

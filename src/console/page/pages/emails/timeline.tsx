@@ -29,6 +29,7 @@ const SOURCES: Readonly<Record<EmailStory['source'], string>> = {
   broadcast: 'Accepted for a broadcast',
   confirmation: 'Accepted, to confirm a sign-up',
   test: 'Accepted as a test of a sequence step or of a broadcast',
+  smtp: 'Accepted by SMTP',
 };
 
 export function Timeline({ email }: { email: EmailStory }) {

@@ -1,0 +1,67 @@
+/** Objects of the server's own, such as messages that came by SMTP: what they are part of alone knows of them. */
+import { AppError } from '../../errors.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import type { ObjectBytes } from './bytes.ts';
+import { findObject, insertObject, isNoted, type NewObject } from './store.ts';
+import type { ObjectRow } from './tables.ts';
+
+interface InternalObjectsDeps {
+  database: Database;
+  clock: Clock;
+  blobs: BlobStore;
+  bytes: Pick<ObjectBytes, 'placeWritten' | 'takeBack' | 'readWhole'>;
+}
+
+export class InternalObjects {
+  readonly #deps: InternalObjectsDeps;
+
+  constructor(deps: InternalObjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes one of bytes that are whole and durable on the disk under their id, and puts them where new ones go; `within` runs in the
+   * same transaction. Throws what that does, and AppError `unavailable` where the store is away; then the bytes stay where they were.
+   */
+  async keep(
+    file: Omit<NewObject, 'store' | 'visibility' | 'expires_at' | 'created_at'>,
+    within: (tx: Tx) => void,
+  ): Promise<void> {
+    const { clock, database, blobs, bytes } = this.#deps;
+    const { public_id } = file;
+    const store = await bytes.placeWritten(file);
+    const row = {
+      ...file,
+      store,
+      visibility: 'internal' as const,
+      expires_at: null,
+      created_at: clock.now(),
+    };
+    try {
+      await database.write((tx) => {
+        // No sweep can come between this look and the row.
+        const is_there = store === 'local' ? blobs.has(public_id) : !isNoted(tx, public_id);
+        if (!is_there)
+          throw new AppError('unavailable', 'It took too long. Try again.', { retry_after_s: 1 });
+        insertObject(tx, row);
+        within(tx);
+      });
+    } catch (error) {
+      if (store !== 'local') await bytes.takeBack(row);
+      throw error;
+    }
+    if (store !== 'local') await blobs.remove(public_id);
+  }
+
+  find(read: Tx, public_id: string): ObjectRow | null {
+    const row = findObject(read, public_id);
+    return row?.visibility === 'internal' ? row : null;
+  }
+
+  /** As `ObjectBytes.readWhole`. */
+  readWhole(row: ObjectRow): Promise<Blob | ReadableStream<Uint8Array>> {
+    return this.#deps.bytes.readWhole(row);
+  }
+}

@@ -1,0 +1,63 @@
+/** What the log lets go of: by the clock, and the bytes of messages whose last mail was emptied. */
+import { messageOf } from '../../errors.ts';
+import {
+  ACTIVITY_RETENTION_MS,
+  EMAIL_BODY_RETENTION_MS,
+  EMAIL_LOG_RETENTION_MS,
+  SWEEP_BATCH,
+} from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
+import type { Logger } from '../../platform/host/logger.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
+import { deleteUsageBefore } from '../mailboxes/service.ts';
+import type { AttachmentSource } from './checking.ts';
+import * as store from './store.ts';
+
+/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
+const EMAIL_SWEEP_STEP_MS = 5;
+
+interface SweepDeps {
+  database: Database;
+  clock: Clock;
+  objects: Pick<AttachmentSource, 'releaseBytes'>;
+  logger: Logger;
+}
+
+/** Forgets contents, log rows and counts whose time is over. */
+export async function sweepEmails({ database, clock, objects }: Omit<SweepDeps, 'logger'>): Promise<void> {
+  const now = clock.now();
+  const limit = SWEEP_BATCH;
+  const bodies_before = now - EMAIL_BODY_RETENTION_MS;
+  const step = { limit, step_ms: EMAIL_SWEEP_STEP_MS };
+  for (let is_more = true; is_more; ) {
+    const { deleted, messages } = await database.writePiece((tx) =>
+      store.deleteOldBodies(tx, bodies_before, step),
+    );
+    await objects.releaseBytes(messages);
+    is_more = deleted > 0;
+  }
+  const log_before = now - EMAIL_LOG_RETENTION_MS;
+  while ((await database.writePiece((tx) => store.deleteOldEmails(tx, log_before, limit))) === limit) {}
+  const day = utcDay(now - 2 * DAY_MS);
+  await database.write((tx) => {
+    store.deleteKeyUsageBefore(tx, day);
+    deleteUsageBefore(tx, day);
+    store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
+  });
+}
+
+/** Removes the bytes of messages that no mail needs any more once what is being written is on disk. Never throws. */
+export async function releaseLater(
+  messages: readonly string[],
+  { database, objects, logger }: Omit<SweepDeps, 'clock'>,
+): Promise<void> {
+  await letOthers();
+  try {
+    await database.write(() => {});
+    await objects.releaseBytes(messages);
+  } catch (error) {
+    // The next sweep of the files finds them.
+    logger.warn('bytes of messages not removed', { error: messageOf(error) });
+  }
+}

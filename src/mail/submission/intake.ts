@@ -1,0 +1,153 @@
+/** A message on its way in: read and written as it comes, on disk before anybody is asked whether it is taken. */
+import { decodeWords } from 'postal-mime';
+import type { SMTPServerAddress } from 'smtp-server';
+import { errorCodeOf } from '../../errors.ts';
+import { MAX_DISPLAY_NAME_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
+import type { BlobStore } from '../../platform/files/store.ts';
+import type { BlobUpload } from '../../platform/files/upload.ts';
+import { type Clock, systemClock } from '../../platform/host/clock.ts';
+import { newId } from '../../platform/host/ids.ts';
+import { isShortage } from '../../platform/host/shortages.ts';
+import { parseAddress } from '../../platform/mail/address.ts';
+import { oneLine } from '../../platform/mail/header-text.ts';
+import { BrokenMessage, type Field, fieldValue, soleAddress } from './header-section.ts';
+import { type Answer, type Question, Refusal, type Reply, type Submitted } from './protocol.ts';
+import { MessageReader } from './reading.ts';
+
+/** Encoded words take several times what they say. */
+const CHARS_DECODED = 8 * MAX_SUBJECT_CHARS;
+
+export interface IntakeDeps {
+  blobs: BlobStore;
+  max_bytes: number;
+  ask(question: Question): Promise<Answer>;
+  clock?: Clock;
+}
+
+/** What comes of one DATA. */
+interface Incoming {
+  stream: AsyncIterable<Buffer>;
+  api_key: string;
+  recipients: readonly SMTPServerAddress[];
+  /** So much of it came. */
+  onProgress(bytes: number): void;
+  /** It is so long that the client is hung up on. */
+  hangUp(reply: Reply): void;
+}
+
+/**
+ * Takes a message; resolves with the text of its 250 once all is on disk. Reads it to its end also where it is refused. Throws
+ * Refusal, and whatever the stream throws where the client is gone; then nothing stays behind.
+ */
+export async function receive(incoming: Incoming, deps: IntakeDeps): Promise<string> {
+  const { blobs, clock = systemClock } = deps;
+  const id = newId(clock.now());
+  const upload = blobs.openUpload(id);
+  const reader = new MessageReader((fields) => missingFields(fields, { id, now_ms: clock.now() }));
+  try {
+    await readAll(incoming, { ...deps, upload, reader });
+    const message = describe(reader.fields ?? [], incoming.recipients, id);
+    await upload.commit();
+    const { size_bytes } = upload;
+    const answer = await deps.ask({
+      op: 'take',
+      api_key: incoming.api_key,
+      message: { ...message, size_bytes, sha256: upload.sha256() },
+    });
+    if (!answer.ok || !answer.taken?.is_kept) await blobs.remove(id);
+    if (!answer.ok) throw new Refusal(answer.reply);
+    return `2.0.0 queued as ${answer.taken?.id}`;
+  } catch (error) {
+    throw new Refusal(replyTo(error));
+  } finally {
+    await upload.abort(); // What was committed stays.
+  }
+}
+
+async function readAll(
+  { stream, onProgress, hangUp }: Incoming,
+  { max_bytes, upload, reader }: IntakeDeps & { upload: BlobUpload; reader: MessageReader },
+): Promise<void> {
+  const too_large = { code: 552, text: `5.3.4 A message may have ${max_bytes} bytes at most.` };
+  let came_bytes = 0;
+  let failure: unknown = null;
+  for await (const chunk of stream) {
+    came_bytes += chunk.length;
+    onProgress(chunk.length);
+    if (came_bytes > 2 * max_bytes) hangUp(too_large);
+    if (failure !== null) continue;
+    try {
+      if (came_bytes > max_bytes) throw new Refusal(too_large);
+      await upload.write(reader.take(chunk));
+    } catch (error) {
+      failure = error;
+    }
+  }
+  if (failure !== null) throw failure;
+  await upload.write(reader.end());
+}
+
+/** What the client is told of a failure. */
+function replyTo(error: unknown): Reply {
+  if (error instanceof Refusal) return { code: error.responseCode, text: error.message };
+  if (error instanceof BrokenMessage)
+    return { code: 554, text: `5.6.0 The message is not taken: ${error.message}.` };
+  const is_full = isShortage(error) && !/^E[MN]FILE$/.test(codeOf(error) ?? '');
+  if (is_full) return { code: 452, text: "4.3.1 The server's disk is full. Try again later." };
+  return { code: 451, text: '4.3.0 The message could not be stored. Try again later.' };
+}
+
+function codeOf(error: unknown): string | null {
+  return errorCodeOf(error) ?? (error instanceof Error && error.cause ? codeOf(error.cause) : null);
+}
+
+/** What a message must have and this one has not (RFC 5322, 3.6; RFC 6409, 8). */
+function missingFields(fields: readonly Field[], { id, now_ms }: { id: string; now_ms: number }): string {
+  const has = (name: string): boolean => fields.some((field) => field.name === name);
+  const date = new Date(now_ms).toUTCString().replace('GMT', '+0000');
+  return `${has('date') ? '' : `Date: ${date}\r\n`}${has('message-id') ? '' : `Message-ID: ${madeId(fields, id)}\r\n`}`;
+}
+
+function madeId(fields: readonly Field[], id: string): string {
+  const from = soleAddress(fieldValue(fields, 'from') ?? '')?.address ?? 'nobody@localhost';
+  return `<${id.toLowerCase()}${from.slice(from.lastIndexOf('@'))}>`;
+}
+
+function describe(
+  fields: readonly Field[],
+  recipients: readonly SMTPServerAddress[],
+  id: string,
+): Omit<Submitted, 'size_bytes' | 'sha256'> {
+  const from = fieldValue(fields, 'from');
+  if (from === null) throw new BrokenMessage('it has no From field');
+  const sender = soleAddress(from);
+  const idempotency_key = fieldValue(fields, 'x-satchel-idempotency-key');
+  if (
+    idempotency_key !== null &&
+    !(idempotency_key.length >= 1 && idempotency_key.length <= MAX_IDEMPOTENCY_KEY_CHARS)
+  )
+    throw new BrokenMessage(
+      `X-Satchel-Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_CHARS} characters`,
+    );
+  return {
+    id,
+    from_email: sender?.address ?? null,
+    from_name: shown(sender?.name ?? '', MAX_DISPLAY_NAME_CHARS) || null,
+    reply_to: soleAddress(fieldValue(fields, 'reply-to') ?? '')?.address ?? null,
+    subject: shown(fieldValue(fields, 'subject') ?? '', MAX_SUBJECT_CHARS),
+    message_id: fieldValue(fields, 'message-id') || madeId(fields, id),
+    idempotency_key,
+    recipients: distinct(recipients),
+  };
+}
+
+/** As a reader sees it, on one line, cut. */
+function shown(value: string, most_chars: number): string {
+  const text = oneLine(decodeWords(value.slice(0, CHARS_DECODED)));
+  return [...text].slice(0, most_chars).join('');
+}
+
+function distinct(recipients: readonly SMTPServerAddress[]): string[] {
+  const addresses = recipients.map(({ address }) => parseAddress(address)?.address ?? address);
+  return [...new Map(addresses.map((address) => [address.toLowerCase(), address])).values()];
+}
