@@ -11,8 +11,17 @@ const NAMES: readonly string[] = ['status', 'tag', 'clicked_within_days', ...TEX
 export const CUSTOM = 'custom.';
 /** Members without fields in the builder, which keeps them: as JSON. */
 const KEPT: readonly (keyof ContactFilter)[] = [
-  ...(['domains', 'event', 'no_event', 'received', 'clicked', 'not_clicked', 'sequence'] as const),
-  ...(['not_clicked_within_days', 'not_mailed_within_days', 'any', 'none'] as const),
+  'domains',
+  'event',
+  'no_event',
+  'received',
+  'clicked',
+  'not_clicked',
+  'sequence',
+  'not_clicked_within_days',
+  'not_mailed_within_days',
+  'any',
+  'none',
 ];
 
 /** Those of an address that are of a filter. */
