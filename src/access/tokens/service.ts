@@ -24,8 +24,6 @@ import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.t
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
 
-export type { TokenRecord } from './schemas.ts';
-
 /** A token that exists, whether or not it is still good, with its caller. */
 interface Bearer {
   token: TokenRow;
