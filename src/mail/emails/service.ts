@@ -58,17 +58,7 @@ export { emailLife } from './life.ts';
 export type { EmailState } from './life-store.ts';
 export { presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
-/* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
-export {
-  findReadMail,
-  lastReadAt,
-  listByMessageId,
-  listIdsTo,
-  listSentTo,
-  noteReading,
-  noteReply,
-  type ReadMail,
-} from './reading-store.ts';
+export { type ReadMail, sentMails } from './reading-store.ts';
 export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
