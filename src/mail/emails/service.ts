@@ -37,7 +37,6 @@ import {
   type TemplateSource,
 } from './new-email.ts';
 import type {
-  AttachmentRecord,
   EmailContent,
   EmailListQuery,
   EmailLogQuery,
@@ -95,8 +94,11 @@ export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
 interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
-  objects: AttachmentSource;
+  objects: AttachmentSource & MessageFiles;
   internal_objects: MessageSource;
+  viewer: {
+    view(path: string): Promise<Pick<EmailContent, 'headers' | 'body_html' | 'body_text' | 'attachments'>>;
+  };
   logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
@@ -110,11 +112,23 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-type ObjectRef = Pick<AttachmentRecord, 'public_id' | 'size_bytes'>;
+/** The bytes of a message. */
+interface WholeRef {
+  public_id: string;
+  size_bytes: number;
+}
+
+interface MessageFiles {
+  withFiles<T>(
+    files: readonly { public_id: string; size_bytes: number }[],
+    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
+  ): Promise<T>;
+}
 
 /** Where messages are that came whole. */
 interface MessageSource {
-  find(read: Tx, public_id: string): ObjectRef | null;
+  find(read: Tx, public_id: string): WholeRef | null;
+  readWhole(public_id: string): Promise<Blob | ReadableStream<Uint8Array>>;
 }
 
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
@@ -314,7 +328,7 @@ export class Emails {
   }
 
   /** The bytes of a mail's message that came whole and is sent as it came; null for another. Throws AppError `not_found` where they are no longer kept. */
-  wholeOf(tx: Tx, email: EmailRow): ObjectRef | null {
+  wholeOf(tx: Tx, email: EmailRow): WholeRef | null {
     if (email.source !== 'smtp') return null;
     const message = store.findMessage(tx, email.id);
     const found = message === null ? null : this.#deps.internal_objects.find(tx, message);
@@ -323,12 +337,32 @@ export class Emails {
   }
 
   /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
-  readContent(project: { id: number }, id: string): EmailContent {
+  async readContent(project: { id: number }, id: string): Promise<EmailContent> {
     const { read } = this.#deps.database;
     const email = this.#require(read, project.id, id);
     const is_kept = this.hasContent(read, email);
+    const whole = is_kept ? this.wholeOf(read, email) : null;
+    if (whole) {
+      const view = await this.#deps.objects.withFiles([whole], (paths) =>
+        this.#deps.viewer.view(paths.get(whole.public_id) ?? ''),
+      );
+      return { is_kept, ...view, size_bytes: whole.size_bytes };
+    }
     const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
     return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
+  }
+
+  /** The message of a mail that came whole, as it is sent but for the signature. Throws AppError `not_found` for other mail too. */
+  async readMessage(
+    project: { id: number },
+    id: string,
+  ): Promise<{ name: string; bytes: Blob | ReadableStream<Uint8Array> }> {
+    const { read } = this.#deps.database;
+    const { internal_objects } = this.#deps;
+    const email = this.#require(read, project.id, id);
+    const whole = this.wholeOf(read, email);
+    if (!whole) throw notFound('Message');
+    return { name: `${email.id}.eml`, bytes: await internal_objects.readWhole(whole.public_id) };
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */
