@@ -1,4 +1,4 @@
-/** Verbs that sequences and broadcasts have alike: copying one, what keeps one from starting, and what is done to one that goes out. */
+/** Verbs that sequences and broadcasts share: copy, check, and the changes of their status. */
 import type { Projects } from '../access/projects/service.ts';
 import { type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { isSecond, type Naming } from '../platform/cli/naming.ts';
@@ -71,7 +71,10 @@ export function checkResult(
   return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
 }
 
-/** A verb that changes what one does: `consent` says what it destroys, where it does; `tell` what it then is. */
+/**
+ * A verb that changes a status. `consent` says what it destroys, if anything; `tell` says what the status
+ * then is.
+ */
 export function registerTransition<S extends { projects: Projects }, One extends Seen>(
   noun: Noun<S>,
   of: CampaignVerbs<S, One>,

@@ -1,4 +1,4 @@
-/** Endpoints that sequences and broadcasts have alike: copying one, sending a test of it, and what somebody does to one that goes out. */
+/** Endpoints that sequences and broadcasts share: copy, test, and the changes of their status. */
 
 import { isSecond, type Naming } from '../platform/cli/naming.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
@@ -61,7 +61,7 @@ export function copyRoute<Seen extends { id: string; name: string }>(
   });
 }
 
-/** `send` is told whether a test key asks: then the mail is captured. */
+/** `send` learns whether a test key asks: then the mail is captured. */
 export function testRoute<Seen extends { id: string; name: string }>(
   of: CampaignRoutes<Seen>,
   says: { path: string; summary: string; description: string },

@@ -1,11 +1,12 @@
 /** An import as clients see it, and its counters. */
 import { MINUTE_MS, toIso } from '../../platform/host/clock.ts';
-import type { Delimiter } from './schemas.ts';
-import type { ImportRow, ImportStatus } from './tables.ts';
+import { present } from '../../platform/http/fields.ts';
+import { FIELDS, type ImportRecord } from './schemas.ts';
+import type { ImportRow } from './tables.ts';
 
 /** Row numbers count the header. */
 const HEADER_ROWS = 1;
-/** What may become of a row, in the order in which it is told. */
+/** What may become of a row, in the order in which people see it. */
 export const COUNTERS = [
   'accepted',
   'updated_existing',
@@ -27,59 +28,30 @@ function processedRows(row: Counters): number {
   return COUNTERS.reduce((sum, counter) => sum + row[counter], 0);
 }
 
-export interface ImportRecord extends Counters {
-  id: string;
-  /** The list's id. */
-  list: string;
-  status: ImportStatus;
-  method: 'paste' | 'csv';
-  /** Null while the rows of a long file are being counted. */
-  total_rows: number | null;
-  processed_rows: number;
-  /** Hundredths of the rows that are done. */
-  progress_percent: number | null;
-  /** Of a file: what stands between its cells. */
-  delimiter: Delimiter | null;
-  /** At which it goes on; null: as fast as it can. */
-  rows_per_minute: number | null;
-  done_at_estimate: string | null;
-  error: string | null;
-  job_id: string | null;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-}
-
-/** A row with its list's id, as it stands at a moment. `rows_per_minute`: the rate of those that API keys start. */
-export function present(
+/** An import as it stands at a moment. `rows_per_minute` is the rate of imports that API keys start. */
+export function presentImport(
   row: ImportRow,
   list: string,
   on: { rows_per_minute: number; now_ms: number },
 ): ImportRecord {
-  const { id, status, method, total_rows, error, job_id, settings } = row;
+  const { method, total_rows, settings } = row;
   const rows_per_minute = settings.is_paced ? on.rows_per_minute : null;
   const processed_rows = processedRows(row);
-  return {
-    id,
+  return present(FIELDS, {
+    ...row,
     list,
-    status,
-    method,
-    total_rows,
-    ...countersOf(row),
     processed_rows,
     progress_percent: total_rows === null ? null : percentOf(processed_rows, total_rows),
     delimiter: method === 'csv' ? settings.delimiter : null,
     rows_per_minute,
     done_at_estimate: toIso(estimateEnd(row, rows_per_minute, on.now_ms)),
-    error,
-    job_id,
-    created_at: toIso(row.created_at),
-    started_at: toIso(row.started_at),
-    finished_at: toIso(row.finished_at),
-  };
+  });
 }
 
-/** When the last row is taken up at this rate, or at the speed so far; null where that can't be told, and once it was. */
+/**
+ * When the last row is taken up, by its rate or by its speed so far; null where that can't be told, or it is
+ * done.
+ */
 function estimateEnd(row: ImportRow, rows_per_minute: number | null, now_ms: number): number | null {
   const { status, position, total_rows, started_at } = row;
   const is_under_way = status === 'pending' || status === 'processing';

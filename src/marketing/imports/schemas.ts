@@ -1,10 +1,11 @@
-/** Shapes of requests and answers about contact imports. */
+/** The fields of contact imports, what their rows hold, and the shapes of requests and answers about them. */
 import {
   MAX_CONTACT_TAGS,
   MAX_CUSTOM_FIELD_NAME_CHARS,
   MAX_CUSTOM_FIELDS,
   MAX_PASTE_CHARS,
 } from '../../limits.ts';
+import { moment, momentOrNull, type RecordOfFields, recordOf, shown } from '../../platform/http/fields.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
 import { MAPPABLE_FIELDS } from './columns.ts';
@@ -94,43 +95,47 @@ export const body = named(
   }),
 );
 
-const counter = t.Integer();
-export const record = named(
-  'Import',
-  t.Object({
-    id: ulid(),
-    list: ulid(),
-    status: oneOf(IMPORT_STATUSES),
-    method: oneOf(['paste', 'csv']),
-    total_rows: nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
-    accepted: counter,
-    duplicate: counter,
-    invalid_syntax: counter,
-    no_mx: counter,
-    suppressed: counter,
-    missing_consent: counter,
-    updated_existing: counter,
-    processed_rows: t.Integer({ description: 'The sum of the counters.' }),
-    progress_percent: nullable(t.Integer()),
-    delimiter: nullable({
-      ...oneOf(DELIMITERS),
-      description: 'Of a CSV file: what stands between its cells.',
-    }),
-    rows_per_minute: nullable(
+const counter = () => shown(t.Integer());
+export const FIELDS = {
+  id: shown(ulid()),
+  list: shown(ulid()),
+  status: shown(oneOf(IMPORT_STATUSES)),
+  method: shown(oneOf(['paste', 'csv'])),
+  total_rows: shown(
+    nullable(t.Integer({ description: 'Null while the rows of a long file are being counted.' })),
+  ),
+  accepted: counter(),
+  duplicate: counter(),
+  invalid_syntax: counter(),
+  no_mx: counter(),
+  suppressed: counter(),
+  missing_consent: counter(),
+  updated_existing: counter(),
+  processed_rows: shown(t.Integer(), 'the sum of the counters'),
+  progress_percent: shown(nullable(t.Integer())),
+  delimiter: shown(
+    nullable({ ...oneOf(DELIMITERS), description: 'Of a CSV file: what stands between its cells.' }),
+  ),
+  rows_per_minute: shown(
+    nullable(
       t.Integer({
         description:
           'At which it goes on in the background: that of API keys. Null: as fast as it can beside others.',
       }),
     ),
-    done_at_estimate: nullable({
+  ),
+  done_at_estimate: shown(
+    nullable({
       ...dateTime(),
       description:
         'When the last row is taken up, at its rate or its speed so far; null where that is not known.',
     }),
-    error: nullable(t.String()),
-    job_id: nullable(ulid()),
-    created_at: dateTime(),
-    started_at: nullable(dateTime()),
-    finished_at: nullable(dateTime()),
-  }),
-);
+  ),
+  error: shown(nullable(t.String())),
+  job_id: shown(nullable(ulid())),
+  created_at: moment(),
+  started_at: momentOrNull(),
+  finished_at: momentOrNull(),
+};
+export type ImportRecord = RecordOfFields<typeof FIELDS>;
+export const record = named('Import', recordOf(FIELDS));

@@ -6,7 +6,7 @@ import { readMerge } from './merging.ts';
 /** Mails to an address that are looked through: those to its contacts on other lists are among them. */
 const MAX_LOOKED_THROUGH = 100;
 
-/** The mail of a sequence or broadcast that a contact was sent last, tests apart; null where it was sent none. */
+/** The last mail that a sequence or broadcast sent to a contact, tests apart; null where there is none. */
 export function lastMailTo(
   read: Tx,
   { id, project_id, email }: { id: number; project_id: number; email: string },

@@ -40,7 +40,7 @@ const SEQUENCES: CampaignVerbs<Needs, SequenceRecord> = {
 };
 const named_sequence = namedBy(SEQUENCES);
 
-/** Registers `satchel sequence list | show | push | pull | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
+/** Registers `satchel sequence` and its verbs. */
 export function registerSequenceCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
   registerLooking(noun);
