@@ -4,8 +4,8 @@ import type { Tx } from '../../platform/database/database.ts';
 import { type FindDkimKey, findSignedHeader } from '../../platform/mail/dkim.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { rawTextOf, recipientFieldsOf, signersIn } from '../../platform/mail/raw-report.ts';
-import { type EmailRow, findEmail } from '../emails/service.ts';
-import { recipientsOf } from './recipients.ts';
+import { type EmailRow, emailLife } from '../emails/service.ts';
+import { recipientsOf } from './beginning.ts';
 import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
@@ -47,12 +47,12 @@ export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps)
 export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDeps): EmailRow | null {
   for (const address of report.addresses) {
     const id = deps.return_paths.emailOf(read, address);
-    const email = id === null ? undefined : findEmail(read, id);
+    const email = id === null ? undefined : emailLife.find(read, id);
     if (email) return email;
   }
   const message_id = findSignedHeader('message-id', report.returned_headers, deps.findDkimKey)?.toLowerCase();
   const id = /^<([0-9a-z]{26})@/.exec(message_id ?? '')?.[1];
-  const email = id === undefined ? undefined : findEmail(read, id.toUpperCase());
+  const email = id === undefined ? undefined : emailLife.find(read, id.toUpperCase());
   return email && email.message_id.toLowerCase() === message_id ? email : null;
 }
 

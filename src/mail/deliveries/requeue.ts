@@ -6,17 +6,8 @@ import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE, findJob, type NewJob } from '../../platform/jobs/store.ts';
-import {
-  type EmailRow,
-  type Emails,
-  findEmail,
-  isBulk,
-  listFailed,
-  reopenEmail,
-  sendingJob,
-  wishesOf,
-} from '../emails/service.ts';
+import { findJob } from '../../platform/jobs/store.ts';
+import { type EmailRow, type Emails, emailLife, wishesOf } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
 import { keepFirstAttempt } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
@@ -52,7 +43,7 @@ export function sortFailed(
 ): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const email of listFailed(tx, since_ms)) {
+  for (const email of emailLife.listFailed(tx, since_ms)) {
     const { id, is_test, job_id, status } = email;
     const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
     if (!projects.isActive(email.project_id, tx)) left_out.push({ id, reason: 'its project is inactive' });
@@ -71,10 +62,9 @@ export function sortFailed(
 export interface RequeueDeps {
   database: Database;
   clock: Clock;
-  emails: Pick<Emails, 'hasContent' | 'wakeQueue'>;
+  emails: Pick<Emails, 'hasContent' | 'reopen'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'findById' | 'isActive'>;
-  enqueue(tx: Tx, job: NewJob): string;
   /** Who says what would become of bulk mail that is tried again. */
   listeners: Pick<Listeners, 'decideSend'>;
 }
@@ -117,7 +107,7 @@ function requeueEmail(
   options: { deps: RequeueDeps; actor: Actor; now_ms: number },
 ): RetryResult {
   const { deps, actor, now_ms } = options;
-  const email = findEmail(tx, id);
+  const email = emailLife.find(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
   if (!['failed', 'bounced', 'unknown'].includes(email.status))
     return {
@@ -133,11 +123,8 @@ function requeueEmail(
     return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
-  const is_bulk = isBulk(email.source);
-  const job_id = is_bulk ? null : deps.enqueue(tx, sendingJob(email, place.mailbox_id));
   keepFirstAttempt(tx, email);
-  reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
-  if (is_bulk) deps.emails.wakeQueue(tx, place.mailbox_id, AT_ONCE);
+  const job_id = deps.emails.reopen(tx, email, place, now_ms);
   const project = deps.projects.findById(email.project_id);
   const entry = {
     event: EMAIL_RETRIED,

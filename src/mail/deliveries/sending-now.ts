@@ -9,7 +9,7 @@ import type { Logger } from '../../platform/host/logger.ts';
 import { within } from '../../platform/host/waiting.ts';
 import { type ClaimedKey, type KeptAnswer, keptFailure } from '../../platform/http/idempotency.ts';
 import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
-import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
+import { type Accepted, type Emails, emailLife, type NewEmail } from '../emails/service.ts';
 import { type Attempts, type Conclusion, outcomeOf } from './attempts.ts';
 import type { Attempt } from './beginning.ts';
 import type { Verdict } from './verdict.ts';
@@ -93,7 +93,7 @@ export class SendingNow {
   }
 
   #sentAnswer(tx: Tx, accepted: Accepted): KeptAnswer {
-    const row = findEmail(tx, accepted.id);
+    const row = emailLife.find(tx, accepted.id);
     const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
       status: row?.status ?? 'sent',
       sent_at: row?.sent_at ?? null,

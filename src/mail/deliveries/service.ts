@@ -15,22 +15,20 @@ import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import {
-  EMAIL_BULK,
-  EMAIL_SEND,
+  bulkQueues,
   type EmailRecord,
   type EmailRow,
   type EmailSource,
   type EmailStatus,
   type Emails,
-  findEmail,
+  emailJobs,
+  emailLife,
   isBulk,
-  listDueAfter,
   presentEmail,
-  waitUntil,
 } from '../emails/service.ts';
 import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
+import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
 import {
@@ -157,7 +155,7 @@ export class Deliveries {
    * attempt may have delivered it, it counts as sent.
    */
   withhold(tx: Tx, id: string): void {
-    const email = findEmail(tx, id);
+    const email = emailLife.find(tx, id);
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
     this.#deps.emails.takeBack(tx, email, end);
@@ -220,7 +218,7 @@ export class Deliveries {
   reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
     const { database, clock, projects } = this.#deps;
     return database.write((tx) => {
-      const email = findEmail(tx, id.toUpperCase());
+      const email = emailLife.find(tx, id.toUpperCase());
       if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
       const { kind, address = email.to_email } = said;
       refuseReport(email, address);
@@ -232,7 +230,7 @@ export class Deliveries {
         const is_copy = address.toLowerCase() !== email.to_email.toLowerCase();
         recordAudit(tx, actor, { ...entry, metadata: { kind, is_copy } }, clock.now());
       }
-      const after = findEmail(tx, email.id) ?? email;
+      const after = emailLife.find(tx, email.id) ?? email;
       return { email_id: email.id, kind, recipient: address, is_new, status: after.status };
     });
   }
@@ -268,7 +266,7 @@ export class Deliveries {
   explain(id: string): { email: EmailRecord } & ReturnType<typeof timelineOf> {
     const { keys, projects, database, emails } = this.#deps;
     const { read } = database;
-    const email = findEmail(read, id.toUpperCase());
+    const email = emailLife.find(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = projects.findById(email.project_id);
     const facts: EmailFacts = {
@@ -316,7 +314,7 @@ export class Deliveries {
 
   #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
     const { database, projects } = this.#deps;
-    const email = findEmail(database.read, message.email_id);
+    const email = emailLife.find(database.read, message.email_id);
     return {
       email_id: message.email_id,
       project_id: email ? (projects.findById(email.project_id)?.public_id ?? null) : null,
@@ -335,7 +333,7 @@ export class Deliveries {
 
   /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued, `project_inactive` too. */
   async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
-    const email = findEmail(this.#deps.database.read, id);
+    const email = emailLife.find(this.#deps.database.read, id);
     if (email) this.#deps.projects.requireActive(email.project_id);
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
@@ -368,25 +366,25 @@ export class Deliveries {
       const is_unanswered = unansweredOf(store.listAttempts(database.read, id), queued_at) !== null;
       return now_ms + longestWait({ source, is_unanswered }, this.#patience);
     };
-    const late = listWaitingJobs(database.read, EMAIL_SEND, soonest('api')).flatMap((job) => {
-      const email = findEmail(database.read, emailIdOf(job));
+    const late = listWaitingJobs(database.read, emailJobs.type, soonest('api')).flatMap((job) => {
+      const email = emailLife.find(database.read, emailJobs.emailOf(job));
       // One that was to go out so late waits for that.
       if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
       const latest = waitOf(email);
       return job.run_at <= latest ? [] : [(tx: Tx): void => hasten(tx, job.id, latest)];
     });
-    const late_bulk = listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
+    const late_bulk = bulkQueues.listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
       const { id, project_id, mailbox_id, due_at } = email;
       const latest = Math.max(waitOf(email), this.#listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {
-          waitUntil(tx, id, latest);
+          emailLife.wait(tx, id, latest);
           emails.wakeQueue(tx, mailbox_id, latest);
         },
       ];
     });
-    const queues = listWaitingJobs(database.read, EMAIL_BULK, now_ms).map(
+    const queues = listWaitingJobs(database.read, bulkQueues.type, now_ms).map(
       ({ id }) =>
         (tx: Tx): void =>
           hasten(tx, id, AT_ONCE),

@@ -24,8 +24,6 @@ export interface Tried {
 export interface Verdict extends EmailState {
   status: 'queued' | 'sent' | 'bounced' | 'failed' | 'unknown';
   smtp_response: string;
-  /** False: another attempt addresses those whom no relay has taken. */
-  is_over: boolean;
   /** For the attempt's own row: what the relay said last. */
   said: { smtp_code: number | null; smtp_response: string; tls: string | null };
   /** How the attempt itself ended. */

@@ -1,7 +1,7 @@
 /** Ending an accepted mail whose recipient is to get nothing more, and what the log can truly say of it. */
 
 import type { Tx } from '../../platform/database/database.ts';
-import { type EmailRow, endEmail, type TakenBack } from '../emails/service.ts';
+import { type EmailRow, emailLife, type TakenBack } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { findMaybeSent } from './store.ts';
 
@@ -22,7 +22,7 @@ export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
 /** Records that end and tells the listeners. The caller ends the job. */
 export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
   const end = endOfWithheld(tx, email);
-  endEmail(tx, email.id, end.ending);
+  emailLife.finish(tx, email.id, end.ending);
   notifyWithheld(tx, email, { end, listeners, now_ms });
   return end;
 }

@@ -1,10 +1,9 @@
 /** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
 import { AppError } from '../../errors.ts';
-import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { AT_ONCE, insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { AT_ONCE, insertJob, type NewJob } from '../../platform/jobs/store.ts';
 import {
   type Candidate,
   type ChoiceRequest,
@@ -21,13 +20,10 @@ import {
   purposeOf,
   readOnce,
 } from './checking.ts';
+import { emailJobs } from './jobs.ts';
 import type { NewEmail } from './new-email.ts';
-import { isBulk } from './schemas.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import type { EmailRow } from './tables.ts';
-
-/** The type of the jobs that are emails. */
-export const EMAIL_SEND = 'email.send';
 
 /** What became of an accepted email so far. */
 export interface Accepted {
@@ -59,34 +55,6 @@ export function wishesOf(
     purpose: purposeOf(email.source),
     is_test: email.is_test,
     only: email.allowed_mailboxes,
-  };
-}
-
-/**
- * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what must go through
- * it, and bulk mail does not hold up urgent mail.
- */
-export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
-  return `${priorityNameOf(email)}:${mailbox_id}`;
-}
-
-/** The mailbox that a lane of emails belongs to, by what `laneResourceOf` named it. */
-export function mailboxOfLane(lane: string): number {
-  return Number(lane.slice(lane.lastIndexOf(':') + 1));
-}
-
-/** The job that sends an email. */
-export function sendingJob(
-  email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>,
-  mailbox_id: number,
-): NewJob {
-  return {
-    project_id: email.project_id,
-    type: EMAIL_SEND,
-    priority: PRIORITY[priorityNameOf(email)],
-    resource: laneResourceOf(email, mailbox_id),
-    payload: { email_id: email.id },
-    max_attempts: EMAIL_MAX_ATTEMPTS,
   };
 }
 
@@ -203,7 +171,7 @@ function storePlaced(tx: Tx, placed: Placed, options: AcceptanceOptions): Accept
   const { deps, now_ms } = options;
   const { id, email, mailbox } = placed;
   const { scheduled_at } = email;
-  const job = sendingJob({ ...email, id }, mailbox.mailbox_id);
+  const job = emailJobs.of({ ...email, id }, mailbox.mailbox_id);
   const job_id = options.is_waited_for
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
@@ -301,14 +269,6 @@ function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string })
   if ('merge' in content) return null;
   if ('whole' in content) return { body_html: null, body_text: null, message: content.whole.object_id };
   return { body_html: content.body_html || null, body_text: content.body_text || null };
-}
-
-/** Transactional mail goes before scheduled, scheduled before marketing. */
-function priorityNameOf(
-  email: Pick<EmailRow, 'source' | 'scheduled_at'>,
-): 'transactional' | 'scheduled' | 'marketing' {
-  if (isBulk(email.source)) return 'marketing';
-  return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
 }
 
 function countForKey(

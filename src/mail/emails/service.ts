@@ -11,16 +11,17 @@ import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
-import { finishJob, HELD } from '../../platform/jobs/store.ts';
+import { AT_ONCE, finishJob, HELD } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
-import * as bulk from './bulk-store.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
+import { emailJobs } from './jobs.ts';
+import { emailLife } from './life.ts';
 import * as life from './life-store.ts';
 import { filterOf, pageOfLog, presentEmail } from './log.ts';
 import {
@@ -36,46 +37,25 @@ import {
   scheduledEmail,
   type TemplateSource,
 } from './new-email.ts';
-import type {
-  EmailContent,
-  EmailListQuery,
-  EmailLogQuery,
-  EmailRecord,
-  SendBody,
-  SendResult,
+import {
+  type EmailContent,
+  type EmailListQuery,
+  type EmailLogQuery,
+  type EmailRecord,
+  isBulk,
+  type SendBody,
+  type SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
 import { releaseLater, sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
+import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
-export {
-  type Accepted,
-  EMAIL_SEND,
-  laneResourceOf,
-  mailboxOfLane,
-  sendingJob,
-  wishesOf,
-} from './acceptance.ts';
-export { type AcceptBulk, EMAIL_BULK, mailboxOfQueue } from './bulk.ts';
-/* The queues of bulk mail. */
-export { listBegun, listDue, listDueAfter, listWaitingProjects, waitUntil } from './bulk-store.ts';
-/* An email's life: what deliveries read and write of the log, in transactions of their own. */
-export {
-  beginAttempt,
-  countAttemptOut,
-  deletePins,
-  type EmailState,
-  type Ending,
-  endAttempt,
-  endEmail,
-  findEmail,
-  isEmptied,
-  moveToMailbox,
-  putBack,
-  type Reported,
-  recordReport,
-  reopenEmail,
-} from './life-store.ts';
+export { type Accepted, wishesOf } from './acceptance.ts';
+export { type AcceptBulk, bulkQueues } from './bulk.ts';
+export { emailJobs } from './jobs.ts';
+export { emailLife } from './life.ts';
+export type { EmailState } from './life-store.ts';
 export { presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
 /* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
@@ -90,15 +70,12 @@ export {
   type ReadMail,
 } from './reading-store.ts';
 export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
-export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
-interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
-  objects: AttachmentSource & MessageFiles;
-  internal_objects: MessageSource;
-  viewer: {
-    view(path: string): Promise<Pick<EmailContent, 'headers' | 'body_html' | 'body_text' | 'attachments'>>;
-  };
+interface EmailsDeps
+  extends Omit<AcceptanceDeps, 'max_body_bytes'>,
+    Pick<WholeDeps, 'internal_objects' | 'viewer'> {
+  objects: AttachmentSource & WholeDeps['objects'];
   logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
@@ -110,25 +87,6 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-}
-
-/** The bytes of a message. */
-interface WholeRef {
-  public_id: string;
-  size_bytes: number;
-}
-
-interface MessageFiles {
-  withFiles<T>(
-    files: readonly { public_id: string; size_bytes: number }[],
-    work: (paths: ReadonlyMap<string, string>) => Promise<T>,
-  ): Promise<T>;
-}
-
-/** Where messages are that came whole. */
-interface MessageSource {
-  find(read: Tx, public_id: string): WholeRef | null;
-  readWhole(public_id: string): Promise<Blob | ReadableStream<Uint8Array>>;
 }
 
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
@@ -327,13 +285,9 @@ export class Emails {
     return { html: bodies.body_html, text: bodies.body_text };
   }
 
-  /** The bytes of a mail's message that came whole and is sent as it came; null for another. Throws AppError `not_found` where they are no longer kept. */
+  /** The bytes of a message that came whole and is sent as it came. As `findWhole`. */
   wholeOf(tx: Tx, email: EmailRow): WholeRef | null {
-    if (email.source !== 'smtp') return null;
-    const message = store.findMessage(tx, email.id);
-    const found = message === null ? null : this.#deps.internal_objects.find(tx, message);
-    if (!found) throw new AppError('not_found', 'The message of the email is no longer kept.');
-    return found;
+    return findWhole(tx, email, this.#deps);
   }
 
   /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
@@ -342,12 +296,7 @@ export class Emails {
     const email = this.#require(read, project.id, id);
     const is_kept = this.hasContent(read, email);
     const whole = is_kept ? this.wholeOf(read, email) : null;
-    if (whole) {
-      const view = await this.#deps.objects.withFiles([whole], (paths) =>
-        this.#deps.viewer.view(paths.get(whole.public_id) ?? ''),
-      );
-      return { is_kept, ...view, size_bytes: whole.size_bytes };
-    }
+    if (whole) return viewWhole(whole, this.#deps);
     const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
     return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
   }
@@ -398,7 +347,7 @@ export class Emails {
 
   /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */
   errorOf(read: Tx, id: string): string | null {
-    return life.findEmail(read, id)?.error ?? null;
+    return emailLife.find(read, id)?.error ?? null;
   }
 
   /** How many mails of all projects wait for one of these mailboxes. */
@@ -427,16 +376,16 @@ export class Emails {
 
   /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
-    if (life.findEmail(tx, id)?.status === 'queued') bulk.waitUntil(tx, id, HELD);
+    if (emailLife.find(tx, id)?.status === 'queued') emailLife.wait(tx, id, HELD);
   }
 
   /** Has bulk mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
-    const email = life.findEmail(tx, id);
+    const email = emailLife.find(tx, id);
     if (!email || email.due_at === null) return;
     const mailbox_id = email.mailbox_id ?? findPlace(tx, email, this.#deps.clock.now());
     if (mailbox_id === null) return;
-    bulk.waitUntil(tx, id, at);
+    emailLife.wait(tx, id, at);
     this.wakeQueue(tx, mailbox_id, at);
   }
 
@@ -449,7 +398,7 @@ export class Emails {
     email: EmailRow,
     end: TakenBack = { ending: { status: 'canceled' }, error: 'Canceled before it was due.' },
   ): void {
-    life.endEmail(tx, email.id, end.ending);
+    emailLife.finish(tx, email.id, end.ending);
     if (email.job_id !== null) {
       const status = end.error === null ? ('completed' as const) : ('failed' as const);
       const of_job = { status, result: { email_id: email.id }, error: end.error };
@@ -459,7 +408,23 @@ export class Emails {
       if (email.mailbox_id !== null && !email.is_test) releaseUsage(tx, email.mailbox_id, email.quota_day);
       if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
     }
-    life.deletePins(tx, email.id);
+  }
+
+  /**
+   * Has an email that failed or came back wait once more, with a job of its own or in its mailbox's queue. Returns the job's id, null
+   * for bulk mail.
+   */
+  reopen(
+    tx: Tx,
+    email: EmailRow,
+    place: { mailbox_id: number; quota_day: string },
+    now_ms: number,
+  ): string | null {
+    const is_bulk = isBulk(email.source);
+    const job_id = is_bulk ? null : this.#deps.enqueue(tx, emailJobs.of(email, place.mailbox_id));
+    life.reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
+    if (is_bulk) this.wakeQueue(tx, place.mailbox_id, AT_ONCE);
+    return job_id;
   }
 
   /**
@@ -498,7 +463,7 @@ export class Emails {
   }
 
   #require(tx: Tx, project_id: number, id: string): EmailRow {
-    const row = isUlid(id) ? life.findEmail(tx, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? emailLife.find(tx, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Email');
     return row;
   }

@@ -7,7 +7,7 @@ import type { MailReply } from '../../platform/mail/mail-replies.ts';
 import {
   type EmailRow,
   type Emails,
-  findEmail,
+  emailLife,
   isBulk,
   listByMessageId,
   listIdsTo,
@@ -135,7 +135,7 @@ export class Replies {
   explainAddress(project_id: number, email: string): string[] {
     const { read } = this.#deps.database;
     return store.listLastFrom(read, { project_id, email }, MAX_TOLD).flatMap((reply) => {
-      const source = findEmail(read, reply.email_id)?.source;
+      const source = emailLife.find(read, reply.email_id)?.source;
       if (source === undefined || isBulk(source)) return [];
       return [
         `It answered a mail ${toIso(reply.received_at)}: ${reply.subject}. More: satchel email why ${reply.email_id}`,

@@ -84,7 +84,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
       status: 201,
       also: { 409: 'Its list is archived' },
       body: creation,
-      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body, null),
       example: {
         name: 'June news',
         list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
@@ -115,7 +115,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
       description: '`send_at` may be changed once it is scheduled; null makes it a draft again.',
       also: { 409: 'It is neither a draft nor scheduled, or its new list is archived' },
       body: changes,
-      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      errorsIn: ({ caller, body, resource }) => broadcasts.errorsIn(caller.project.id, body, resource),
       example: { name: 'June news, at last' },
       response: record,
       load,
