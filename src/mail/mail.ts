@@ -32,7 +32,7 @@ import { Schedules } from './schedules/service.ts';
 import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
 import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
-import { type MessageStore, Submission } from './submission/service.ts';
+import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
 import { templateNaming } from './templates/naming.ts';
 import { Templates } from './templates/service.ts';
 
@@ -70,8 +70,10 @@ export function createMail(needs: MailNeeds) {
   const inboxes = new Inboxes(on);
   const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
   const templates = new Templates(on);
+  const viewer = new MessageViewer();
   const emails: Emails = new Emails({
     ...on,
+    viewer,
     templates,
     sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
@@ -99,6 +101,7 @@ export function createMail(needs: MailNeeds) {
     schedule_names: scheduleNaming(on),
     inbox_readers,
     submission,
+    viewer,
   };
 }
 

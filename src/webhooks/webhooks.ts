@@ -19,8 +19,10 @@ import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { type EventData, WebhookEvents } from './events.ts';
+import type { EventType } from './schemas.ts';
 import { Sender } from './sender.ts';
-import { type EventData, type EventType, WebhookEvents, Webhooks } from './service.ts';
+import { Webhooks } from './service.ts';
 import { Tries } from './tries.ts';
 
 /** What webhooks need. */

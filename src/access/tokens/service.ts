@@ -19,8 +19,6 @@ import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.t
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
 
-export type { TokenRecord } from './schemas.ts';
-
 /** How often the last use of a token is written down. */
 const LAST_USED_GRANULARITY_MS = 60_000;
 

@@ -4,7 +4,7 @@ import { conflict, invalid, notFound } from '../../errors.ts';
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
-import { type EmailRow, emailLife, lastReadAt } from '../emails/service.ts';
+import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
 import { recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 import { insertReport, listReportsOf, wasCaptured } from './store.ts';
@@ -62,7 +62,7 @@ function countSoftDays(read: Tx, project_id: number, address: string): number {
   );
   const ends = told.filter(({ kind }) => kind === 'delivered' || kind === 'bounced');
   const since = Math.max(
-    lastReadAt(read, project_id, address),
+    sentMails.lastReadAt(read, project_id, address),
     ...ends.map(({ reported_at }) => reported_at),
   );
   const soft = told.filter(({ kind, reported_at }) => kind === 'soft_bounced' && reported_at > since);

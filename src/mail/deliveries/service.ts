@@ -60,9 +60,7 @@ import { type EmailFacts, timelineOf } from './timeline.ts';
 import { unansweredOf } from './unanswered.ts';
 import { endOfWithheld, notifyWithheld } from './withholding.ts';
 
-export type { Attempt } from './beginning.ts';
-export type { EmailEvent, EmailListener, SendDecision } from './listeners.ts';
-export type { Evidence } from './reports.ts';
+export type { EmailEvent, SendDecision } from './listeners.ts';
 export type { ReportKind } from './tables.ts';
 
 /** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */

@@ -8,7 +8,8 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
-import type { Mailboxes, MailboxRecord } from './service.ts';
+import type { MailboxRecord } from './records.ts';
+import type { Mailboxes } from './service.ts';
 
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [

@@ -39,7 +39,6 @@ export {
   takeMailbox,
 } from './choosing.ts';
 export type { Outlet } from './outlets.ts';
-export type { MailboxRecord } from './records.ts';
 export { deleteUsageBefore, releaseUsage, takeUsage } from './store.ts';
 
 export interface NewMailbox {

@@ -4,20 +4,10 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { MailReply } from '../../platform/mail/mail-replies.ts';
-import {
-  type EmailRow,
-  type Emails,
-  emailLife,
-  isBulk,
-  listByMessageId,
-  listIdsTo,
-  noteReply,
-} from '../emails/service.ts';
+import { type EmailRow, type Emails, emailLife, isBulk, sentMails } from '../emails/service.ts';
 import type { ReplyRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ReplyRow } from './tables.ts';
-
-export type { ReplyRecord } from './schemas.ts';
 
 /** What is told of a mail's reply in the order in which they came; without its text. */
 export type NotedReply = ReturnType<typeof store.listNoted>[number];
@@ -68,9 +58,9 @@ export class Replies {
     { domain, from }: { domain: string; from: string | null },
   ): EmailRow | null {
     for (const message_id of message_ids) {
-      const sent = listByMessageId(read, message_id).filter(
-        (email) => email.domain === domain && email.attempts > 0 && email.to_email !== '',
-      );
+      const sent = sentMails
+        .listByMessageId(read, message_id)
+        .filter((email) => email.domain === domain && email.attempts > 0 && email.to_email !== '');
       const own = sent.find(({ to_email }) => to_email.toLowerCase() === from?.toLowerCase()) ?? sent[0];
       if (own) return own;
     }
@@ -93,7 +83,7 @@ export class Replies {
     const is_recipient = from.toLowerCase() === email.to_email.toLowerCase();
     // A list sends our own mail back, and a colleague's answer to a customer names our mail too.
     const is_own = !is_recipient && from.toLowerCase() === email.from_email.toLowerCase();
-    if (is_own || (reply.message_id !== null && listByMessageId(tx, reply.message_id).length > 0))
+    if (is_own || (reply.message_id !== null && sentMails.listByMessageId(tx, reply.message_id).length > 0))
       return null;
     if (store.countReplies(tx, email_id, is_automatic) >= MAX_REPLIES_PER_EMAIL) return null;
     const now_ms = this.#deps.clock.now();
@@ -110,7 +100,7 @@ export class Replies {
       received_at,
     };
     if (!store.insertReply(tx, row) || is_automatic) return { email_id };
-    noteReply(tx, email_id, received_at);
+    sentMails.noteReply(tx, email_id, received_at);
     const answered = { email, reply: present(row), is_recipient, received_at };
     for (const listener of this.#listeners) listener(tx, answered);
     return { email_id };
@@ -148,7 +138,7 @@ export class Replies {
     const of = (tx: Tx, project_id: number, email: string) => ({
       project_id,
       email,
-      email_ids: listIdsTo(tx, { project_id, email }, -1),
+      email_ids: sentMails.listIdsTo(tx, { project_id, email }, -1),
     });
     return {
       name: 'replies',

@@ -3,8 +3,9 @@ import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
+import type { DkimRotation } from './dkim-rotation.ts';
 import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
-import type { DkimRotation, DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
+import type { DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
 
 interface Needs {
   sending_domains: SendingDomains;

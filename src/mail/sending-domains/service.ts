@@ -28,10 +28,8 @@ import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export type { DkimRotation } from './dkim-rotation.ts';
 export { listStandingsFor } from './of-project.ts';
 export { type DomainStanding, listUnknown } from './store.ts';
-export type { DomainRow } from './tables.ts';
 
 export interface DomainRecord {
   name: string;

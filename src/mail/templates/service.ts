@@ -33,7 +33,6 @@ import type { TemplateRow } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
-export type { TemplateChanges } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';

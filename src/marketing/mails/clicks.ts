@@ -10,13 +10,7 @@ import {
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
-import {
-  BULK_SOURCES,
-  findReadMail,
-  listIdsTo,
-  noteReading,
-  type ReadMail,
-} from '../../mail/emails/service.ts';
+import { BULK_SOURCES, type ReadMail, sentMails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -138,7 +132,7 @@ export class Clicks {
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
     const { project_id, email } = of;
     const to = { project_id, email, sources: BULK_SOURCES };
-    for (const email_id of listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
+    for (const email_id of sentMails.listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
       this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
   }
 
@@ -193,7 +187,10 @@ export class Clicks {
       name: 'clicks',
       export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
         store
-          .listClicks(read, listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL))
+          .listClicks(
+            read,
+            sentMails.listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL),
+          )
           .map(({ email_id, position, at, flag, user_agent }) => ({
             email_id,
             what: whatOf(position),
@@ -202,7 +199,7 @@ export class Clicks {
             user_agent,
           })),
       forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteClicks(tx, listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
+        store.deleteClicks(tx, sentMails.listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
     };
   }
 
@@ -215,8 +212,8 @@ export class Clicks {
         for (const listener of this.#link_listeners) listener(tx, { email_id, position, is_first });
       }
       store.settleClick(tx, click.id);
-      const mail = findReadMail(tx, email_id);
-      if (!mail || !noteReading(tx, email_id, { kind, at })) continue;
+      const mail = sentMails.find(tx, email_id);
+      if (!mail || !sentMails.noteReading(tx, email_id, { kind, at })) continue;
       this.#tell(tx, mail, { kind, email_id, at });
     }
   }
@@ -232,7 +229,7 @@ export class Clicks {
    */
   #keep(tx: Tx, click: store.NewClick): void {
     const { email_id, at } = click;
-    const mail = findReadMail(tx, email_id);
+    const mail = sentMails.find(tx, email_id);
     if (!mail) return;
     const is_burst = store.flagBurst(tx, click, WINDOWS);
     const flag = click.flag ?? (is_burst ? 'burst' : null);

@@ -1,5 +1,5 @@
 /** The mail that somebody left after. */
-import { BULK_SOURCES, listSentTo } from '../../mail/emails/service.ts';
+import { BULK_SOURCES, sentMails } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { readMerge } from './merging.ts';
 
@@ -11,7 +11,7 @@ export function lastMailTo(
   read: Tx,
   { id, project_id, email }: { id: number; project_id: number; email: string },
 ): string | null {
-  const sent = listSentTo(read, { project_id, email, sources: BULK_SOURCES }, MAX_LOOKED_THROUGH);
+  const sent = sentMails.listSentTo(read, { project_id, email, sources: BULK_SOURCES }, MAX_LOOKED_THROUGH);
   const last = sent.find(({ merge }) => merge !== null && readMerge(JSON.parse(merge)).c === id);
   return last?.id ?? null;
 }

@@ -7,13 +7,7 @@ import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import {
-  type EmailRow,
-  type Emails,
-  findReadMail,
-  isBulk,
-  type NewEmail,
-} from '../../mail/emails/service.ts';
+import { type EmailRow, type Emails, isBulk, type NewEmail, sentMails } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -416,7 +410,7 @@ export class MarketingMail {
     const name = readLinkToken(token);
     const row = name && this.#foundBy(read, token, name, (id) => store.findLink(read, id, name.position));
     if (!name || !row) return null;
-    const mail = findReadMail(read, name.email_id);
+    const mail = sentMails.find(read, name.email_id);
     const { v, is_kept } = mergedOf(mail?.merge ?? null);
     const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
     if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
@@ -438,7 +432,7 @@ export class MarketingMail {
     const name = readLinkToken(token);
     if (name?.position !== 0) return null;
     if (!this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id))) return null;
-    const mail = findReadMail(read, name.email_id);
+    const mail = sentMails.find(read, name.email_id);
     return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
   }
 
