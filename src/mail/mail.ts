@@ -27,7 +27,7 @@ import { Replies } from './replies/service.ts';
 import { Schedules, scheduleNaming } from './schedules/service.ts';
 import { createScheduleTask } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
-import { type MessageStore, Submission } from './submission/service.ts';
+import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
 import { Templates, templateNaming } from './templates/service.ts';
 
 /** What mail needs. */
@@ -64,8 +64,10 @@ export function createMail(needs: MailNeeds) {
   const inboxes = new Inboxes(on);
   const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
   const templates = new Templates(on);
+  const viewer = new MessageViewer();
   const emails: Emails = new Emails({
     ...on,
+    viewer,
     templates,
     sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
@@ -93,6 +95,7 @@ export function createMail(needs: MailNeeds) {
     schedule_names: scheduleNaming(on),
     inbox_readers,
     submission,
+    viewer,
   };
 }
 

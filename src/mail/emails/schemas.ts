@@ -219,6 +219,15 @@ export const emailContent = named(
     headers: t.Array(t.Object({ name: t.String(), value: t.String() })),
     body_html: nullable(t.String()),
     body_text: nullable(t.String()),
+    attachments: t.Array(
+      t.Object({
+        public_id: nullable(ulid()),
+        filename: t.String(),
+        mime_type: t.String(),
+        size_bytes: t.Integer(),
+      }),
+    ),
+    size_bytes: nullable(t.Integer({ description: 'Of the whole message, where that came by SMTP.' })),
   }),
 );
 export type EmailContent = Static<typeof emailContent>;

@@ -38,7 +38,6 @@ import {
   type TemplateSource,
 } from './new-email.ts';
 import {
-  type AttachmentRecord,
   type EmailContent,
   type EmailListQuery,
   type EmailLogQuery,
@@ -50,6 +49,7 @@ import {
 import * as store from './store.ts';
 import { releaseLater, sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
+import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
 export { type Accepted, wishesOf } from './acceptance.ts';
 export { type AcceptBulk, bulkQueues } from './bulk.ts';
@@ -62,9 +62,10 @@ export { type ReadMail, sentMails } from './reading-store.ts';
 export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
-interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
-  objects: AttachmentSource;
-  internal_objects: MessageSource;
+interface EmailsDeps
+  extends Omit<AcceptanceDeps, 'max_body_bytes'>,
+    Pick<WholeDeps, 'internal_objects' | 'viewer'> {
+  objects: AttachmentSource & WholeDeps['objects'];
   logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
@@ -76,13 +77,6 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
   /** Has a job that waits come earlier. */
   hasten(tx: Tx, job_id: string, run_at: number): void;
-}
-
-type ObjectRef = Pick<AttachmentRecord, 'public_id' | 'size_bytes'>;
-
-/** Where messages are that came whole. */
-interface MessageSource {
-  find(read: Tx, public_id: string): ObjectRef | null;
 }
 
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
@@ -281,22 +275,33 @@ export class Emails {
     return { html: bodies.body_html, text: bodies.body_text };
   }
 
-  /** The bytes of a mail's message that came whole and is sent as it came; null for another. Throws AppError `not_found` where they are no longer kept. */
-  wholeOf(tx: Tx, email: EmailRow): ObjectRef | null {
-    if (email.source !== 'smtp') return null;
-    const message = store.findMessage(tx, email.id);
-    const found = message === null ? null : this.#deps.internal_objects.find(tx, message);
-    if (!found) throw new AppError('not_found', 'The message of the email is no longer kept.');
-    return found;
+  /** The bytes of a message that came whole and is sent as it came. As `findWhole`. */
+  wholeOf(tx: Tx, email: EmailRow): WholeRef | null {
+    return findWhole(tx, email, this.#deps);
   }
 
   /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
-  readContent(project: { id: number }, id: string): EmailContent {
+  async readContent(project: { id: number }, id: string): Promise<EmailContent> {
     const { read } = this.#deps.database;
     const email = this.#require(read, project.id, id);
     const is_kept = this.hasContent(read, email);
+    const whole = is_kept ? this.wholeOf(read, email) : null;
+    if (whole) return viewWhole(whole, this.#deps);
     const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
     return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
+  }
+
+  /** The message of a mail that came whole, as it is sent but for the signature. Throws AppError `not_found` for other mail too. */
+  async readMessage(
+    project: { id: number },
+    id: string,
+  ): Promise<{ name: string; bytes: Blob | ReadableStream<Uint8Array> }> {
+    const { read } = this.#deps.database;
+    const { internal_objects } = this.#deps;
+    const email = this.#require(read, project.id, id);
+    const whole = this.wholeOf(read, email);
+    if (!whole) throw notFound('Message');
+    return { name: `${email.id}.eml`, bytes: await internal_objects.readWhole(whole.public_id) };
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */
