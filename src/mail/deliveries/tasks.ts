@@ -1,8 +1,7 @@
-/** The job that is one email to deliver, and what is done for deliveries by the clock. */
+/** The job that is one email to deliver. */
 
 import { LANE_CONCURRENCY } from '../../limits.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { emailJobs } from '../emails/service.ts';
 import { outcomeOf } from './attempts.ts';
 import type { Attempt } from './beginning.ts';
@@ -19,16 +18,4 @@ export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Tas
     recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),
     abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, emailJobs.emailOf(job), now_ms),
   };
-}
-
-export function deliveryCronEntries(deliveries: Deliveries): CronEntry[] {
-  return [
-    {
-      name: 'late attempts',
-      expression: '31 * * * *',
-      at_start: true,
-      run: () => deliveries.mendTimes(),
-    },
-    { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
-  ];
 }

@@ -3,7 +3,7 @@ import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
 import { countSingleTries } from '../../platform/jobs/store.ts';
-import { listFailedJobs } from './failure-store.ts';
+import { listFailedJobs } from './store.ts';
 
 export function emailChecks({ sqlite, now_ms }: Pick<CheckedDirectory, 'sqlite' | 'now_ms'>): HealthCheck[] {
   const check = 'failed emails';

@@ -1,4 +1,5 @@
 /** SQL of the email log, of the contents and attachments that it still needs, and of what each key sent. */
+import type { Database as Sqlite } from 'bun:sqlite';
 import {
   and,
   count,
@@ -275,6 +276,19 @@ export function listFailed(
     .where(and(sql`${emails.status} IN ('failed', 'unknown')`, gte(emails.failed_at, since_ms)))
     .orderBy(emails.failed_at, emails.id)
     .all();
+}
+
+/** The jobs of those for a health check, but for those of test keys, for which nobody waits. */
+export function listFailedJobs(
+  sqlite: Sqlite,
+  since_ms: number,
+): { job_id: string; status: 'failed' | 'unknown' }[] {
+  return sqlite
+    .query<{ job_id: string; status: 'failed' | 'unknown' }, [number]>(
+      `SELECT coalesce(job_id, '') AS job_id, status FROM emails
+       WHERE status IN ('failed', 'unknown') AND failed_at >= ? AND is_test = 0`,
+    )
+    .all(since_ms);
 }
 
 /* --- Sweeps ----------------------------------------------------------------------------------------------------- */

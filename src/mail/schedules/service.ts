@@ -2,6 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
+import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -27,6 +28,7 @@ import {
   countSchedulesUsing,
   type DueSchedule,
   deleteSchedule,
+  findAnySchedule,
   findProjectOfSchedule,
   findSchedule,
   insertSchedule,
@@ -34,6 +36,7 @@ import {
   listMovedSchedules,
   listRunsQueuedAfter,
   listSchedules,
+  listSchedulesCalled,
   listWaitingSchedules,
   updateSchedule,
 } from './store.ts';
@@ -381,4 +384,16 @@ function runsFrom(cron: Cron, first: number | null): string[] {
   const runs: string[] = [];
   for (let at = first; at !== null && runs.length < SHOWN_RUNS; at = cron.next(at)) runs.push(toIso(at));
   return runs;
+}
+
+/** How the shell finds schedules: by id or name. */
+export function scheduleNaming({ database }: Pick<SchedulesDeps, 'database'>): Naming {
+  return createNaming(
+    'schedule',
+    {
+      byId: (id) => findAnySchedule(database.read, id),
+      called: (project_id, name) => listSchedulesCalled(database.read, project_id, name),
+    },
+    ({ id }) => ({ key: id, id, is_over: false }),
+  );
 }

@@ -2,8 +2,7 @@
 import { toIso } from '../../platform/host/clock.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
-import { sendersOf } from './relay-senders.ts';
-import { checkSpf } from './spf.ts';
+import { checkSpf, sendersOf } from './spf.ts';
 import type { DomainRow } from './tables.ts';
 
 /** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
