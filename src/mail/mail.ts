@@ -1,4 +1,6 @@
-/** Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it. */
+/**
+ * Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it.
+ */
 import type { Keys } from '../access/keys/service.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
@@ -114,7 +116,8 @@ export function mailCronEntries(services: MailServices): CronEntry[] {
     run,
   });
   return [
-    // Contract: every active schedule is looked at each minute; at the start too, as a restart may have missed one.
+    // Contract: every active schedule is looked at each minute; at the start too, as a restart may have
+    // missed one.
     entry('email-schedules', '* * * * *', () => schedules.queueDueRuns()),
     entry('DKIM rotation', '0 * * * *', () => sending_domains.lookForNewKeys()),
     entry('email retention', '41 3 * * *', () => emails.sweep()),

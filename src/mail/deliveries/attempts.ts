@@ -70,8 +70,9 @@ export class Attempts {
   }
 
   /**
-   * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where that is not
-   * the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it is in `any_lane`.
+   * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where
+   * that is not the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it
+   * is in `any_lane`.
    */
   begin(tx: Tx, job: JobRow, now_ms: number, options = { any_lane: false }): Beginning<Attempt> {
     const email = emailLife.find(tx, emailJobs.emailOf(job));
@@ -129,8 +130,8 @@ export class Attempts {
   }
 
   /**
-   * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded. Where the relay
-   * could not be used and another mailbox fits, the same attempt goes on with that one.
+   * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded.
+   * Where the relay could not be used and another mailbox fits, the same attempt goes on with that one.
    */
   async run(attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#handing.hand(attempt);
@@ -142,7 +143,10 @@ export class Attempts {
     return { ...this.#passOn(attempt, { handed, next }), otherwise: conclude };
   }
 
-  /** The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is taken up. */
+  /**
+   * The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is
+   * taken up.
+   */
   #nextAfter({ email }: Attempt): Choice {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
@@ -321,7 +325,10 @@ export class Attempts {
   }
 }
 
-/** Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay took the mail. */
+/**
+ * Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay
+ * took the mail.
+ */
 function recordEnd(
   tx: Tx,
   attempt: Attempt,

@@ -1,4 +1,7 @@
-/** How an attempt begins: whom it still addresses, what it asks of its mailbox, and its place on record before any SMTP. */
+/**
+ * How an attempt begins: whom it still addresses, what it asks of its mailbox, and its place on record before
+ * any SMTP.
+ */
 
 import type { AppError } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -11,18 +14,26 @@ import type { AttemptRow } from './tables.ts';
 
 /** An attempt that is on record. */
 export interface Attempt {
-  /** Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all goes well. */
+  /**
+   * Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all
+   * goes well.
+   */
   id: number | null;
   email: EmailRow;
   recipients: string[];
   started_at: number;
-  /** When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits. */
+  /**
+   * When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits.
+   */
   not_before: number;
   /** Or why no mailbox will do. */
   mailbox: ChosenMailbox | AppError;
   /** Why this mailbox, for the operator. */
   choice: string;
-  /** Attempts so far that count towards the most that there may be, this one included; bulk mail has a period instead. */
+  /**
+   * Attempts so far that count towards the most that there may be, this one included; bulk mail has a period
+   * instead.
+   */
   counted: number;
   max_attempts: number;
 }
@@ -94,7 +105,9 @@ export function putOnRecord(
   return { ...started, id: has_row ? insertRow(tx, started) : null };
 }
 
-/** The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it. */
+/**
+ * The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it.
+ */
 export function insertRow(tx: Tx, attempt: Omit<Attempt, 'id'>): number {
   const { email, mailbox, choice, started_at } = attempt;
   return store.insertAttempt(tx, {

@@ -1,7 +1,7 @@
 /**
- * Sending bulk mail. The job of a mailbox hands what is due to its relay, a piece at a time: each commit ends what the relay has
- * answered and begins as much as it is likely to take until the next one. What has not begun can still be held or taken back; a
- * crash sends again only what had begun and not been settled.
+ * Sending bulk mail. The job of a mailbox hands what is due to its relay, a piece at a time: each commit ends
+ * what the relay has answered and begins as much as it is likely to take until the next one. What has not
+ * begun can still be held or taken back; a crash sends again only what had begun and not been settled.
  */
 
 import { messageOf } from '../../errors.ts';
@@ -26,7 +26,10 @@ import type { Listeners } from './listeners.ts';
 import * as store from './store.ts';
 import { endWithheld } from './withholding.ts';
 
-/** Mails that may be in flight at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
+/**
+ * Mails that may be in flight at once: few where the relay is slow, so that a pause stops the rest, and
+ * enough for a fast one.
+ */
 export const LEAST_IN_FLIGHT = 10;
 const MOST_IN_FLIGHT = 100;
 /** Answers settled and mails begun in one transaction, as requests wait for one: some milliseconds. */
@@ -36,15 +39,19 @@ const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in flight leaves room. */
 const LOOK_MS = 200;
 /**
- * It looks so much later than its mailbox has a turn: mail that somebody waits for has that first. A pace lets mail catch up by
- * more.
+ * A queue looks this long after its mailbox has a turn, as mail that somebody waits for goes first. A pace
+ * lets mail catch up by more than this.
  */
 const BEHIND_TURN_MS = 10;
-/** A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile. */
+/**
+ * A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile.
+ */
 const LOOK_AGAIN_MS = 60_000;
 /** How long a queue pauses after it broke down. */
 const BREAK_MS = 60_000;
-/** Nothing could be written as this process stopped: the next start finds what is in flight as after a crash. */
+/**
+ * Nothing could be written as this process stopped: the next start finds what is in flight as after a crash.
+ */
 const CUT_OFF: TaskOutcome = {
   status: 'retry',
   error: 'the server stopped',
@@ -117,7 +124,10 @@ export class BulkSending {
     }
   }
 
-  /** By a fault of ours nothing can be written of what is in flight: it fails, rather than be sent time and again, and the rest goes on. */
+  /**
+   * Ends what is in flight when, by a fault of ours, nothing can be written of it. It fails, as it would be
+   * sent time and again. The rest goes on.
+   */
   #breakDown(mailbox_id: number, error: unknown): TaskOutcome {
     const { logger, clock } = this.#deps;
     logger.error('sending bulk mail failed unexpectedly', { mailbox_id, error: messageOf(error) });
@@ -186,7 +196,8 @@ export class BulkSending {
       email.began_at === null && email.attempts === 0
         ? []
         : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
-    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
+    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked
+    // about here.
     const decision = email.attempts > 0 || tried.length > 0 ? this.#listeners.decideSend(tx, email) : 'send';
     if (decision !== 'send') {
       if (decision === 'hold') emailLife.wait(tx, email.id, HELD);
@@ -216,7 +227,9 @@ export class BulkSending {
     });
   }
 
-  /** Chosen once for all mails of a piece that ask for the same and have their place in this mailbox's quota. */
+  /**
+   * Chosen once for all mails of a piece that ask for the same and have their place in this mailbox's quota.
+   */
   #choose(tx: Tx, email: EmailRow, piece: PieceBegun & { tried: readonly string[] }): Choice {
     const { tried, now_ms, choices, candidates, mailbox_id } = piece;
     const request = requestOf(email, tried, now_ms);
@@ -234,7 +247,9 @@ export class BulkSending {
     return choice;
   }
 
-  /** When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held. */
+  /**
+   * When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held.
+   */
   #nextAt(tx: Tx, mailbox_id: number): number | null {
     const now_ms = this.#deps.clock.now();
     const waiting = bulkQueues.listProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
@@ -283,7 +298,7 @@ export class BulkSending {
     });
   }
 
-  /** A mail that can't be dealt with, by a fault of ours, fails by itself, or it would keep all others from being sent. */
+  /** Fails a mail that can't be dealt with by a fault of ours. It would keep all others from being sent. */
   #guarded<T>(tx: Tx, email: EmailRow, now_ms: number, change: () => T): T | null {
     try {
       return change();
@@ -306,7 +321,7 @@ export class BulkSending {
   }
 }
 
-/** Has a mail wait again whose attempt a crash or a stop cut off, which costs it nothing. */
+/** Has a mail wait again whose attempt a crash or a stop cut off. The attempt does not count. */
 function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
   interruptAttempts(tx, email, now_ms);
   emailLife.wait(tx, email.id, AT_ONCE);
@@ -321,7 +336,9 @@ interface PieceBegun {
   choices: Map<string, Choice>;
 }
 
-/** The mails in flight: begun, or answered and not yet settled. It takes more while the relay answers fast. */
+/**
+ * The mails in flight: begun, or answered and not yet settled. It takes more while the relay answers fast.
+ */
 class InFlight {
   is_behind = false;
   #most = LEAST_IN_FLIGHT;
@@ -357,7 +374,10 @@ class InFlight {
     return taken;
   }
 
-  /** Until half of what may be in flight has been answered, SETTLE_MS after the first answer, or for `look_ms`. */
+  /**
+   * Until half of what may be in flight has been answered, SETTLE_MS after the first answer, or for
+   * `look_ms`.
+   */
   async wait(look_ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = setTimeout(resolve, look_ms);

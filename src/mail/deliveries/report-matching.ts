@@ -1,4 +1,7 @@
-/** Which reports of other mail servers are believed, and of which mail they speak: those that carry what only that mail had. */
+/**
+ * Which reports of other mail servers are believed, and of which mail they speak: those that carry what only
+ * that mail had.
+ */
 
 import type { Tx } from '../../platform/database/database.ts';
 import { type FindDkimKey, findSignedHeader } from '../../platform/mail/dkim.ts';
@@ -24,9 +27,9 @@ export interface MatchingDeps {
 }
 
 /**
- * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a lot, and
- * anybody can send one. A report that came to a return path of a single mail counts only if that is one of ours; any other
- * must contain one of ours or a signature in our name.
+ * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a
+ * lot, and anybody can send one. A report that came to a return path of a single mail counts only if that is
+ * one of ours; any other must contain one of ours or a signature in our name.
  */
 export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps): boolean {
   const { return_paths, findDkimKey } = deps;
@@ -41,8 +44,9 @@ export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps)
 }
 
 /**
- * The mail that a report is about, or null where the report is not believed. Anybody can write a report and name a
- * Message-ID; the return path of a mail, and our signature over its Message-ID, are known only to those who got it.
+ * The mail that a report is about, or null where the report is not believed. Anybody can write a report and
+ * name a Message-ID; the return path of a mail, and our signature over its Message-ID, are known only to
+ * those who got it.
  */
 export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDeps): EmailRow | null {
   for (const address of report.addresses) {

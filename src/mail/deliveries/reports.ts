@@ -1,4 +1,7 @@
-/** What is told of an email from outside, by another mail server or by an operator in its place, and what that changes. */
+/**
+ * What is told of an email from outside, by another mail server or by an operator in its place, and what that
+ * changes.
+ */
 
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
@@ -19,10 +22,10 @@ export interface Evidence {
 }
 
 /**
- * Keeps a report and has it take effect: on the log where it concerns the mail's own recipient, and on all who listen.
- * A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a hard one as well;
- * `refused` changes no log. False where it changes nothing: it was told before, concerns nobody whom the mail was sent to,
- * or the mail never left. Throws AppError `not_found`.
+ * Keeps a report. It changes the log where it is about the mail's own recipient, and all who listen are
+ * told. A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a
+ * hard one as well. `refused` changes no log. False where nothing changes: the report came before, is about
+ * nobody whom the mail was sent to, or the mail never left. Throws AppError `not_found`.
  */
 export function report(
   tx: Tx,
@@ -53,8 +56,8 @@ export function report(
 }
 
 /**
- * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or clicked, or a hard
- * bounce was made of them.
+ * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or
+ * clicked, or a hard bounce was made of them.
  */
 function countSoftDays(read: Tx, project_id: number, address: string): number {
   const told = listReportsOf(read, address).filter(

@@ -1,4 +1,6 @@
-/** An operator's requeue: emails that failed, bounced or are unknown are queued again as they were accepted. */
+/**
+ * An operator's requeue: emails that failed, bounced or are unknown are queued again as they were accepted.
+ */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { messageOf } from '../../errors.ts';
@@ -12,7 +14,10 @@ import { takeMailbox } from '../mailboxes/service.ts';
 import { keepFirstAttempt } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 
-/** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
+/**
+ * Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then
+ * has the lock.
+ */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
 const EMAIL_RETRY_PAUSE_MS = 25;
 
@@ -32,9 +37,9 @@ export interface LeftOut {
 }
 
 /**
- * The emails that failed since a moment and can be queued again without a look at each. Left out are those that a relay may
- * have taken, those whose client was told of the failure and has likely sent them again, mails of test keys and of inactive
- * projects, and those that a broadcast sends no more.
+ * The emails that failed since a moment and can be queued again without a look at each. Left out are those
+ * that a relay may have taken, those whose client was told of the failure and has likely sent them again,
+ * mails of test keys and of inactive projects, and those that a broadcast sends no more.
  */
 export function sortFailed(
   tx: Tx,
@@ -70,8 +75,9 @@ export interface RequeueDeps {
 }
 
 /**
- * Queues emails again, each by itself, and says of each what became of it. A command does this beside the server, which
- * waits with every write for the lock: it is let go of after a few emails, and for about as long as they held it.
+ * Queues emails again, each by itself, and says of each what became of it. A command does this beside the
+ * server, which waits with every write for the lock: it is let go of after a few emails, and for about as
+ * long as they held it.
  */
 export async function requeueEmails(
   ids: readonly string[],
@@ -98,8 +104,9 @@ export async function requeueEmails(
 }
 
 /**
- * Gives an email that failed, bounced or is unknown a new job with all its attempts, and today's quota where its own day is over. Only
- * recipients that no relay has taken are addressed, and its own. It is put on the audit trail; a refusal changes nothing.
+ * Gives an email that failed, bounced or is unknown a new job with all its attempts, and today's quota where
+ * its own day is over. Only recipients that no relay has taken are addressed, and its own. It is put on the
+ * audit trail; a refusal changes nothing.
  */
 function requeueEmail(
   tx: Tx,
@@ -137,8 +144,8 @@ function requeueEmail(
 }
 
 /**
- * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must be a mailbox
- * that can send it now: what is queued all the same would fail within its three attempts.
+ * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must
+ * be a mailbox that can send it now: what is queued all the same would fail within its three attempts.
  */
 function takePlace(
   tx: Tx,

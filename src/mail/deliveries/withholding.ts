@@ -8,8 +8,8 @@ import { findMaybeSent } from './store.ts';
 const NOTHING_MORE = 'Its recipient is to get nothing more.';
 
 /**
- * What a mail comes to that is not tried again: canceled, unless an attempt was cut off, or lost its relay, where that may have
- * taken the message. Nobody knows then, and the log does not deny what the person may have got: it is sent, as of that attempt.
+ * How a mail ends that is not tried again. It is canceled, unless a relay may have taken it at an attempt.
+ * The person may have it then, so the log says that it was sent, at that attempt.
  */
 export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
   const sent_at = findMaybeSent(tx, email.id);

@@ -33,7 +33,7 @@ export interface Accepted {
   from_email: string;
   domain: string;
   scheduled_at: number | null;
-  /** Where its client looks at what becomes of it; the data plane unless given. */
+  /** Where its client looks it up. The data plane unless given. */
   api_url?: string | undefined;
 }
 
@@ -66,9 +66,9 @@ interface AcceptanceOptions {
 }
 
 /**
- * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
- * its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the quotas of all
- * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
+ * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it
+ * and queues its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the
+ * quotas of all mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
  */
 export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions): Accepted {
   const placed = placeEmail(tx, email, new Places(tx, email.project_id), options);
@@ -77,8 +77,8 @@ export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions)
 }
 
 /**
- * As `acceptEmail`, all of these of one project: what they share is read once and counted once. `of` has a refusal
- * say of which it is; what was changed before one is for the transaction to take back.
+ * Accepts emails of one project, as `acceptEmail` does. What they share is read once and counted once. `of`
+ * adds to a refusal which email it is about. The transaction takes back what was changed before it.
  */
 export function acceptAll(
   tx: Tx,
@@ -107,7 +107,7 @@ interface Placed {
   attachments: EmailRow['attachments'];
 }
 
-/** What mailboxes of a project have room for on each day, read once: who was given a place counts from then on. */
+/** A project's mailboxes and their room on each day. It is read once, and places given count. */
 class Places {
   readonly #tx: Tx;
   readonly #project_id: number;
@@ -124,7 +124,7 @@ class Places {
     return known;
   }
 
-  /** Throws what the choice says where no mailbox can take it. */
+  /** Throws the choice's error where no mailbox can take it. */
   take(request: ChoiceRequest): ChosenMailbox {
     const candidates = this.on(request.day);
     const choice = chooseMailbox(candidates, request);
@@ -146,7 +146,10 @@ function placeEmail(tx: Tx, email: NewEmail, places: Places, options: Acceptance
   return { id: newId(now_ms), email: asked, mailbox, day, attachments };
 }
 
-/** Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a key's. */
+/**
+ * Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a
+ * key's.
+ */
 function countPlaced(tx: Tx, placed: readonly Placed[], options: AcceptanceOptions): void {
   const of_keys = new Map<string, { api_key_id: number; day: string; count: number }>();
   const of_mailboxes = new Map<string, { mailbox_id: number; day: string; count: number }>();
@@ -230,7 +233,8 @@ export function rowOf(
     attachments,
     headers: { ...email.headers },
     merge: 'merge' in email.content ? JSON.stringify(email.content.merge) : null,
-    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
+    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second
+    // mail.
     message_id:
       'whole' in email.content ? email.content.whole.message_id : `<${id.toLowerCase()}@${mailbox.domain}>`,
     app_id: email.client?.app_id ?? null,
@@ -277,7 +281,7 @@ function countForKey(
   { deps: { keys }, now_ms }: AcceptanceOptions,
 ): void {
   const known = keys.emailLimitOf(tx, api_key_id);
-  // It is gone, such as that of an old schedule.
+  // The key is gone. Old schedules have such keys.
   if (!known) return;
   const limit = known.email_daily_limit ?? Number.POSITIVE_INFINITY;
   const used = takeKeyUsage(tx, api_key_id, day, count);

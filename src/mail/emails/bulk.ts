@@ -1,6 +1,6 @@
 /**
- * Bulk mail: it has no jobs of its own. What waits to go out from a mailbox is its queue, and one job sends that, a piece at a
- * time, for as long as anything is due.
+ * Bulk mail: it has no jobs of its own. What waits to go out from a mailbox is its queue, and one job sends
+ * that, a piece at a time, for as long as anything is due.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
@@ -68,7 +68,10 @@ export const bulkQueues = {
   },
 };
 
-/** Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed then. */
+/**
+ * Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed
+ * then.
+ */
 export type AcceptBulk = (email: NewEmail) => string;
 
 /** The mailbox of all mails of a piece that ask for the same, and how many of them it was chosen for. */
@@ -79,8 +82,8 @@ interface Place {
 }
 
 /**
- * Accepts a piece of bulk mail within one transaction: for mails that ask for the same, the mailbox is chosen once, its quota
- * counted once and its queue woken once.
+ * Accepts a piece of bulk mail within one transaction: for mails that ask for the same, the mailbox is chosen
+ * once, its quota counted once and its queue woken once.
  */
 export function acceptBulk<T>(
   tx: Tx,

@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of emails: those that failed, and those of which nobody knows whether they were sent. */
+/**
+ * What `satchel doctor` asks of emails: those that failed, and those of which nobody knows whether they were
+ * sent.
+ */
 import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';

@@ -39,8 +39,8 @@ export const emailJobs = {
 };
 
 /**
- * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what must go through
- * it, and bulk mail does not hold up urgent mail.
+ * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what
+ * must go through it, and bulk mail does not hold up urgent mail.
  */
 function resourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
   return `${priorityNameOf(email)}:${mailbox_id}`;

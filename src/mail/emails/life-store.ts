@@ -130,8 +130,8 @@ export function recordReport(tx: Tx, id: string, reported: Reported): void {
 }
 
 /**
- * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are pinned again. Its own
- * recipient has not got it, though a relay may have taken it.
+ * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are
+ * pinned again. Its own recipient has not got it, though a relay may have taken it.
  */
 export function reopenEmail(
   tx: Tx,
@@ -187,7 +187,10 @@ export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
   return to_email === '';
 }
 
-/** Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it themselves. */
+/**
+ * Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it
+ * themselves.
+ */
 export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id'>): void {
   update(tx, id, {
     to_email: '',

@@ -1,6 +1,6 @@
 /**
- * An email's life, from its first attempt to its end: deliveries say what happened, and what that makes of its row is decided
- * here.
+ * An email's life, from its first attempt to its end: deliveries say what happened, and what that makes of
+ * its row is decided here.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import { utcDay } from '../../platform/host/clock.ts';
@@ -8,7 +8,10 @@ import * as store from './life-store.ts';
 import { listFailed } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
-/** How much a status says of a mail that a relay has taken, or may have. A report changes the status only to one that says more. */
+/**
+ * How much a status says of a mail that a relay has taken, or may have. A report changes the status only to
+ * one that says more.
+ */
 const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
   failed: 0,
   unknown: 0,
@@ -33,8 +36,8 @@ export const emailLife = {
   listFailed,
 
   /**
-   * Notes that an attempt begins, and what it goes out from; returns the email as it is then. Without `has_row` the log alone
-   * tells of the attempt.
+   * Notes that an attempt begins, and what it goes out from; returns the email as it is then. Without
+   * `has_row` the log alone tells of the attempt.
    */
   begin(
     tx: Tx,
@@ -50,8 +53,9 @@ export const emailLife = {
   },
 
   /**
-   * Records how an email stands after an attempt. What a report has said meanwhile of recipients whom an earlier attempt reached is
-   * kept. Where the mail was emptied meanwhile (`is_emptied`), nothing that names anybody is written.
+   * Records how an email stands after an attempt. What a report has said meanwhile of recipients whom an
+   * earlier attempt reached is kept. Where the mail was emptied meanwhile (`is_emptied`), nothing that names
+   * anybody is written.
    */
   end(
     tx: Tx,
@@ -78,7 +82,9 @@ export const emailLife = {
     store.deletePins(tx, id);
   },
 
-  /** Ends an email by a fault of Satchel's own; false where its recipient has it, which it then still says. */
+  /**
+   * Ends an email by a fault of Satchel's own; false where its recipient has it, which it then still says.
+   */
   breakDown(tx: Tx, { id, taken, to_email }: EmailRow, now_ms: number): boolean {
     if (taken.includes(to_email)) {
       store.deletePins(tx, id);

@@ -45,7 +45,10 @@ const cameBySmtp = rawSql<EmailRow, [string, number]>(
   emails,
 );
 
-/** Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of them first. */
+/**
+ * Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of
+ * them first.
+ */
 function listByMessageId(read: Tx, message_id: string): EmailRow[] {
   const id = /^<([0-9a-z]{26})@/i.exec(message_id)?.[1]?.toUpperCase();
   const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
@@ -77,7 +80,10 @@ function listIdsTo(
   return newestTo.all(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
 }
 
-/** Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest first. */
+/**
+ * Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest
+ * first.
+ */
 function listSentTo(
   read: Tx,
   to: { project_id: number; email: string; sources: readonly EmailSource[] },

@@ -23,7 +23,10 @@ import {
 } from '../../platform/http/schema.ts';
 import { EMAIL_SOURCES, EMAIL_STATUSES, type EmailSource } from './tables.ts';
 
-/** Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for it. */
+/**
+ * Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for
+ * it.
+ */
 export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
 
 export function isBulk(source: EmailSource): boolean {

@@ -1,4 +1,4 @@
-/** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
+/** Emails: accepting them, and the log, into which deliveries write what becomes of each. */
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
@@ -79,7 +79,7 @@ interface EmailsDeps
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-/** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
+/** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found`. */
 type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => FramedBodies;
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
@@ -103,21 +103,24 @@ export class Emails {
   /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
   /**
-   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its sender runs.
-   * Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when quotas are used up,
-   * `unavailable` when no mailbox can take it.
+   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its
+   * sender runs. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when
+   * quotas are used up, `unavailable` when no mailbox can take it.
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
   }
 
-  /** As `accept`, all of these of one project. `of` has a refusal say of which it is; what was changed goes with the transaction. */
+  /**
+   * Accepts emails of one project, as `accept` does. `of` adds to a refusal which email it is about. The
+   * transaction takes back what was changed before it.
+   */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
     const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
     return acceptAll(tx, emails, options, of);
   }
 
-  /** Accepts a piece of bulk mail within the transaction: `use` accepts one mail after the other, and its result is returned. */
+  /** Accepts a piece of bulk mail: `use` accepts one mail after the other. Returns its result. */
   acceptBulk<T>(tx: Tx, use: (accept: AcceptBulk) => T): T {
     return acceptBulk(
       tx,
@@ -136,7 +139,10 @@ export class Emails {
     return this.accept(tx, scheduledEmail(email)).id;
   }
 
-  /** Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template no longer fits. */
+  /**
+   * Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template
+   * no longer fits.
+   */
   acceptConfirmation(tx: Tx, mail: ConfirmationEmail): void {
     const { project_id, template, variables } = mail;
     const content = this.#deps.templates.renderForSend(project_id, template, variables);
@@ -159,10 +165,10 @@ export class Emails {
   }
 
   /**
-   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
-   * whether that was told before.
-   * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
-   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request, and project_inactive.
+   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or
+   * 201, and whether that was told before. Throws AppError `invalid`, `rate_limited`, `unavailable`, and for
+   * a mail that was to be sent at once `unavailable` or `invalid` with its email_id and job_id; `conflict`
+   * for an Idempotency-Key of another request, and project_inactive.
    */
   send(
     caller: ProjectCaller,
@@ -243,7 +249,10 @@ export class Emails {
 
   /* --- Contents --------------------------------------------------------------------------------------------------- */
 
-  /** Has mail of a source that was accepted with `merge` rendered as it is sent, instead of keeping a copy of each body. */
+  /**
+   * Sets what renders mail of a source that was accepted with `merge`. It is rendered as it is sent; no copy
+   * of each body is kept.
+   */
   renderWith(source: EmailSource, renderer: Renderer): void {
     this.#renderers.set(source, renderer);
   }
@@ -261,8 +270,8 @@ export class Emails {
   }
 
   /**
-   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and what its
-   * renderer throws.
+   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and
+   * what its renderer throws.
    */
   bodiesOf(tx: Tx, email: EmailRow): Pick<MailContent, 'html' | 'text'> | FramedBodies {
     if (email.merge !== null) {
@@ -280,7 +289,7 @@ export class Emails {
     return findWhole(tx, email, this.#deps);
   }
 
-  /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
+  /** What an email says, for whoever looks after its project. Throws AppError `not_found`. */
   async readContent(project: { id: number }, id: string): Promise<EmailContent> {
     const { read } = this.#deps.database;
     const email = this.#require(read, project.id, id);
@@ -291,7 +300,10 @@ export class Emails {
     return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
   }
 
-  /** The message of a mail that came whole, as it is sent but for the signature. Throws AppError `not_found` for other mail too. */
+  /**
+   * The message of a mail that came whole, as it is sent but for the signature. Throws AppError `not_found`
+   * for other mail too.
+   */
   async readMessage(
     project: { id: number },
     id: string,
@@ -346,8 +358,8 @@ export class Emails {
   }
 
   /**
-   * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and `conflict` when
-   * there is nothing to cancel.
+   * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and
+   * `conflict` when there is nothing to cancel.
    */
   async cancel(project: { id: number; public_id: string }, id: string, note: Note): Promise<EmailRecord> {
     const { database, objects } = this.#deps;
@@ -364,12 +376,12 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
-  /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
+  /** Holds bulk mail that waits until it is released. What is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
     if (emailLife.find(tx, id)?.status === 'queued') emailLife.wait(tx, id, HELD);
   }
 
-  /** Has bulk mail that was held leave at a moment, in its turn. */
+  /** Lets bulk mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
     const email = emailLife.find(tx, id);
     if (!email || email.due_at === null) return;
@@ -380,8 +392,8 @@ export class Emails {
   }
 
   /**
-   * Has an email that waits not leave any more, and gives its place in the quotas back unless an attempt has used it. `end` says
-   * what that makes of it.
+   * Ends an email that waits, as `end` says, and gives its place in the quotas back unless an attempt has
+   * used it.
    */
   takeBack(
     tx: Tx,
@@ -401,8 +413,8 @@ export class Emails {
   }
 
   /**
-   * Has an email that failed or came back wait once more, with a job of its own or in its mailbox's queue. Returns the job's id, null
-   * for bulk mail.
+   * Has an email that failed or came back wait once more, with a job of its own or in its mailbox's queue.
+   * Returns the job's id, null for bulk mail.
    */
   reopen(
     tx: Tx,
@@ -418,8 +430,8 @@ export class Emails {
   }
 
   /**
-   * Empties the mails to an address and returns their ids: whom a mail was for and its content go, that there was one stays.
-   * A mail that waits is canceled; one that is being sent is not tried again.
+   * Empties the mails to an address and returns their ids. A mail's recipient and content go; that there was
+   * one stays. A mail that waits is canceled. One that is being sent is not tried again.
    */
   forgetAddress(tx: Tx, project_id: number, email: string): string[] {
     const rows = store.listEmailsOfAddress(tx, project_id, email);
@@ -441,7 +453,7 @@ export class Emails {
     }));
   }
 
-  /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */
+  /** How emails take part in the deletion of their project: scheduled ones give their places back. */
   projectCascade() {
     return {
       count: () => ({}),

@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do not decrypt. */
+/**
+ * What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do
+ * not decrypt.
+ */
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {
   type Finding,

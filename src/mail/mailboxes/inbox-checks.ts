@@ -1,6 +1,6 @@
 /**
- * What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. It stands with mailboxes,
- * whose addresses it names: inboxes know of none.
+ * What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. It
+ * stands with mailboxes, whose addresses it names: inboxes know of none.
  */
 
 import { INBOX_SKIPPED_SHOWN_MS } from '../../limits.ts';

@@ -1,4 +1,6 @@
-/** How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with. */
+/**
+ * How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with.
+ */
 import { AppError } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -35,7 +37,9 @@ export interface OutletsDeps {
 
 export class Outlets {
   readonly #deps: OutletsDeps;
-  /** By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail. */
+  /**
+   * By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail.
+   */
   readonly #known = new Map<number, { revision: number; outlet: Outlet }>();
 
   constructor(deps: OutletsDeps) {
@@ -48,8 +52,8 @@ export class Outlets {
   }
 
   /**
-   * How mail leaves a mailbox; null when it is gone. Throws AppError `internal` when its password or its domain's DKIM key
-   * does not decrypt.
+   * How mail leaves a mailbox; null when it is gone. Throws AppError `internal` when its password or its
+   * domain's DKIM key does not decrypt.
    */
   of(chosen: { mailbox_id: number; revision: number }): Outlet | null {
     const known = this.#known.get(chosen.mailbox_id);

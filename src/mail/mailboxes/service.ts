@@ -93,8 +93,8 @@ export class Mailboxes {
   }
 
   /**
-   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose domain
-   * was not added, `conflict` when the address has a mailbox already.
+   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose
+   * domain was not added, `conflict` when the address has a mailbox already.
    */
   async add(actor: Actor, input: NewMailbox): Promise<MailboxRecord> {
     const parsed = parseAddress(input.address);
@@ -144,8 +144,9 @@ export class Mailboxes {
   }
 
   /**
-   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
-   * does resuming; these and any rate make it forget what its relay has taught. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends
+   * its rest, and so does resuming; these and any rate make it forget what its relay has taught. Throws
+   * AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
@@ -240,7 +241,10 @@ export class Mailboxes {
 
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
-  /** Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null where one can. */
+  /**
+   * Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null
+   * where one can.
+   */
   refusalOf(project_id: number, purpose: MailPurpose, only: readonly string[]): string | null {
     const now_ms = this.#deps.clock.now();
     // Of a test: no quota is asked.
@@ -249,7 +253,10 @@ export class Mailboxes {
     return choice.ok ? null : choice.error.message;
   }
 
-  /** The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its address in any case. */
+  /**
+   * The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its
+   * address in any case.
+   */
   senderOf(project_id: number, address: string, purpose: MailPurpose): string | null {
     const day = utcDay(this.#deps.clock.now());
     const candidates = listCandidates(this.#deps.database.read, { project_id, day });
@@ -328,8 +335,8 @@ export class Mailboxes {
   }
 
   /**
-   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within SEND_ANSWER_MS. One that is taken ends
-   * the mailbox's rest, as any success does.
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within
+   * SEND_ANSWER_MS. One that is taken ends the mailbox's rest, as any success does.
    */
   async test(address: string, to: string): Promise<MailboxTest> {
     const mailbox = this.require(address);

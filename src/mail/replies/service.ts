@@ -1,4 +1,7 @@
-/** Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is noted. */
+/**
+ * Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is
+ * noted.
+ */
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -24,7 +27,10 @@ export type AnsweredListener = (tx: Tx, answered: Answered) => void;
 
 /** Contract. */
 export const REPLY_RETENTION_MS = 90 * 86_400_000;
-/** Decision: whoever knows a mail's Message-ID may answer it without end; so many of people and of machines each are noted. */
+/**
+ * Decision: whoever knows a mail's Message-ID may answer it without end; so many of people and of machines
+ * each are noted.
+ */
 export const MAX_REPLIES_PER_EMAIL = 100;
 /** `contact why` tells of so many. */
 const MAX_TOLD = 10;
@@ -49,8 +55,9 @@ export class Replies {
   }
 
   /**
-   * The mail that a domain sent and that the first of these Message-IDs names which names one; of a message to several recipients
-   * that of `from`, else the first. Null where there is none, as for one that was forgotten.
+   * The mail that a domain sent and that the first of these Message-IDs names which names one; of a message
+   * to several recipients that of `from`, else the first. Null where there is none, as for one that was
+   * forgotten.
    */
   findAnswered(
     read: Tx,
@@ -68,8 +75,9 @@ export class Replies {
   }
 
   /**
-   * Notes a reply to a mail that `domain` sent, and tells of a person's. Null where it answers none, where we wrote it ourselves, or
-   * where there were MAX_REPLIES_PER_EMAIL of its kind; what came before changes nothing.
+   * Notes a reply to a mail that `domain` sent, and tells of a person's. Null where it answers none, where we
+   * wrote it ourselves, or where there were MAX_REPLIES_PER_EMAIL of its kind; what came before changes
+   * nothing.
    */
   take(
     tx: Tx,
@@ -106,7 +114,10 @@ export class Replies {
     return { email_id };
   }
 
-  /** What people answered to a mail, newest first. Throws AppError `not_found`, for another project's email too. */
+  /**
+   * What people answered to a mail, newest first. Throws AppError `not_found`, for another project's email
+   * too.
+   */
   list(project: { id: number; public_id: string }, email_id: string, query: PageQuery): Page<ReplyRecord> {
     const { id } = this.#deps.emails.get(project, email_id);
     const { read } = this.#deps.database;

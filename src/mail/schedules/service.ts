@@ -42,7 +42,10 @@ import {
 } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
 
-/** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of reading cron. */
+/**
+ * Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of
+ * reading cron.
+ */
 const SCHEDULE_CLAIM_BATCH = 25;
 
 /** The type of the jobs that are runs. */
@@ -126,7 +129,10 @@ export class Schedules {
     return countSchedulesUsing(this.#deps.database.read, project_id, template);
   }
 
-  /** Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError `invalid` by field. */
+  /**
+   * Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError
+   * `invalid` by field.
+   */
   async create(
     caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
     input: NewSchedule,
@@ -156,9 +162,9 @@ export class Schedules {
   }
 
   /**
-   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
-   * next run counted from now. Throws AppError `not_found`, `conflict` project_inactive for one that resumes, and `invalid` by
-   * field.
+   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times
+   * now, has its next run counted from now. Throws AppError `not_found`, `conflict` project_inactive for one
+   * that resumes, and `invalid` by field.
    */
   async update(
     project_id: number,
@@ -197,9 +203,9 @@ export class Schedules {
   }
 
   /**
-   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
-   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`, and `conflict`
-   * project_inactive.
+   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the
+   * caller's is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError
+   * `not_found`, and `conflict` project_inactive.
    */
   runNow(
     caller: {
@@ -227,9 +233,10 @@ export class Schedules {
   }
 
   /**
-   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is run once,
-   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says. Those of an
-   * inactive project wait until it is active, and are late then as after a downtime.
+   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is
+   * run once, whatever happens afterwards. What a longer downtime made late is left out or run once, as the
+   * schedule says. Those of an inactive project wait until it is active, and are late then as after a
+   * downtime.
    */
   async queueDueRuns(): Promise<void> {
     const now = this.#deps.clock.now();
@@ -248,8 +255,8 @@ export class Schedules {
   }
 
   /**
-   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that a run was
-   * queued for under that clock stays run.
+   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that
+   * a run was queued for under that clock stays run.
    */
   async #bringForward(now: number): Promise<void> {
     const { database, logger } = this.#deps;
@@ -348,7 +355,10 @@ function noteOf(
   return { event, target: `schedule:${id}`, metadata: { name, ...more } };
 }
 
-/** The first tick from now that was not run yet. A late run counts for the tick that it was due at and for the latest one. */
+/**
+ * The first tick from now that was not run yet. A late run counts for the tick that it was due at and for the
+ * latest one.
+ */
 function nextUnrun(
   tx: Tx,
   schedule: {

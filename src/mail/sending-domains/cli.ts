@@ -14,7 +14,10 @@ interface Needs {
   emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
 
-/** Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim rotate`. */
+/**
+ * Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim
+ * rotate`.
+ */
 export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
   domain

@@ -1,4 +1,7 @@
-/** SPF as receivers evaluate it (RFC 7208): one record, terms that they know, and no more than ten look-ups in all. */
+/**
+ * SPF as receivers evaluate it (RFC 7208): one record, terms that they know, and no more than ten look-ups in
+ * all.
+ */
 import { isIPv4, isIPv6 } from 'node:net';
 import { SPF_MAX_LOOKUPS } from '../../limits.ts';
 import { isLoopback } from '../../platform/host/loopback.ts';
@@ -177,7 +180,10 @@ export function sendersOf(relays: readonly string[]): string[] {
   return [...new Set(seen.map(senderOf))];
 }
 
-/** A relay on this machine, or one with a name of the local network alone, sends from an address that only its owner knows. */
+/**
+ * A relay on this machine, or one with a name of the local network alone, sends from an address that only its
+ * owner knows.
+ */
 function isSeenByReceivers(host: string): boolean {
   return !isLoopback(host) && (host.includes('.') || host.includes(':'));
 }

@@ -147,7 +147,10 @@ export class Templates {
     return row ? toRecord(row) : null;
   }
 
-  /** What no template may be, by field, of one that is made (`current` null) or changed; of Markdown, what is seen before it is made. */
+  /**
+   * What no template may be, by field, of one that is made (`current` null) or changed; of Markdown, what is
+   * seen before it is made.
+   */
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
@@ -162,8 +165,8 @@ export class Templates {
   }
 
   /**
-   * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid` by field,
-   * also for a given slug that another template of the project has.
+   * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid`
+   * by field, also for a given slug that another template of the project has.
    */
   async create(
     project_id: number,
@@ -191,8 +194,8 @@ export class Templates {
   }
 
   /**
-   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError `not_found`,
-   * and `invalid` for what would leave a template that could not be created so.
+   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError
+   * `not_found`, and `invalid` for what would leave a template that could not be created so.
    */
   async update(
     project_id: number,
@@ -226,7 +229,9 @@ export class Templates {
     });
   }
 
-  /** What a sequence's checks ask of a template, also before each few of its mails; null where there is none. */
+  /**
+   * What a sequence's checks ask of a template, also before each few of its mails; null where there is none.
+   */
   factsOf(project_id: number, slug: string): TemplateFacts | null {
     const state = findTemplateState(this.#deps.database.read, project_id, slug);
     const held = state && this.#facts.get(state.id, state.updated_at);
@@ -248,8 +253,8 @@ export class Templates {
   }
 
   /**
-   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
-   * be one that transactional sends may use.
+   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it
+   * can. It must be one that transactional sends may use.
    */
   refusalOf(
     project_id: number,
@@ -275,9 +280,9 @@ export class Templates {
   }
 
   /**
-   * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown, inactive
-   * or marketing, under `variables.<name>` for each value that is missing or no text, under `subject` or a body for one
-   * that is too long when rendered.
+   * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown,
+   * inactive or marketing, under `variables.<name>` for each value that is missing or no text, under
+   * `subject` or a body for one that is too long when rendered.
    */
   renderForSend(
     project_id: number,
@@ -304,8 +309,9 @@ export class Templates {
   }
 
   /**
-   * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is missing; with
-   * `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
+   * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is
+   * missing; with `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too
+   * long when rendered and for changes that could not be.
    */
   async preview(
     project_id: number,
