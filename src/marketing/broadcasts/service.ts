@@ -25,7 +25,6 @@ import * as store from './store.ts';
 import type { BroadcastRow } from './tables.ts';
 
 export type { BroadcastRecord } from './schemas.ts';
-export type { BroadcastRow } from './tables.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
 export interface Readiness extends Count {

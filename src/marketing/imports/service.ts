@@ -28,9 +28,7 @@ import type { Delimiter, ImportPosition, ImportRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
-export { MAPPABLE_FIELDS } from './columns.ts';
 export { DELIMITERS, type ImportRecord } from './schemas.ts';
-export { IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';

@@ -17,7 +17,7 @@ import type { ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
 export type { ListRecord } from './schemas.ts';
-export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRow } from './tables.ts';
+export { CONSENT_BASES, type ConsentBasis, type Language, type ListRow } from './tables.ts';
 
 export interface ListsDeps {
   database: Database;

@@ -38,7 +38,6 @@ import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './toke
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
 export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
-export type { MergeContact } from './merge-fields.ts';
 export { readVariables } from './merging.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */

@@ -35,7 +35,6 @@ import * as store from './store.ts';
 import type { EnrollmentState, SequenceRow } from './tables.ts';
 
 export type { SequenceRecord } from './schemas.ts';
-export type { SequenceRow } from './tables.ts';
 
 interface SequencesDeps extends CampaignDeps {
   going_on: Pick<GoingOn, 'retime'>;

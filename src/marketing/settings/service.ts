@@ -10,10 +10,10 @@ import type { Settings, SettingsChanges } from './schemas.ts';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
-export { type HashPurpose, type KeyedHash, type KeyOwner, type MarketingKeys, sameHash } from './keys.ts';
-export type { Settings, SettingsChanges } from './schemas.ts';
+export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
+export type { Settings } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
-export { isOpen, lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
+export { lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
 
 /** What a receiver finds of one mailbox's domain. */
 export interface DnsCheck {
