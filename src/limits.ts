@@ -97,8 +97,6 @@ export const DEFAULT_TOKEN_DAYS = 90;
 /** Decision: a year and a day, but ten years where the shell makes it: a token that must live longer is one that nobody looks after. */
 export const MAX_GIVEN_TOKEN_DAYS = 366;
 export const MAX_TOKEN_DAYS = 3_650;
-export const TOKEN_LAST_USED_GRANULARITY_MS = 60_000;
-export const KEY_LAST_USED_GRANULARITY_MS = 60_000;
 
 /* --- Objects -------------------------------------------------------------------------------------------------- */
 /** Contract: 10 MB by default. */
@@ -399,8 +397,10 @@ export const MAX_CONTACT_QUERY_CHARS = 320;
 export const MAX_CLICKED_WITHIN_DAYS = 3_650;
 /** Columns of an export: spreadsheets take up to some thousands, of which LibreOffice once took 1,024. */
 export const MAX_EXPORTED_CUSTOM_FIELDS = 1_000;
-/** Contract: contact_ids of one call. */
+/** Contract: contact_ids of one call, and filters in `any` and `none` of one; decision: domains of one. */
 export const MAX_CONTACT_IDS = 500;
+export const MAX_FILTER_PARTS = 10;
+export const MAX_FILTER_DOMAINS = 100;
 /** Contacts that one transaction of a bulk change touches: a few milliseconds, so that nobody waits long behind it. */
 export const BULK_CONTACTS_BATCH = 200;
 /** Of the last 100 or more sends: where senders lose their name at large receivers (5 %; healthy lists stay below 2 %). */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { createServices } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { findEmail } from '../../src/mail/emails/service.ts';
+import { emailLife } from '../../src/mail/emails/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { systemClock } from '../../src/platform/host/clock.ts';
 import { openDataDirectory } from '../../src/platform/host/data-directory.ts';
@@ -106,7 +106,7 @@ async function acceptMails(data_dir: string): Promise<string[]> {
       if (!plan.ok) throw new Error(plan.reason);
       return emails.accept(tx, plan.email).id;
     });
-    const email = findEmail(database.read, id);
+    const email = emailLife.find(database.read, id);
     const body_html = email && emails.contentOf(database.read, email).body_html;
     tokens.push(/\/c\/([0-9a-z-]+)/.exec(body_html ?? '')?.[1] ?? '');
   }

@@ -267,6 +267,7 @@ function createWork(on: Tenancy) {
     ...marketing,
     ...webhooks,
     objects,
+    internal_objects,
     bytes,
     uploads,
     variants,
@@ -412,7 +413,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
-      for (const thread of [services.report_reader, services.templates]) thread.stop();
+      for (const thread of [services.report_reader, services.templates, services.viewer]) thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
       await Promise.all([front.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

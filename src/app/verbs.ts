@@ -15,6 +15,7 @@ import { registerEmailSendCommand } from '../mail/emails/send-cli.ts';
 import { registerMailboxCommands } from '../mail/mailboxes/cli.ts';
 import { registerScheduleCommands } from '../mail/schedules/cli.ts';
 import { registerDomainCommands } from '../mail/sending-domains/cli.ts';
+import { registerSmtpCommand } from '../mail/submission/cli.ts';
 import { registerTemplateCommands } from '../mail/templates/cli.ts';
 import { registerBroadcastCommands } from '../marketing/broadcasts/cli.ts';
 import { registerContactCommands } from '../marketing/contacts/cli.ts';
@@ -46,7 +47,9 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   const project = registerProjectCommands(cli);
   registerActivityCommand(project);
   registerTransferCommands(cli, project);
-  registerOriginCommands(cli, registerKeyCommands(cli));
+  const key = registerKeyCommands(cli);
+  registerOriginCommands(cli, key);
+  registerSmtpCommand(key);
   registerObjectCommands(cli);
   registerVariantMaker(cli);
   registerAuditCommands(cli);

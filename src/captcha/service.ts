@@ -6,8 +6,6 @@ import type { Vault, VaultOwner } from '../secrets/vault/service.ts';
 import { askProvider, ProviderFailure, type ProviderVerdict } from './provider.ts';
 import type { CaptchaResult } from './schemas.ts';
 
-export type { CaptchaResult } from './schemas.ts';
-
 export interface CaptchaQuestion {
   token: string;
   remoteip?: string | undefined;

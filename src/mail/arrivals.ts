@@ -1,4 +1,7 @@
-/** What arrives in inboxes, by what is done with it: reports about single mails and about domains, and replies. */
+/**
+ * What arrives in inboxes, by what is done with it: reports about single mails and about domains, and
+ * replies.
+ */
 
 import { MAX_REPORT_BYTES } from '../limits.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -37,7 +40,9 @@ export class Arrivals {
     this.#deps = deps;
   }
 
-  /** How many bytes of a message in a mailbox's inbox are to be read, by its fields; 0 where it is left alone. */
+  /**
+   * How many bytes of a message in a mailbox's inbox are to be read, by its fields; 0 where it is left alone.
+   */
   wanted(mailbox_id: number, fields: string): number {
     if (mayBeAggregate(fields)) return MAX_AGGREGATE_MESSAGE_BYTES;
     // RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed.
@@ -52,7 +57,10 @@ export class Arrivals {
     return domain !== null && replies.findAnswered(database.read, ids, { domain, from: null }) !== null;
   }
 
-  /** What is in a message; null where there is nothing for us. Rejects where it can't be read, or not at present. */
+  /**
+   * What is in a message; null where there is nothing for us. Rejects where it can't be read, or not at
+   * present.
+   */
   async read(mailbox_id: number, message: Uint8Array): Promise<Arrival | null> {
     const { deliveries, report_reader } = this.#deps;
     const report = await deliveries.readReport(message);
@@ -66,8 +74,8 @@ export class Arrivals {
   }
 
   /**
-   * Has it take effect, within its transaction. `told`: what it says of mails; null where it is not believed, or speaks of nothing
-   * of ours. `arrived_at` is when the server got it.
+   * Has it take effect, within its transaction. `told`: what it says of mails; null where it is not believed,
+   * or speaks of nothing of ours. `arrived_at` is when the server got it.
    */
   take(
     tx: Tx,

@@ -1,4 +1,6 @@
-/** Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it. */
+/**
+ * Mail, composed: what it goes out from, what is written and when, what was accepted and what becomes of it.
+ */
 import type { Keys } from '../access/keys/service.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
@@ -16,25 +18,19 @@ import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Arrivals } from './arrivals.ts';
 import { Deliveries, type DeliveriesDeps } from './deliveries/service.ts';
-import { createEmailTask, deliveryCronEntries } from './deliveries/tasks.ts';
+import { createEmailTask } from './deliveries/tasks.ts';
 import { DomainReports } from './domain-reports/service.ts';
-import { domainReportCronEntries } from './domain-reports/tasks.ts';
 import { EmailBatches } from './emails/batches.ts';
 import { Emails } from './emails/service.ts';
-import { emailCronEntries } from './emails/tasks.ts';
 import { InboxReaders } from './inboxes/readers.ts';
 import { Inboxes } from './inboxes/service.ts';
 import { Mailboxes } from './mailboxes/service.ts';
 import { Replies } from './replies/service.ts';
-import { replyCronEntries } from './replies/tasks.ts';
-import { scheduleNaming } from './schedules/naming.ts';
-import { Schedules } from './schedules/service.ts';
-import { createScheduleTask, scheduleCronEntry } from './schedules/tasks.ts';
+import { Schedules, scheduleNaming } from './schedules/service.ts';
+import { createScheduleTask } from './schedules/tasks.ts';
 import { SendingDomains } from './sending-domains/service.ts';
-import { sendingDomainCronEntries } from './sending-domains/tasks.ts';
-import { type MessageStore, Submission } from './submission/service.ts';
-import { templateNaming } from './templates/naming.ts';
-import { Templates } from './templates/service.ts';
+import { type MessageStore, MessageViewer, Submission } from './submission/service.ts';
+import { Templates, templateNaming } from './templates/service.ts';
 
 /** What mail needs. */
 interface MailNeeds {
@@ -70,8 +66,10 @@ export function createMail(needs: MailNeeds) {
   const inboxes = new Inboxes(on);
   const mailboxes: Mailboxes = new Mailboxes({ ...on, sending_domains, inboxes });
   const templates = new Templates(on);
+  const viewer = new MessageViewer();
   const emails: Emails = new Emails({
     ...on,
+    viewer,
     templates,
     sendNow: (email, claimed) => deliveries.sending_now.send(email, claimed),
   });
@@ -99,6 +97,7 @@ export function createMail(needs: MailNeeds) {
     schedule_names: scheduleNaming(on),
     inbox_readers,
     submission,
+    viewer,
   };
 }
 
@@ -109,12 +108,22 @@ export function mailTasks({ deliveries, schedules }: MailServices) {
 
 /** What mail does by the clock. */
 export function mailCronEntries(services: MailServices): CronEntry[] {
+  const { schedules, sending_domains, emails, deliveries, domain_reports, replies } = services;
+  const entry = (name: string, expression: string, run: CronEntry['run']): CronEntry => ({
+    name,
+    expression,
+    at_start: true,
+    run,
+  });
   return [
-    scheduleCronEntry(services.schedules),
-    ...sendingDomainCronEntries(services.sending_domains),
-    ...emailCronEntries(services.emails),
-    ...deliveryCronEntries(services.deliveries),
-    ...domainReportCronEntries(services.domain_reports),
-    ...replyCronEntries(services.replies),
+    // Contract: every active schedule is looked at each minute; at the start too, as a restart may have
+    // missed one.
+    entry('email-schedules', '* * * * *', () => schedules.queueDueRuns()),
+    entry('DKIM rotation', '0 * * * *', () => sending_domains.lookForNewKeys()),
+    entry('email retention', '41 3 * * *', () => emails.sweep()),
+    entry('late attempts', '31 * * * *', () => deliveries.mendTimes()),
+    entry('captured messages', '43 3 * * *', () => deliveries.sweep()),
+    entry('domain reports', '49 3 * * *', () => domain_reports.sweep()),
+    entry('replies', '47 3 * * *', () => replies.sweep()),
   ];
 }

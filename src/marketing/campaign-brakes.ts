@@ -1,4 +1,6 @@
-/** Brakes: how much mail that came back, or that relays refused because of us, has sending pause by itself. Pure functions. */
+/**
+ * Brakes: how many bounces, complaints and refusals of ours pause a sequence or broadcast. Pure functions.
+ */
 import { BOUNCE_WINDOW_SENDS, REFUSALS_TO_PAUSE } from '../limits.ts';
 import type { Ended } from './campaign-store.ts';
 import type { Settings } from './settings/service.ts';

@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of sequences and broadcasts: those that paused by themselves, or could not begin. */
+/**
+ * What `satchel doctor` asks of sequences and broadcasts: which ones paused by themselves, or could not
+ * begin.
+ */
 import type { Projects } from '../access/projects/service.ts';
 import { type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
 

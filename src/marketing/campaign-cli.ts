@@ -1,4 +1,4 @@
-/** Verbs that sequences and broadcasts have alike: copying one, what keeps one from starting, and what is done to one that goes out. */
+/** Verbs that sequences and broadcasts share: copy, check, and the changes of their status. */
 import type { Projects } from '../access/projects/service.ts';
 import { type CliResult, EXIT } from '../platform/cli/cli.ts';
 import { isSecond, type Naming } from '../platform/cli/naming.ts';
@@ -12,53 +12,70 @@ import type { KeyOwner } from './settings/service.ts';
 
 const ID = '01J00000000000000000000000';
 
-interface Seen {
-  id: string;
-  name: string;
-}
-
-/** Where the verbs find what they are about. */
-export interface CampaignVerbs<Services extends { projects: Projects }, One extends Seen> {
-  what: 'sequence' | 'broadcast';
-  campaigns(services: Services): {
-    get(project_id: number, public_id: string): One;
-    requireAny(public_id: string): { project_id: number };
-    copy(project_id: number, public_id: string, note: Note): Promise<One>;
+/** `of` says where the services have what the verbs are about. */
+export function campaignVerbs<S extends { projects: Projects }, One extends { id: string; name: string }>(
+  what: 'sequence' | 'broadcast',
+  of: (services: S) => {
+    campaigns: {
+      get(project_id: number, public_id: string): One;
+      requireAny(public_id: string): { project_id: number };
+      copy(project_id: number, public_id: string, note: Note): Promise<One>;
+    };
+    names: Naming;
+  },
+) {
+  /** One of whatever project. */
+  const recordOf = (services: S, id: string): One => {
+    const { campaigns } = of(services);
+    return campaigns.get(campaigns.requireAny(id).project_id, id);
   };
-  names(services: Services): Naming;
-}
+  const named = (services: S) => ({ projects: services.projects, ...of(services).names });
+  return {
+    recordOf,
+    named,
 
-/** One of whatever project. */
-export function recordOf<S extends { projects: Projects }, One extends Seen>(
-  of: CampaignVerbs<S, One>,
-  services: S,
-  id: string,
-): One {
-  const campaigns = of.campaigns(services);
-  return campaigns.get(campaigns.requireAny(id).project_id, id);
-}
+    copy(noun: Noun<S>, says: string): void {
+      noun
+        .verb(`copy <${what}>`, says)
+        .named(named)
+        .example(`satchel ${what} copy ${ID}`)
+        .does(async ({ services, onTrail, note }, _options, id) => {
+          const { campaigns, names } = of(services);
+          const project = ownerOf(services, campaigns.requireAny(id));
+          const record = await campaigns.copy(project.id, id, onTrail(project));
+          if (isSecond(names, project.id, record.name)) note(secondOfName(what, record.name));
+          return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
+        });
+    },
 
-/** What a verb takes that is about one. */
-export function namedBy<S extends { projects: Projects }, One extends Seen>(of: CampaignVerbs<S, One>) {
-  return (services: S) => ({ projects: services.projects, ...of.names(services) });
-}
-
-export function registerCopy<S extends { projects: Projects }, One extends Seen>(
-  noun: Noun<S>,
-  of: CampaignVerbs<S, One>,
-  says: string,
-): void {
-  noun
-    .verb(`copy <${of.what}>`, says)
-    .named(namedBy(of))
-    .example(`satchel ${of.what} copy ${ID}`)
-    .does(async ({ services, onTrail, note }, _options, id) => {
-      const campaigns = of.campaigns(services);
-      const project = ownerOf(services, campaigns.requireAny(id));
-      const record = await campaigns.copy(project.id, id, onTrail(project));
-      if (isSecond(of.names(services), project.id, record.name)) note(secondOfName(of.what, record.name));
-      return { json: record, text: `The draft ${record.name} is made: ${record.id}` };
-    });
+    /** A verb that changes a status. `consent` says what it destroys, if anything; `tell` says what the status then is. */
+    transition(
+      noun: Noun<S>,
+      verb: {
+        name: string;
+        says: string;
+        run(services: S, actor: Actor, owner: KeyOwner, id: string): Promise<void>;
+        consent?(record: One): string;
+        tell(record: One): string;
+      },
+    ): void {
+      const { name, says, consent } = verb;
+      const made = noun.verb(`${name} <${what}>`, says).named(named);
+      made.example(`satchel ${what} ${name} ${ID}${consent ? ' --yes' : ''}`);
+      const change = async (services: S, actor: Actor, id: string): Promise<CliResult> => {
+        await verb.run(services, actor, ownerOf(services, of(services).campaigns.requireAny(id)), id);
+        const record = recordOf(services, id);
+        return { json: record, text: `The ${what} ${record.name} is ${verb.tell(record)}` };
+      };
+      if (consent === undefined)
+        made.does(({ services, actor }, _options, id) => change(services, actor, id));
+      else
+        made.removes((session, _options, id) => {
+          session.consent(consent(recordOf(session.services, id)));
+          return change(session.services, session.actor, id);
+        });
+    },
+  };
 }
 
 /** What a check found, with lines of its own behind its problems. */
@@ -69,32 +86,4 @@ export function checkResult(
   const lines = [...(found.ready ? ['It is ready.'] : found.problems.map(explainProblem)), ...more];
   if (found.captured) lines.push('All mailboxes of its marketing capture: nobody gets its mail.');
   return { json: found, text: lines.join('\n'), exit: found.ready ? EXIT.done : EXIT.refused };
-}
-
-/** A verb that changes what one does: `consent` says what it destroys, where it does; `tell` what it then is. */
-export function registerTransition<S extends { projects: Projects }, One extends Seen>(
-  noun: Noun<S>,
-  of: CampaignVerbs<S, One>,
-  verb: {
-    name: string;
-    says: string;
-    run(services: S, actor: Actor, owner: KeyOwner, id: string): Promise<void>;
-    consent?(record: One): string;
-    tell(record: One): string;
-  },
-): void {
-  const { name, says, consent } = verb;
-  const made = noun.verb(`${name} <${of.what}>`, says).named(namedBy(of));
-  made.example(`satchel ${of.what} ${name} ${ID}${consent ? ' --yes' : ''}`);
-  const change = async (services: S, actor: Actor, id: string): Promise<CliResult> => {
-    await verb.run(services, actor, ownerOf(services, of.campaigns(services).requireAny(id)), id);
-    const record = recordOf(of, services, id);
-    return { json: record, text: `The ${of.what} ${record.name} is ${verb.tell(record)}` };
-  };
-  if (consent === undefined) made.does(({ services, actor }, _options, id) => change(services, actor, id));
-  else
-    made.removes((session, _options, id) => {
-      session.consent(consent(recordOf(of, session.services, id)));
-      return change(session.services, session.actor, id);
-    });
 }

@@ -1,4 +1,7 @@
-/** What sequences and broadcasts can do once they go out: pause and go on, and what they learn of their mails. */
+/**
+ * What sequences and broadcasts share once they go out: pausing, resuming, jobs, and what becomes of their
+ * mails.
+ */
 import type { ProjectEvent } from '../access/projects/service.ts';
 import type { EmailEvent, SendDecision } from '../mail/deliveries/service.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
@@ -42,7 +45,9 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     this.deps = deps;
   }
 
-  /** The ids of its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again. */
+  /**
+   * The ids of its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again.
+   */
   protected abstract listWaiting(read: Tx, id: number): string[];
   protected abstract findMail(read: Tx, email_id: string): Mail | undefined;
   protected abstract mark(tx: Tx, mail: Mail, mark: Mark): void;
@@ -52,7 +57,10 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
 
   /* --- Pausing and going on ----------------------------------------------------------------------------------------- */
 
-  /** Sends nothing until it is resumed; delays run on. Throws AppError `not_found`, and `conflict` unless it goes out. */
+  /**
+   * Pauses it by hand. A sequence's delays run on. Throws AppError `not_found`, and `conflict` unless it goes
+   * out.
+   */
   pause(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
     const { campaigns } = this;
     return this.deps.database.write((tx) => {
@@ -78,7 +86,10 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     for (const id of this.listWaiting(tx, row.id)) emails.release(tx, id, at > now ? at : AT_ONCE);
   }
 
-  /** Told of what becomes of projects: what goes out in one that moved is paused, and people resume it where it is to go on. */
+  /**
+   * Pauses what goes out in a project that moved to another Satchel. Somebody resumes it where it is to go
+   * on.
+   */
   onProject(tx: Tx, { kind, project_id }: ProjectEvent): void {
     if (kind !== 'moved') return;
     for (const status of this.paused_by_move)
@@ -147,8 +158,8 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
   }
 
   /**
-   * What becomes of a mail that was being tried when it paused or ended, or whoever it was for left, and that the relay did not take.
-   * Mail that was only waiting then was held or taken back at that moment.
+   * What becomes of a mail that was being tried when it paused or ended, or whoever it was for left, and that
+   * the relay did not take. Mail that was only waiting then was held or taken back at that moment.
    */
   protected decideSendOf(
     tx: Tx,
@@ -163,7 +174,10 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     return row.status === 'paused' ? 'hold' : 'send';
   }
 
-  /** Marks the last mail that somebody got as the one after which they left; it may have been of the other kind. */
+  /**
+   * Marks the last mail that somebody got before they left. It may be another campaign's: then nothing is
+   * marked here.
+   */
   protected markLeft(tx: Tx, contact: ContactRow, at: number): void {
     const email_id = lastMailTo(tx, contact);
     const mail = email_id === null ? undefined : this.findMail(tx, email_id);

@@ -1,4 +1,7 @@
-/** What must be in place before marketing mail goes out to a list: one rule a problem, for sequences and broadcasts alike. */
+/**
+ * What must be in place before marketing mail goes out to a list, for sequences and broadcasts: one rule a
+ * problem.
+ */
 
 import type { TemplateFacts } from '../mail/templates/service.ts';
 import type { MailboxDnsCheck, Settings } from './settings/service.ts';
@@ -85,7 +88,10 @@ function mailboxProblems({ mailboxes, problem_of_mailboxes }: ReadinessFacts): P
   ];
 }
 
-/** Why the mail of a template may not go out; empty when it may. `step` is the key of the step whose template it is. */
+/**
+ * Why the mail of a template may not go out; empty where it may. `step` is the key of the step that uses the
+ * template.
+ */
 export function templateProblems(slug: string, template: TemplateFacts | null, step?: string): Problem[] {
   const told = (code: string, message: string): Problem => ({
     code,

@@ -62,8 +62,9 @@ type CampaignTable = Columns<
 >;
 
 /**
- * The SQL of the rows of one table; `is_open` finds those that go out or are paused, in words that its partial index has. Drizzle
- * can't tell the rows of a table that it gets as a parameter: they are its columns.
+ * The SQL of the rows of one table; `is_open` finds those that go out or are paused, in words that its
+ * partial index has. Drizzle can't tell the rows of a table that it gets as a parameter: they are its
+ * columns.
  */
 export function campaignStore<Row extends CampaignRow>(
   table: CampaignTable & { $inferSelect: Row },
@@ -116,13 +117,15 @@ export function campaignStore<Row extends CampaignRow>(
 
 type MailTable = Columns<'ended_at' | 'sent_at' | 'bounced_at' | 'complained_at' | 'refused_at'>;
 
-/** How the last mails ended: those that the bounce threshold looks at, and those that relays may have refused. */
+/** How the last mails ended: for the bounce threshold, and for refusals by relays. */
 export interface Ended {
   returned: { sent: number; returned: number };
   refused: { ended: number; refused: number };
 }
 
-/** How the mails of `table` ended that are of one, since it began or was resumed; `isOf` has what makes them its own and no test. */
+/**
+ * How the last mails of one ended, since it began or was resumed. `isOf` selects its mails, without tests.
+ */
 export function endedStore(table: MailTable, isOf: (id: number) => SQL | undefined) {
   const { ended_at, sent_at, bounced_at, complained_at, refused_at } = table;
   const ended = (read: Tx, { id, bounces_since }: Pick<CampaignRow, 'id' | 'bounces_since'>, also?: SQL) =>

@@ -1,6 +1,7 @@
 /**
- * Campaigns are sequences and broadcasts: marketing mail to a list, which somebody writes as a draft and starts. What both can do
- * to be written, found and looked at stands here; `campaign-life.ts` has what they can do once they go out.
+ * Campaigns are sequences and broadcasts: marketing mail to a list, which somebody writes as a draft and
+ * starts. What both can do to be written, found and looked at stands here; `campaign-life.ts` has what they
+ * can do once they go out.
  */
 import type { Projects } from '../access/projects/service.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -134,7 +135,9 @@ export abstract class Campaigns<
 
   /* --- Drafts ----------------------------------------------------------------------------------------------------- */
 
-  /** Makes a draft that is as another is, named after it. Throws AppError `not_found`, and `conflict` (list_archived). */
+  /**
+   * Makes a draft like another, named after it. Throws AppError `not_found`, and `conflict` (list_archived).
+   */
   async copy(project_id: number, public_id: string, note: Note): Promise<Seen> {
     const copy_id = await this.deps.database.write((tx) => {
       const of = this.require(project_id, public_id, tx);
@@ -162,7 +165,7 @@ export abstract class Campaigns<
 
   /* --- Before it goes out ------------------------------------------------------------------------------------------ */
 
-  /** What is known of the settings, the list and the mailboxes that it needs; `mailboxes` were looked up before. */
+  /** The state of the settings, list and mailboxes that it needs. `mailboxes` were looked up before. */
   protected readinessOf(
     { project_id, list_id }: CampaignRow,
     mailboxes: MailboxDnsCheck[] | null,
@@ -179,7 +182,10 @@ export abstract class Campaigns<
     };
   }
 
-  /** Sends a mail as a test, in the transaction that reads what it is made of. Throws AppError `invalid` where none can be made. */
+  /**
+   * Sends a test mail, in the transaction that reads what it is made of. Throws AppError `invalid` where it
+   * can't be made.
+   */
   protected sendAsTest(of: (tx: Tx) => Mailing, to: string): Promise<{ email_id: string; job_id: string }> {
     const { database, marketing_mail, emails } = this.deps;
     return database.write((tx) => {

@@ -16,7 +16,8 @@ export const toldDuplicate = {
 };
 
 /**
- * An endpoint of email marketing on both planes. It refuses restricted keys, which anybody can read in a page or an app.
+ * An endpoint of email marketing on both planes. It refuses restricted keys, which anybody can read in a page
+ * or an app.
  */
 export function marketingRoute<Q extends TSchema, B extends TSchema, R>(
   spec: Omit<BothPlanesSpec<Q, B, R>, 'needs' | 'family' | 'authorize'>,

@@ -1,4 +1,4 @@
-/** Email marketing, composed: the people, how they came and how they leave, and the conversation with them. */
+/** Email marketing, composed: the people, how they come and leave, and the mail they get. */
 import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Objects } from '../files/objects/service.ts';
@@ -73,7 +73,7 @@ interface MarketingNeeds {
 
 type MarketingServices = ReturnType<typeof createMarketing>;
 
-/** The nouns of email marketing, each told of what the others do. Starts nothing. */
+/** The nouns of email marketing, each a listener to others. Starts nothing. */
 export function createMarketing(needs: MarketingNeeds) {
   const { config, projects, sending_domains, mailboxes, templates, deliveries } = needs;
   const on = {
@@ -106,7 +106,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const clicks = new Clicks(on);
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
-  // Listens after the contacts: that somebody left is a better reason for an enrollment's end than that its mail ended.
+  // Listens after the contacts: that somebody left is a better reason for an end than that their mail ended.
   const { sequence_life, sequences } = sequencing;
   deliveries.listen((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
   deliveries.listen((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
@@ -221,7 +221,10 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
   ];
 }
 
-/** What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock has left. */
+/**
+ * What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock
+ * left.
+ */
 export function marketingCronEntries(services: MarketingServices): CronEntry[] {
   const { contacts, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
   const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({

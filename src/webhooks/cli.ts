@@ -7,8 +7,8 @@ import { counted } from '../platform/cli/tables.ts';
 import type { Noun, Verb } from '../platform/cli/verb.ts';
 import { paginateAll } from '../platform/http/pagination.ts';
 import { parse } from '../platform/http/schema.ts';
-import { newWebhook, webhookChanges } from './schemas.ts';
-import { EVENT_TYPES, type Webhooks } from './service.ts';
+import { EVENT_TYPES, newWebhook, webhookChanges } from './schemas.ts';
+import type { Webhooks } from './service.ts';
 
 interface Needs {
   projects: Projects;

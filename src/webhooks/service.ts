@@ -35,9 +35,6 @@ import * as store from './store.ts';
 import type { DeliveryRow, WebhookRow } from './tables.ts';
 import { contextOf, type Tries } from './tries.ts';
 
-export { type EventData, WebhookEvents } from './events.ts';
-export type { WebhookRecord } from './schemas.ts';
-export { EVENT_TYPES, type EventType } from './schemas.ts';
 export type { WebhookRow } from './tables.ts';
 
 interface Owner {

@@ -3,7 +3,7 @@ import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { ObjectEvent, Objects } from '../files/objects/service.ts';
 import type { Deliveries, EmailEvent } from '../mail/deliveries/service.ts';
-import { findEmail, presentEmail } from '../mail/emails/service.ts';
+import { emailLife, presentEmail } from '../mail/emails/service.ts';
 import type { Replies } from '../mail/replies/service.ts';
 import type { BroadcastLife } from '../marketing/broadcasts/lifecycle.ts';
 import type { Broadcasts } from '../marketing/broadcasts/service.ts';
@@ -19,8 +19,10 @@ import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { type EventData, WebhookEvents } from './events.ts';
+import type { EventType } from './schemas.ts';
 import { Sender } from './sender.ts';
-import { type EventData, type EventType, WebhookEvents, Webhooks } from './service.ts';
+import { Webhooks } from './service.ts';
 import { Tries } from './tries.ts';
 
 /** What webhooks need. */
@@ -118,7 +120,7 @@ function tellOfEmail({ webhook_events, projects }: Sources, tx: Tx, event: Email
   const type = EMAIL_TYPES[event.kind];
   if (type === undefined || event.is_captured) return;
   webhook_events.tell(tx, event.project_id, type, () => {
-    const email = findEmail(tx, event.email_id);
+    const email = emailLife.find(tx, event.email_id);
     const project = projects.findById(event.project_id);
     if (!email || !project || email.to_email.toLowerCase() !== event.address.toLowerCase()) return null;
     return { data: presentEmail(email, project.public_id), address: email.to_email };

@@ -119,7 +119,7 @@ const PUBLISHED = ['domain add', 'domain dkim rotate'];
 
 /** Those that change no row, or are about a data directory as a whole. */
 const OTHERS = `
-  audit list, token list, person list, project list, project show, project activity, project verify-links, key list, key why, key origin list, origin list,
+  audit list, token list, person list, project list, project show, project activity, project verify-links, key list, key why, key smtp, key origin list, origin list,
   object list, object show, object get, vault services, vault show, domain list, domain verify, domain reports, mailbox list, mailbox show, mailbox test,
   email why, email captured, email list, template list, template show, template pull, schedule list, schedule show, job list, job show,
   marketing show, list list, list show, contact list, contact show, contact why, import show, suppression list,

@@ -123,6 +123,7 @@ const OF_PROJECTS = [
   'GET /projects/:project/emails.csv',
   'GET /projects/:project/emails/:id',
   'GET /projects/:project/emails/:id/content',
+  'GET /projects/:project/emails/:id/message',
   'GET /projects/:project/emails/:id/replies',
   'GET /projects/:project/emails/:id/story',
   'GET /projects/:project/objects',
@@ -601,7 +602,9 @@ describe('the management plane', () => {
       for (const route of of('management').filter(({ method }) => method === 'GET')) {
         const query = NEEDED_QUERIES[route.path] ?? '';
         const answer = await app.call('GET', `${pathOf(route, existing)}${query}`, { headers });
-        expect([route.path, answer.status]).toEqual([route.path, 200]);
+        // The mail that there is came by the API: test/mail/submission has one that came by SMTP.
+        const status = route.path.endsWith('/emails/:id/message') ? 404 : 200;
+        expect([route.path, answer.status]).toEqual([route.path, status]);
       }
     }
   });

@@ -1,6 +1,6 @@
 /** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
 import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
-import { DEFAULT_KEY_RATE_PER_MINUTE, KEY_LAST_USED_GRANULARITY_MS, MAX_APP_ID_CHARS } from '../../limits.ts';
+import { DEFAULT_KEY_RATE_PER_MINUTE, MAX_APP_ID_CHARS } from '../../limits.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -66,6 +66,9 @@ interface KeysDeps {
   key_ring: Pick<KeyRing, 'seal' | 'openText'>;
 }
 
+/** How often the last use of a key is written down. */
+const LAST_USED_GRANULARITY_MS = 60_000;
+
 export class Keys {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -128,7 +131,7 @@ export class Keys {
   #noteUse(id: number): void {
     const now = this.#clock.now();
     const last = this.#noted_at.get(id);
-    if (last !== undefined && last <= now && now - last < KEY_LAST_USED_GRANULARITY_MS) return;
+    if (last !== undefined && last <= now && now - last < LAST_USED_GRANULARITY_MS) return;
     this.#noted_at.set(id, now);
     // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
     this.#database.write((tx) => store.noteUse(tx, id, now)).catch(() => {});

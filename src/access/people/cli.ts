@@ -8,8 +8,9 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
 import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
+import type { PersonRecord } from './schemas.ts';
 import { newPerson, personChanges } from './schemas.ts';
-import type { People, PersonRecord } from './service.ts';
+import type { People } from './service.ts';
 
 type Services = { people: People };
 

@@ -40,9 +40,6 @@ import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
 import { forgiveFailures } from './tries.ts';
 
-export type { PersonRecord } from './schemas.ts';
-export type { PersonRow } from './tables.ts';
-
 /** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
 const WRONG_CODES_TOLD = 3;
 

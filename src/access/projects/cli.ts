@@ -15,8 +15,9 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { LinkDomains } from './link-domains.ts';
+import type { ProjectChanges } from './schemas.ts';
 import { createProjectBody, projectStatus, updateProjectBody } from './schemas.ts';
-import type { ProjectChanges, ProjectRecord, Projects } from './service.ts';
+import type { ProjectRecord, Projects } from './service.ts';
 
 interface Services {
   projects: Projects;

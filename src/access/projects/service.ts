@@ -41,11 +41,7 @@ export {
 export { LinkDomains } from './link-domains.ts';
 export {
   type AbbreviatedKey,
-  type AbbreviatedProject,
   abbreviatedProject,
-  type CascadeCounts,
-  type NewProjectInput,
-  type ProjectChanges,
   type ProjectRecord,
   projectRecord,
 } from './schemas.ts';

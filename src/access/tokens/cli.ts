@@ -13,8 +13,9 @@ import {
 import { counted } from '../../platform/cli/tables.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
+import type { TokenRecord } from './schemas.ts';
 import { newToken } from './schemas.ts';
-import type { TokenRecord, Tokens } from './service.ts';
+import type { Tokens } from './service.ts';
 
 /** Registers `satchel token create | list | revoke`. */
 export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {

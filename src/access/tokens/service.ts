@@ -1,11 +1,6 @@
 /** Access tokens of the management plane: who a bearer is, making tokens, listing and revoking them. */
 import { AppError, invalid } from '../../errors.ts';
-import {
-  DEFAULT_TOKEN_DAYS,
-  MAX_GIVEN_TOKEN_DAYS,
-  MAX_TOKEN_DAYS,
-  TOKEN_LAST_USED_GRANULARITY_MS,
-} from '../../limits.ts';
+import { DEFAULT_TOKEN_DAYS, MAX_GIVEN_TOKEN_DAYS, MAX_TOKEN_DAYS } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
@@ -24,7 +19,8 @@ import type { NewTokenInput, TokenIntrospection, TokenRecord } from './schemas.t
 import * as store from './store.ts';
 import type { TokenRow } from './tables.ts';
 
-export type { TokenRecord } from './schemas.ts';
+/** How often the last use of a token is written down. */
+const LAST_USED_GRANULARITY_MS = 60_000;
 
 /** A token that exists, whether or not it is still good, with its caller. */
 interface Bearer {
@@ -98,9 +94,9 @@ export class Tokens {
 
   #touch(token: TokenRow, ip: string | null, now: number): void {
     const last = Math.max(token.last_used_at ?? 0, this.#touched_at.get(token.id) ?? 0);
-    if (last <= now && now - last < TOKEN_LAST_USED_GRANULARITY_MS) return;
+    if (last <= now && now - last < LAST_USED_GRANULARITY_MS) return;
     this.#touched_at.set(token.id, now);
-    const before_ms = now - TOKEN_LAST_USED_GRANULARITY_MS;
+    const before_ms = now - LAST_USED_GRANULARITY_MS;
     // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
     this.#database
       .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))

@@ -1,5 +1,5 @@
 /** Objects of the server's own, such as messages that came by SMTP: what they are part of alone knows of them. */
-import { AppError } from '../../errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -61,7 +61,9 @@ export class InternalObjects {
   }
 
   /** As `ObjectBytes.readWhole`. */
-  readWhole(row: ObjectRow): Promise<Blob | ReadableStream<Uint8Array>> {
+  async readWhole(public_id: string): Promise<Blob | ReadableStream<Uint8Array>> {
+    const row = this.find(this.#deps.database.read, public_id);
+    if (!row) throw notFound('Message');
     return this.#deps.bytes.readWhole(row);
   }
 }

@@ -6,24 +6,9 @@ import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { Tally } from '../../platform/host/measures.ts';
-import { isPlainObject } from '../../platform/http/schema.ts';
 import type { Beginning, Opening, TaskOutcome } from '../../platform/jobs/engine.ts';
-import { laneOf } from '../../platform/jobs/store.ts';
 import type { DeliveryOutcome } from '../../platform/mail/types.ts';
-import {
-  countAttemptOut,
-  deletePins,
-  EMAIL_SEND,
-  type EmailRow,
-  endAttempt,
-  endEmail,
-  findEmail,
-  isBulk,
-  laneResourceOf,
-  mailboxOfLane,
-  moveToMailbox,
-  putBack,
-} from '../emails/service.ts';
+import { type EmailRow, emailJobs, emailLife, isBulk } from '../emails/service.ts';
 import {
   type Candidate,
   type Choice,
@@ -85,11 +70,12 @@ export class Attempts {
   }
 
   /**
-   * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where that is not
-   * the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it is in `any_lane`.
+   * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where
+   * that is not the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it
+   * is in `any_lane`.
    */
   begin(tx: Tx, job: JobRow, now_ms: number, options = { any_lane: false }): Beginning<Attempt> {
-    const email = findEmail(tx, emailIdOf(job));
+    const email = emailLife.find(tx, emailJobs.emailOf(job));
     if (!email) return over({ status: 'failed', error: 'The email was deleted.' }, null);
     const left = recipientsLeft(tx, email);
     if (left.recipients === null) return over(left, email.id);
@@ -99,9 +85,9 @@ export class Attempts {
     const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
     const choice = takeMailbox(tx, request, candidates);
     if (choice.ok && !options.any_lane) {
-      const lane = laneOfEmail(email, choice.mailbox_id);
+      const lane = emailJobs.laneOf(email, choice.mailbox_id);
       if (lane !== job.lane) {
-        moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: asked.day });
+        emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: asked.day });
         return { go: false, wait: { lane } };
       }
     }
@@ -126,7 +112,7 @@ export class Attempts {
 
   /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
   gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
-    return this.#deps.mailboxes.pace.roomNow(tx, mailboxOfLane(lane), asked);
+    return this.#deps.mailboxes.pace.roomNow(tx, emailJobs.mailboxOf(lane), asked);
   }
 
   /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
@@ -144,8 +130,8 @@ export class Attempts {
   }
 
   /**
-   * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded. Where the relay
-   * could not be used and another mailbox fits, the same attempt goes on with that one.
+   * Hands the mail to its relay. Never throws for what that does. What comes back is yet to be recorded.
+   * Where the relay could not be used and another mailbox fits, the same attempt goes on with that one.
    */
   async run(attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#handing.hand(attempt);
@@ -157,7 +143,10 @@ export class Attempts {
     return { ...this.#passOn(attempt, { handed, next }), otherwise: conclude };
   }
 
-  /** The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is taken up. */
+  /**
+   * The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is
+   * taken up.
+   */
   #nextAfter({ email }: Attempt): Choice {
     const { read } = this.#deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
@@ -175,7 +164,7 @@ export class Attempts {
       recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
       this.outcomes.add('unreachable');
       this.#tellMailbox(tx, attempt, outcome, now_ms);
-      countAttemptOut(tx, email.id);
+      emailLife.passOn(tx, email.id);
     };
     return { verdict, next: { kind: 'elsewhere', mailbox_id: to.next.mailbox_id }, apply };
   }
@@ -272,9 +261,8 @@ export class Attempts {
     const complainer = captured?.envelope.to.find(isComplaintAddress);
     const tls = has_row ? null : outcome.tls;
     const status = complainer === undefined ? verdict.status : 'complained';
-    if (endAttempt(tx, email.id, { ...verdict, status, tls }, now_ms).is_emptied)
+    if (emailLife.end(tx, email, { ...verdict, status, tls }, now_ms).is_emptied)
       store.emptyDelivery(tx, email.id);
-    if (verdict.is_over && email.attachments.length > 0) deletePins(tx, email.id);
     const is_captured = email.is_test || end.is_simulated === true;
     this.#announce(tx, email, { verdict, complainer, is_captured, at: now_ms });
   }
@@ -321,27 +309,26 @@ export class Attempts {
 
   /** Mends what a crash cut off: the attempt stays on record, and the email waits again. */
   recover(tx: Tx, job: JobRow, now_ms: number): void {
-    const email = findEmail(tx, emailIdOf(job));
+    const email = emailLife.find(tx, emailJobs.emailOf(job));
     if (!email) return;
     interruptAttempts(tx, email, now_ms);
-    if (email.status === 'sending') putBack(tx, email.id);
+    if (email.status === 'sending') emailLife.wait(tx, email.id, null);
   }
 
   /** Records a failure of Satchel's own making, of an email or of a job's. */
   abandon(tx: Tx, id: string, now_ms: number): void {
-    const email = findEmail(tx, id);
+    const email = emailLife.find(tx, id);
     if (!email) return;
     interruptAttempts(tx, email, now_ms);
-    deletePins(tx, email.id);
-    if (!email.taken.includes(email.to_email)) {
-      const error = 'Something went wrong on the server.';
-      endEmail(tx, email.id, { status: 'failed', failed_at: now_ms, error });
+    if (emailLife.breakDown(tx, email, now_ms))
       this.#listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
-    }
   }
 }
 
-/** Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay took the mail. */
+/**
+ * Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay
+ * took the mail.
+ */
 function recordEnd(
   tx: Tx,
   attempt: Attempt,
@@ -353,22 +340,13 @@ function recordEnd(
   return true;
 }
 
-export function emailIdOf(job: JobRow): string {
-  const { payload } = job;
-  return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
-}
-
-function laneOfEmail(email: EmailRow, mailbox_id: number): string {
-  return laneOf({ type: EMAIL_SEND, resource: laneResourceOf(email, mailbox_id) });
-}
-
 /** What an attempt's end makes of its job. */
 export function outcomeOf(
   { email }: Attempt,
   { verdict, next, apply, afterCommit }: Conclusion,
 ): TaskOutcome {
   if (next.kind === 'elsewhere')
-    return { status: 'continue', lane: laneOfEmail(email, next.mailbox_id), apply };
+    return { status: 'continue', lane: emailJobs.laneOf(email, next.mailbox_id), apply };
   if (next.kind === 'retry') return { status: 'retry', error: verdict.error ?? 'deferred', ...next, apply };
   const is_sent = verdict.status === 'sent';
   return {

@@ -1,29 +1,39 @@
-/** How an attempt begins: whom it still addresses, what it asks of its mailbox, and its place on record before any SMTP. */
+/**
+ * How an attempt begins: whom it still addresses, what it asks of its mailbox, and its place on record before
+ * any SMTP.
+ */
 
 import type { AppError } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { utcDay } from '../../platform/host/clock.ts';
-import { beginAttempt, type EmailRow, endEmail, isBulk, isEmptied, wishesOf } from '../emails/service.ts';
+import { type EmailRow, emailLife, isBulk, wishesOf } from '../emails/service.ts';
 import type { Choice, ChoiceRequest, ChosenMailbox } from '../mailboxes/service.ts';
-import { recipientsOf } from './recipients.ts';
 import * as store from './store.ts';
 import { NO_MAILBOX } from './store.ts';
 import type { AttemptRow } from './tables.ts';
 
 /** An attempt that is on record. */
 export interface Attempt {
-  /** Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all goes well. */
+  /**
+   * Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all
+   * goes well.
+   */
   id: number | null;
   email: EmailRow;
   recipients: string[];
   started_at: number;
-  /** When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits. */
+  /**
+   * When its mailbox's pace lets it go. Later than now only for a mail that is sent while its client waits.
+   */
   not_before: number;
   /** Or why no mailbox will do. */
   mailbox: ChosenMailbox | AppError;
   /** Why this mailbox, for the operator. */
   choice: string;
-  /** Attempts so far that count towards the most that there may be, this one included; bulk mail has a period instead. */
+  /**
+   * Attempts so far that count towards the most that there may be, this one included; bulk mail has a period
+   * instead.
+   */
   counted: number;
   max_attempts: number;
 }
@@ -33,12 +43,23 @@ export type Left =
   | { recipients: string[] }
   | { recipients: null; status: 'completed' | 'failed'; error: string | null };
 
+/** Everybody who gets a copy, once: no mailbox in use tells addresses apart by their case. */
+export function recipientsOf(email: Pick<EmailRow, 'to_email' | 'cc' | 'bcc'>): string[] {
+  if (email.cc.length === 0 && email.bcc.length === 0) return [email.to_email];
+  const by_address = new Map<string, string>();
+  for (const address of [email.to_email, ...email.cc, ...email.bcc]) {
+    const key = address.toLowerCase();
+    if (!by_address.has(key)) by_address.set(key, address);
+  }
+  return [...by_address.values()];
+}
+
 /** Whom the next attempt at an email addresses. One whose recipient was forgotten is canceled here. */
 export function recipientsLeft(tx: Tx, email: EmailRow): Left {
   if (email.status === 'canceled')
     return { recipients: null, status: 'failed', error: 'Canceled before it was due.' };
-  if (isEmptied(email)) {
-    endEmail(tx, email.id, { status: 'canceled' });
+  if (emailLife.isEmptied(email)) {
+    emailLife.finish(tx, email.id, { status: 'canceled' });
     return { recipients: null, status: 'failed', error: 'Its recipient was forgotten.' };
   }
   const done = new Set([...email.taken, ...email.refused.map((recipient) => recipient.address)]);
@@ -68,24 +89,11 @@ export function putOnRecord(
   },
 ): Attempt {
   const { email, choice, now_ms, recipients, not_before, counted, max_attempts } = begun;
-  const { mailbox_id, address, domain } = choice.ok
-    ? choice
-    : { mailbox_id: email.mailbox_id, address: email.from_email, domain: email.domain };
-  const attempt = email.attempts + 1;
-  const quota_day = email.quota_day ?? utcDay(now_ms);
-  const has_row = !isBulk(email.source) || attempt > 1 || begun.is_continued;
-  const began_at = has_row ? null : now_ms;
-  beginAttempt(tx, email.id, {
-    attempt,
-    mailbox_id,
-    quota_day,
-    from_email: address,
-    domain,
-    now_ms,
-    began_at,
-  });
+  const { mailbox_id, from_email, domain } = choice.ok ? { ...choice, from_email: choice.address } : email;
+  const has_row = !isBulk(email.source) || email.attempts > 0 || begun.is_continued;
+  const from = { mailbox_id, from_email, domain };
   const started: Omit<Attempt, 'id'> = {
-    email: { ...email, attempts: attempt, mailbox_id, quota_day, from_email: address, domain, began_at },
+    email: emailLife.begin(tx, email, from, { has_row, now_ms }),
     recipients,
     started_at: now_ms,
     not_before,
@@ -97,7 +105,9 @@ export function putOnRecord(
   return { ...started, id: has_row ? insertRow(tx, started) : null };
 }
 
-/** The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it. */
+/**
+ * The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it.
+ */
 export function insertRow(tx: Tx, attempt: Omit<Attempt, 'id'>): number {
   const { email, mailbox, choice, started_at } = attempt;
   return store.insertAttempt(tx, {

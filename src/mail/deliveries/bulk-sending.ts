@@ -1,7 +1,7 @@
 /**
- * Sending bulk mail. The job of a mailbox hands what is due to its relay, a piece at a time: each commit ends what the relay has
- * answered and begins as much as it is likely to take until the next one. What has not begun can still be held or taken back; a
- * crash sends again only what had begun and not been settled.
+ * Sending bulk mail. The job of a mailbox hands what is due to its relay, a piece at a time: each commit ends
+ * what the relay has answered and begins as much as it is likely to take until the next one. What has not
+ * begun can still be held or taken back; a crash sends again only what had begun and not been settled.
  */
 
 import { messageOf } from '../../errors.ts';
@@ -12,19 +12,7 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
-import {
-  EMAIL_BULK,
-  type EmailRow,
-  type Emails,
-  endEmail,
-  findEmail,
-  listBegun,
-  listDue,
-  listWaitingProjects,
-  mailboxOfQueue,
-  moveToMailbox,
-  waitUntil,
-} from '../emails/service.ts';
+import { bulkQueues, type EmailRow, type Emails, emailLife } from '../emails/service.ts';
 import {
   type Candidate,
   type Choice,
@@ -38,7 +26,10 @@ import type { Listeners } from './listeners.ts';
 import * as store from './store.ts';
 import { endWithheld } from './withholding.ts';
 
-/** Mails that may be in flight at once: few where the relay is slow, so that a pause stops the rest, and enough for a fast one. */
+/**
+ * Mails that may be in flight at once: few where the relay is slow, so that a pause stops the rest, and
+ * enough for a fast one.
+ */
 export const LEAST_IN_FLIGHT = 10;
 const MOST_IN_FLIGHT = 100;
 /** Answers settled and mails begun in one transaction, as requests wait for one: some milliseconds. */
@@ -48,15 +39,19 @@ const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in flight leaves room. */
 const LOOK_MS = 200;
 /**
- * It looks so much later than its mailbox has a turn: mail that somebody waits for has that first. A pace lets mail catch up by
- * more.
+ * A queue looks this long after its mailbox has a turn, as mail that somebody waits for goes first. A pace
+ * lets mail catch up by more than this.
  */
 const BEHIND_TURN_MS = 10;
-/** A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile. */
+/**
+ * A queue whose mail waits for its pace or window looks again after this, as both may be changed meanwhile.
+ */
 const LOOK_AGAIN_MS = 60_000;
 /** How long a queue pauses after it broke down. */
 const BREAK_MS = 60_000;
-/** Nothing could be written as this process stopped: the next start finds what is in flight as after a crash. */
+/**
+ * Nothing could be written as this process stopped: the next start finds what is in flight as after a crash.
+ */
 const CUT_OFF: TaskOutcome = {
   status: 'retry',
   error: 'the server stopped',
@@ -94,14 +89,14 @@ export class BulkSending {
   /** The task of the jobs that send bulk mail, one for each mailbox. */
   task(): Task<number> {
     return {
-      type: EMAIL_BULK,
+      type: bulkQueues.type,
       lane_concurrency: 1,
-      begin: (_tx, job) => ({ go: true, started: mailboxOfQueue(job) }),
+      begin: (_tx, job) => ({ go: true, started: bulkQueues.mailboxOf(job) }),
       run: (_job, mailbox_id, stopping) =>
         this.#run(mailbox_id, stopping).catch((error: unknown) =>
           stopping.aborted && mayPass(error) ? CUT_OFF : this.#breakDown(mailbox_id, error),
         ),
-      recover: (tx, job, now_ms) => this.#recover(tx, mailboxOfQueue(job), now_ms),
+      recover: (tx, job, now_ms) => this.#recover(tx, bulkQueues.mailboxOf(job), now_ms),
     };
   }
 
@@ -129,13 +124,16 @@ export class BulkSending {
     }
   }
 
-  /** By a fault of ours nothing can be written of what is in flight: it fails, rather than be sent time and again, and the rest goes on. */
+  /**
+   * Ends what is in flight when, by a fault of ours, nothing can be written of it. It fails, as it would be
+   * sent time and again. The rest goes on.
+   */
   #breakDown(mailbox_id: number, error: unknown): TaskOutcome {
     const { logger, clock } = this.#deps;
     logger.error('sending bulk mail failed unexpectedly', { mailbox_id, error: messageOf(error) });
     const now_ms = clock.now();
     const apply = (tx: Tx): void => {
-      for (const { id } of listBegun(tx, mailbox_id)) this.#attempts.abandon(tx, id, now_ms);
+      for (const { id } of bulkQueues.listBegun(tx, mailbox_id)) this.#attempts.abandon(tx, id, now_ms);
     };
     return { status: 'continue', run_at: now_ms + BREAK_MS, apply };
   }
@@ -167,9 +165,11 @@ export class BulkSending {
 
   /** What is due, dealt out to its projects in turn. */
   #deal(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): EmailRow[] {
-    const waiting = listWaitingProjects(tx, mailbox_id).filter(
-      ({ project_id, due_at }) => due_at <= now_ms && this.#listeners.opensAt(project_id, now_ms) <= now_ms,
-    );
+    const waiting = bulkQueues
+      .listProjects(tx, mailbox_id)
+      .filter(
+        ({ project_id, due_at }) => due_at <= now_ms && this.#listeners.opensAt(project_id, now_ms) <= now_ms,
+      );
     const last = this.#served.get(mailbox_id) ?? 0;
     const order = inTurn(waiting, ({ project_id }) => project_id > last);
     const share = Math.max(1, Math.floor(room / Math.max(order.length, 1)));
@@ -177,7 +177,7 @@ export class BulkSending {
     for (const { project_id } of order) {
       const limit = Math.min(share, room - dealt.length);
       if (limit <= 0) break;
-      dealt.push(...listDue(tx, { mailbox_id, project_id, now_ms, limit }));
+      dealt.push(...bulkQueues.listDue(tx, { mailbox_id, project_id, now_ms, limit }));
       this.#served.set(mailbox_id, project_id);
     }
     return dealt;
@@ -188,7 +188,7 @@ export class BulkSending {
     const { mailbox_id, now_ms } = piece;
     const left = recipientsLeft(tx, email);
     if (left.recipients === null) {
-      endEmail(tx, email.id, { status: 'canceled' });
+      emailLife.finish(tx, email.id, { status: 'canceled' });
       return null;
     }
     // A mail that never began was tried nowhere.
@@ -196,17 +196,18 @@ export class BulkSending {
       email.began_at === null && email.attempts === 0
         ? []
         : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
-    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked about here.
+    // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked
+    // about here.
     const decision = email.attempts > 0 || tried.length > 0 ? this.#listeners.decideSend(tx, email) : 'send';
     if (decision !== 'send') {
-      if (decision === 'hold') waitUntil(tx, email.id, HELD);
+      if (decision === 'hold') emailLife.wait(tx, email.id, HELD);
       else endWithheld(tx, email, this.#listeners, now_ms);
       return null;
     }
     const choice = this.#choose(tx, email, { ...piece, tried });
     if (choice.ok && choice.mailbox_id !== mailbox_id) {
       const quota_day = email.quota_day ?? requestOf(email, tried, now_ms).day;
-      moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day });
+      emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day });
       this.#deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
       return null;
     }
@@ -226,7 +227,9 @@ export class BulkSending {
     });
   }
 
-  /** Chosen once for all mails of a piece that ask for the same and have their place in this mailbox's quota. */
+  /**
+   * Chosen once for all mails of a piece that ask for the same and have their place in this mailbox's quota.
+   */
   #choose(tx: Tx, email: EmailRow, piece: PieceBegun & { tried: readonly string[] }): Choice {
     const { tried, now_ms, choices, candidates, mailbox_id } = piece;
     const request = requestOf(email, tried, now_ms);
@@ -244,10 +247,12 @@ export class BulkSending {
     return choice;
   }
 
-  /** When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held. */
+  /**
+   * When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held.
+   */
   #nextAt(tx: Tx, mailbox_id: number): number | null {
     const now_ms = this.#deps.clock.now();
-    const waiting = listWaitingProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
+    const waiting = bulkQueues.listProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
     if (waiting.length === 0) return null;
     const due_at = Math.min(...waiting.map((first) => first.due_at));
     const open_at = Math.min(
@@ -275,7 +280,7 @@ export class BulkSending {
   #settle(tx: Tx, { attempt, conclusion }: Ended, at: { now_ms: number; is_stopping: boolean }): void {
     const { email } = attempt;
     // Its project may have been deleted meanwhile.
-    if (!findEmail(tx, email.id)) return;
+    if (!emailLife.find(tx, email.id)) return;
     if (conclusion === null) {
       this.#attempts.abandon(tx, email.id, at.now_ms);
       return;
@@ -287,13 +292,13 @@ export class BulkSending {
     }
     this.#guarded(tx, email, at.now_ms, () => {
       apply(tx);
-      if (next.kind === 'retry') waitUntil(tx, email.id, next.run_at);
+      if (next.kind === 'retry') emailLife.wait(tx, email.id, next.run_at);
       // It is moved to the queue of the other mailbox as it begins again.
-      if (next.kind === 'elsewhere') waitUntil(tx, email.id, AT_ONCE);
+      if (next.kind === 'elsewhere') emailLife.wait(tx, email.id, AT_ONCE);
     });
   }
 
-  /** A mail that can't be dealt with, by a fault of ours, fails by itself, or it would keep all others from being sent. */
+  /** Fails a mail that can't be dealt with by a fault of ours. It would keep all others from being sent. */
   #guarded<T>(tx: Tx, email: EmailRow, now_ms: number, change: () => T): T | null {
     try {
       return change();
@@ -312,14 +317,14 @@ export class BulkSending {
 
   /** What had begun when the server was killed waits again; the attempt stays on record. */
   #recover(tx: Tx, mailbox_id: number, now_ms: number): void {
-    for (const email of listBegun(tx, mailbox_id)) putBack(tx, email, now_ms);
+    for (const email of bulkQueues.listBegun(tx, mailbox_id)) putBack(tx, email, now_ms);
   }
 }
 
-/** Has a mail wait again whose attempt a crash or a stop cut off, which costs it nothing. */
+/** Has a mail wait again whose attempt a crash or a stop cut off. The attempt does not count. */
 function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
   interruptAttempts(tx, email, now_ms);
-  waitUntil(tx, email.id, AT_ONCE);
+  emailLife.wait(tx, email.id, AT_ONCE);
 }
 
 /** What the mails of a piece share as they begin. */
@@ -331,7 +336,9 @@ interface PieceBegun {
   choices: Map<string, Choice>;
 }
 
-/** The mails in flight: begun, or answered and not yet settled. It takes more while the relay answers fast. */
+/**
+ * The mails in flight: begun, or answered and not yet settled. It takes more while the relay answers fast.
+ */
 class InFlight {
   is_behind = false;
   #most = LEAST_IN_FLIGHT;
@@ -367,7 +374,10 @@ class InFlight {
     return taken;
   }
 
-  /** Until half of what may be in flight has been answered, SETTLE_MS after the first answer, or for `look_ms`. */
+  /**
+   * Until half of what may be in flight has been answered, SETTLE_MS after the first answer, or for
+   * `look_ms`.
+   */
   async wait(look_ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = setTimeout(resolve, look_ms);

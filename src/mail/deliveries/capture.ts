@@ -1,4 +1,7 @@
-/** What happens to mail that is captured instead of delivered, and the simulator's addresses that act out an outcome there. */
+/**
+ * What happens to mail that is captured instead of delivered, and the simulator's addresses that act out an
+ * outcome there.
+ */
 import { refusalAtRcpt, rejectedOutcome } from '../../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, RefusedRecipient } from '../../platform/mail/types.ts';
 

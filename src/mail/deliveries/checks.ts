@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of deliveries: refusals that only reports tell, as the relay itself has taken those mails. */
+/**
+ * What `satchel doctor` asks of deliveries: refusals that only reports tell, as the relay itself has taken
+ * those mails.
+ */
 import { DOCTOR_FAILURES_MS, REFUSALS_TO_PAUSE } from '../../limits.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';

@@ -1,4 +1,7 @@
-/** `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and queueing failed ones again. */
+/**
+ * `satchel email`: why an email was or was not sent, what was captured, saying that one came back, and
+ * queueing failed ones again.
+ */
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
@@ -14,7 +17,9 @@ interface Needs {
   clock: Clock;
 }
 
-/** Registers `satchel email why | captured | bounce | retry`, and returns the noun for the verbs of the log. */
+/**
+ * Registers `satchel email why | captured | bounce | retry`, and returns the noun for the verbs of the log.
+ */
 export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
   email

@@ -1,4 +1,7 @@
-/** Handing a mail to its relay, or keeping it where nothing leaves: what it is made of, how it goes, and what came of it. */
+/**
+ * Handing a mail to its relay, or keeping it where nothing leaves: what it is made of, how it goes, and what
+ * came of it.
+ */
 
 import { AppError, messageOf } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -22,7 +25,10 @@ import type { AttemptOutcome } from './tables.ts';
 
 /** What handing over needs of files/objects. */
 interface AttachmentFiles {
-  /** Calls `work` with the paths of files that hold the bytes of these objects. Throws AppError `unavailable` where they can't be had now. */
+  /**
+   * Calls `work` with the paths of files that hold the bytes of these objects. Throws AppError `unavailable`
+   * where they can't be had now.
+   */
   withFiles<T>(
     files: readonly { public_id: string; size_bytes: number }[],
     work: (paths: ReadonlyMap<string, string>) => Promise<T>,
@@ -48,7 +54,10 @@ export interface Handed {
   is_simulated?: boolean;
 }
 
-/** The files that a mail is made of, by the objects that they are of; `whole` is all of a mail that is sent as it came. */
+/**
+ * The files that a mail is made of, by the objects that they are of; `whole` is all of a mail that is sent as
+ * it came.
+ */
 interface MailFiles {
   whole: { public_id: string; size_bytes: number } | null;
   paths: ReadonlyMap<string, string>;
@@ -153,13 +162,14 @@ function withoutMailbox(response: string): Handed {
   return { outcome: unsentOutcome({ stage: 'choose', response }), captured: null };
 }
 
-/** What went wrong before any relay was asked. What is of the server's own passes; a mail that can't be made stays so. */
+/** What went wrong before a relay was asked. The server's own troubles pass, a bad mail stays bad. */
 function outcomeOfFailure(error: unknown): UnsentOutcome {
   const response = messageOf(error);
   if (isShortage(error)) return postponedOutcome(response);
   if (!(error instanceof AppError)) throw error;
   if (error.kind === 'unavailable') return postponedOutcome(response);
-  // Its password or DKIM key does not decrypt: as where a relay refuses the log-in, it rests, and another may take the mail.
+  // A password or DKIM key does not decrypt. The mailbox rests, as after a refused log-in; another may take
+  // the mail.
   if (error.kind === 'internal') return unsentOutcome({ stage: 'auth', response });
   return unmadeOutcome(response, { is_permanent: error.kind === 'invalid' || error.kind === 'not_found' });
 }

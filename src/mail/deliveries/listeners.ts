@@ -1,4 +1,7 @@
-/** Listeners to what becomes of emails: nouns that stand on deliveries, told in the transaction that records it. */
+/**
+ * Listeners to what becomes of emails: nouns that stand on deliveries, told in the transaction that records
+ * it.
+ */
 
 import type { Tx } from '../../platform/database/database.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
@@ -40,7 +43,9 @@ export type SendDecision = 'send' | 'hold' | 'cancel';
 /** Says, in the transaction that would begin another attempt, what is to become of bulk mail. */
 export type Guard = (tx: Tx, mail: Pick<EmailEvent, 'email_id' | 'project_id' | 'source'>) => SendDecision;
 
-/** When the bulk mail of a project may go out, by its window: now, or next; Infinity while it may not at all. */
+/**
+ * When the bulk mail of a project may go out, by its window: now, or next; Infinity while it may not at all.
+ */
 export type OpensAt = (project_id: number, now_ms: number) => number;
 
 /** Whether a contact's domain takes mail, where that was not looked up when they came. */
@@ -72,7 +77,10 @@ export class Listeners {
     this.#opensAt = opensAt;
   }
 
-  /** When bulk mail of a project may go out; Infinity while it may not at all, as it is inactive or its marketing is switched off. */
+  /**
+   * When bulk mail of a project may go out; Infinity while it may not at all, as it is inactive or its
+   * marketing is switched off.
+   */
   opensAt(project_id: number, now_ms: number): number {
     return this.#isActive(project_id) ? this.#opensAt(project_id, now_ms) : Number.POSITIVE_INFINITY;
   }

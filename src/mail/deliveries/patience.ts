@@ -31,7 +31,10 @@ export interface Tries {
   first_at: number;
   /** At the last attempt the relay asked its mailbox for less mail, which says nothing of this one. */
   slowdown: Slowdown | null;
-  /** The last attempt waits for what is the server's own, such as room on its disk: it costs none, however long that lasts. */
+  /**
+   * The last attempt waits for what is the server's own, such as room on its disk: it costs none, however
+   * long that lasts.
+   */
   is_free: boolean;
   /** A relay may have taken it; null where none may, or one has judged it since. */
   unanswered: Unanswered | null;
@@ -77,7 +80,10 @@ export function nextTry(
   return { run_at: now_ms + (counted <= 1 ? first : later) * SECOND_MS, counts: true };
 }
 
-/** Decision: a mail that was tried more often may itself be what its relay refuses, and waits twice as long each time. */
+/**
+ * Decision: a mail that was tried more often may itself be what its relay refuses, and waits twice as long
+ * each time.
+ */
 const SOON_TRIES = 5;
 
 /** Milliseconds until a mail goes again whose mailbox was asked for less: its pace decides beyond that. */

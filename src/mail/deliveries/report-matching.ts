@@ -1,11 +1,14 @@
-/** Which reports of other mail servers are believed, and of which mail they speak: those that carry what only that mail had. */
+/**
+ * Which reports of other mail servers are believed, and of which mail they speak: those that carry what only
+ * that mail had.
+ */
 
 import type { Tx } from '../../platform/database/database.ts';
 import { type FindDkimKey, findSignedHeader } from '../../platform/mail/dkim.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { rawTextOf, recipientFieldsOf, signersIn } from '../../platform/mail/raw-report.ts';
-import { type EmailRow, findEmail } from '../emails/service.ts';
-import { recipientsOf } from './recipients.ts';
+import { type EmailRow, emailLife } from '../emails/service.ts';
+import { recipientsOf } from './beginning.ts';
 import { type ReturnPaths, returnPathsIn } from './return-paths.ts';
 import type { ReportKind } from './tables.ts';
 
@@ -24,9 +27,9 @@ export interface MatchingDeps {
 }
 
 /**
- * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a lot, and
- * anybody can send one. A report that came to a return path of a single mail counts only if that is one of ours; any other
- * must contain one of ours or a signature in our name.
+ * Whether a message may hold a report that is believed, from its raw bytes alone: reading its MIME may cost a
+ * lot, and anybody can send one. A report that came to a return path of a single mail counts only if that is
+ * one of ours; any other must contain one of ours or a signature in our name.
  */
 export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps): boolean {
   const { return_paths, findDkimKey } = deps;
@@ -41,18 +44,19 @@ export function mayBeBelieved(read: Tx, message: Uint8Array, deps: MatchingDeps)
 }
 
 /**
- * The mail that a report is about, or null where the report is not believed. Anybody can write a report and name a
- * Message-ID; the return path of a mail, and our signature over its Message-ID, are known only to those who got it.
+ * The mail that a report is about, or null where the report is not believed. Anybody can write a report and
+ * name a Message-ID; the return path of a mail, and our signature over its Message-ID, are known only to
+ * those who got it.
  */
 export function findReportedEmail(read: Tx, report: MailReport, deps: MatchingDeps): EmailRow | null {
   for (const address of report.addresses) {
     const id = deps.return_paths.emailOf(read, address);
-    const email = id === null ? undefined : findEmail(read, id);
+    const email = id === null ? undefined : emailLife.find(read, id);
     if (email) return email;
   }
   const message_id = findSignedHeader('message-id', report.returned_headers, deps.findDkimKey)?.toLowerCase();
   const id = /^<([0-9a-z]{26})@/.exec(message_id ?? '')?.[1];
-  const email = id === undefined ? undefined : findEmail(read, id.toUpperCase());
+  const email = id === undefined ? undefined : emailLife.find(read, id.toUpperCase());
   return email && email.message_id.toLowerCase() === message_id ? email : null;
 }
 

@@ -1,12 +1,15 @@
-/** What is told of an email from outside, by another mail server or by an operator in its place, and what that changes. */
+/**
+ * What is told of an email from outside, by another mail server or by an operator in its place, and what that
+ * changes.
+ */
 
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { SOFT_BOUNCE_DAYS_TO_HARD } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
-import { type EmailRow, findEmail, lastReadAt, type Reported, recordReport } from '../emails/service.ts';
+import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
+import { recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
-import { recipientsOf } from './recipients.ts';
 import { insertReport, listReportsOf, wasCaptured } from './store.ts';
 import type { ReportKind } from './tables.ts';
 
@@ -18,41 +21,30 @@ export interface Evidence {
   words: string;
 }
 
-/** How much a status says of a mail that a relay has taken, or may have. A report changes the status only to one that says more. */
-const WEIGHT: Partial<Record<EmailRow['status'], number>> = {
-  failed: 0,
-  unknown: 0,
-  sent: 1,
-  delivered: 2,
-  bounced: 3,
-  complained: 5,
-};
-
 /**
- * Keeps a report and has it take effect: on the log where it concerns the mail's own recipient, and on all who listen.
- * A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a hard one as well;
- * `refused` changes no log. False where it changes nothing: it was told before, concerns nobody whom the mail was sent to,
- * or the mail never left. Throws AppError `not_found`.
+ * Keeps a report. It changes the log where it is about the mail's own recipient, and all who listen are
+ * told. A soft bounce on the last of SOFT_BOUNCE_DAYS_TO_HARD days, with no sign of life between them, is a
+ * hard one as well. `refused` changes no log. False where nothing changes: the report came before, is about
+ * nobody whom the mail was sent to, or the mail never left. Throws AppError `not_found`.
  */
 export function report(
   tx: Tx,
   told: { email_id: string; kind: ReportKind; evidence: Evidence; at: number; is_captured?: boolean },
   listeners: Listeners,
 ): boolean {
-  const email = findEmail(tx, told.email_id);
+  const email = emailLife.find(tx, told.email_id);
   if (!email) throw notFound('Email');
   const { kind, evidence, at } = told;
   const asked = (evidence.address ?? email.to_email).toLowerCase();
   const address = recipientsOf(email).find((recipient) => recipient.toLowerCase() === asked);
-  if (address === undefined || email.attempts === 0 || WEIGHT[email.status] === undefined) return false;
+  if (address === undefined || !emailLife.hasLeft(email)) return false;
   const { smtp_code = null, words } = evidence;
   const { id: email_id, from_email: mailbox } = email;
   const row = { email_id, kind, address, smtp_code, words, reported_at: at, mailbox };
   if (!insertReport(tx, row)) return false;
   const is_own = address === email.to_email;
   // A refusal because of us says nothing of the recipient, and the relay has taken the mail.
-  if (is_own && kind !== 'refused')
-    recordReport(tx, email.id, changesOf(email, { kind, smtp_code, words, at }));
+  if (is_own && kind !== 'refused') emailLife.report(tx, email, { kind, smtp_code, words, at });
   const is_captured = told.is_captured ?? (email.is_test || wasCaptured(tx, email_id));
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own, is_captured });
   if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
@@ -64,16 +56,16 @@ export function report(
 }
 
 /**
- * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or clicked, or a hard
- * bounce was made of them.
+ * On how many UTC days a project's mails to an address came back soft, since one was delivered, opened or
+ * clicked, or a hard bounce was made of them.
  */
 function countSoftDays(read: Tx, project_id: number, address: string): number {
   const told = listReportsOf(read, address).filter(
-    ({ email_id }) => findEmail(read, email_id)?.project_id === project_id,
+    ({ email_id }) => emailLife.find(read, email_id)?.project_id === project_id,
   );
   const ends = told.filter(({ kind }) => kind === 'delivered' || kind === 'bounced');
   const since = Math.max(
-    lastReadAt(read, project_id, address),
+    sentMails.lastReadAt(read, project_id, address),
     ...ends.map(({ reported_at }) => reported_at),
   );
   const soft = told.filter(({ kind, reported_at }) => kind === 'soft_bounced' && reported_at > since);
@@ -85,31 +77,5 @@ export function refuseReport(email: EmailRow, address: string): void {
   const asked = address.toLowerCase();
   if (!recipientsOf(email).some((recipient) => recipient.toLowerCase() === asked))
     throw invalid({ recipient: ['is nobody whom this email was sent to'] });
-  if (email.attempts === 0 || WEIGHT[email.status] === undefined)
-    throw conflict(`Nothing was sent of this email yet: it is ${email.status}.`);
-}
-
-type Told = { kind: Exclude<ReportKind, 'refused'>; smtp_code: number | null; words: string; at: number };
-
-function changesOf(email: EmailRow, { kind, smtp_code, words, at }: Told): Reported {
-  const known = email.status === 'bounced' && email.bounce_type === 'permanent' ? 4 : WEIGHT[email.status];
-  const says = (weight: number): boolean => weight > (known ?? 0);
-  if (kind === 'delivered')
-    return { delivered_at: email.delivered_at ?? at, ...(says(2) ? { status: 'delivered' as const } : {}) };
-  if (kind === 'complained')
-    return {
-      complained_at: email.complained_at ?? at,
-      ...(says(5) ? { status: 'complained' as const } : {}),
-    };
-  const is_hard = kind === 'bounced';
-  const bounced_at = email.bounced_at ?? at;
-  if (!says(is_hard ? 4 : 3)) return { bounced_at };
-  return {
-    status: 'bounced',
-    bounce_type: is_hard ? 'permanent' : 'transient',
-    bounced_at,
-    smtp_code,
-    smtp_response: words,
-    error: `It was returned: ${words}`,
-  };
+  if (!emailLife.hasLeft(email)) throw conflict(`Nothing was sent of this email yet: it is ${email.status}.`);
 }

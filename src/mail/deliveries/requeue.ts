@@ -1,4 +1,6 @@
-/** An operator's requeue: emails that failed, bounced or are unknown are queued again as they were accepted. */
+/**
+ * An operator's requeue: emails that failed, bounced or are unknown are queued again as they were accepted.
+ */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { messageOf } from '../../errors.ts';
@@ -6,22 +8,16 @@ import { recordAudit } from '../../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE, findJob, type NewJob } from '../../platform/jobs/store.ts';
-import {
-  type EmailRow,
-  type Emails,
-  findEmail,
-  isBulk,
-  listFailed,
-  reopenEmail,
-  sendingJob,
-  wishesOf,
-} from '../emails/service.ts';
+import { findJob } from '../../platform/jobs/store.ts';
+import { type EmailRow, type Emails, emailLife, wishesOf } from '../emails/service.ts';
 import { takeMailbox } from '../mailboxes/service.ts';
 import { keepFirstAttempt } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
 
-/** Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then has the lock. */
+/**
+ * Emails that one transaction of `email retry` queues again, some 25 ms of work, and how long the server then
+ * has the lock.
+ */
 export const EMAIL_RETRY_BATCH_ROWS = 50;
 const EMAIL_RETRY_PAUSE_MS = 25;
 
@@ -41,9 +37,9 @@ export interface LeftOut {
 }
 
 /**
- * The emails that failed since a moment and can be queued again without a look at each. Left out are those that a relay may
- * have taken, those whose client was told of the failure and has likely sent them again, mails of test keys and of inactive
- * projects, and those that a broadcast sends no more.
+ * The emails that failed since a moment and can be queued again without a look at each. Left out are those
+ * that a relay may have taken, those whose client was told of the failure and has likely sent them again,
+ * mails of test keys and of inactive projects, and those that a broadcast sends no more.
  */
 export function sortFailed(
   tx: Tx,
@@ -52,7 +48,7 @@ export function sortFailed(
 ): { ids: string[]; left_out: LeftOut[] } {
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
-  for (const email of listFailed(tx, since_ms)) {
+  for (const email of emailLife.listFailed(tx, since_ms)) {
     const { id, is_test, job_id, status } = email;
     const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
     if (!projects.isActive(email.project_id, tx)) left_out.push({ id, reason: 'its project is inactive' });
@@ -71,17 +67,17 @@ export function sortFailed(
 export interface RequeueDeps {
   database: Database;
   clock: Clock;
-  emails: Pick<Emails, 'hasContent' | 'wakeQueue'>;
+  emails: Pick<Emails, 'hasContent' | 'reopen'>;
   objects: { findMany(tx: Tx, project_id: number, public_ids: readonly string[]): readonly unknown[] };
   projects: Pick<Projects, 'findById' | 'isActive'>;
-  enqueue(tx: Tx, job: NewJob): string;
   /** Who says what would become of bulk mail that is tried again. */
   listeners: Pick<Listeners, 'decideSend'>;
 }
 
 /**
- * Queues emails again, each by itself, and says of each what became of it. A command does this beside the server, which
- * waits with every write for the lock: it is let go of after a few emails, and for about as long as they held it.
+ * Queues emails again, each by itself, and says of each what became of it. A command does this beside the
+ * server, which waits with every write for the lock: it is let go of after a few emails, and for about as
+ * long as they held it.
  */
 export async function requeueEmails(
   ids: readonly string[],
@@ -108,8 +104,9 @@ export async function requeueEmails(
 }
 
 /**
- * Gives an email that failed, bounced or is unknown a new job with all its attempts, and today's quota where its own day is over. Only
- * recipients that no relay has taken are addressed, and its own. It is put on the audit trail; a refusal changes nothing.
+ * Gives an email that failed, bounced or is unknown a new job with all its attempts, and today's quota where
+ * its own day is over. Only recipients that no relay has taken are addressed, and its own. It is put on the
+ * audit trail; a refusal changes nothing.
  */
 function requeueEmail(
   tx: Tx,
@@ -117,7 +114,7 @@ function requeueEmail(
   options: { deps: RequeueDeps; actor: Actor; now_ms: number },
 ): RetryResult {
   const { deps, actor, now_ms } = options;
-  const email = findEmail(tx, id);
+  const email = emailLife.find(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
   if (!['failed', 'bounced', 'unknown'].includes(email.status))
     return {
@@ -133,11 +130,8 @@ function requeueEmail(
     return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
-  const is_bulk = isBulk(email.source);
-  const job_id = is_bulk ? null : deps.enqueue(tx, sendingJob(email, place.mailbox_id));
   keepFirstAttempt(tx, email);
-  reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
-  if (is_bulk) deps.emails.wakeQueue(tx, place.mailbox_id, AT_ONCE);
+  const job_id = deps.emails.reopen(tx, email, place, now_ms);
   const project = deps.projects.findById(email.project_id);
   const entry = {
     event: EMAIL_RETRIED,
@@ -150,8 +144,8 @@ function requeueEmail(
 }
 
 /**
- * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must be a mailbox
- * that can send it now: what is queued all the same would fail within its three attempts.
+ * The place it has in its day's quota stays its own; on another day it needs a new one. Either way there must
+ * be a mailbox that can send it now: what is queued all the same would fail within its three attempts.
  */
 function takePlace(
   tx: Tx,

@@ -1,6 +1,6 @@
 /**
- * Return paths of one mail each (VERP): `bounces+<email id>.<code>@example.com`, whose code nobody makes without our key. A
- * report that has one is about that mail.
+ * Return paths of one mail each (VERP): `bounces+<email id>.<code>@example.com`, whose code nobody makes
+ * without our key. A report that has one is about that mail.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { MAX_REPORT_CANDIDATES } from '../../limits.ts';
@@ -27,7 +27,8 @@ export class ReturnPaths {
 
   /**
    * The envelope sender of one mail, made from the address that bounces go to, whose local part has at most
-   * MAX_VERP_LOCAL_PART_CHARS. Makes the key where there is none that opens; null where the disk does not take it at present.
+   * MAX_VERP_LOCAL_PART_CHARS. Makes the key where there is none that opens; null where the disk does not
+   * take it at present.
    */
   async addressFor(database: Database, return_path: string, email_id: string): Promise<string | null> {
     const at = return_path.lastIndexOf('@');

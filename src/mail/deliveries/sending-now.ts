@@ -9,12 +9,15 @@ import type { Logger } from '../../platform/host/logger.ts';
 import { within } from '../../platform/host/waiting.ts';
 import { type ClaimedKey, type KeptAnswer, keptFailure } from '../../platform/http/idempotency.ts';
 import { findJob, finishJob, type JobEnd, startJob } from '../../platform/jobs/store.ts';
-import { type Accepted, type Emails, findEmail, type NewEmail } from '../emails/service.ts';
+import { type Accepted, type Emails, emailLife, type NewEmail } from '../emails/service.ts';
 import { type Attempts, type Conclusion, outcomeOf } from './attempts.ts';
 import type { Attempt } from './beginning.ts';
 import type { Verdict } from './verdict.ts';
 
-/** How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and how often that is tried. */
+/**
+ * How long a client waits for its mail's end to be recorded while the disk is full or the database busy, and
+ * how often that is tried.
+ */
 export const EMAIL_RECORD_WAIT_MS = 10_000;
 export const EMAIL_RECORD_RETRY_MS = 500;
 
@@ -43,9 +46,10 @@ export class SendingNow {
   }
 
   /**
-   * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and `unavailable` or `invalid` with
-   * the email_id and job_id for what became of it. Where the relay has not answered in SEND_ANSWER_MS, or never will, that has the
-   * code `outcome_unknown` and is kept for the same request; an attempt under way goes on.
+   * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and
+   * `unavailable` or `invalid` with the email_id and job_id for what became of it. Where the relay has not
+   * answered in SEND_ANSWER_MS, or never will, that has the code `outcome_unknown` and is kept for the same
+   * request; an attempt under way goes on.
    */
   async send(email: NewEmail, { keep, hold }: ClaimedKey): Promise<KeptAnswer> {
     const answer_by_ms = monotonicMs() + SEND_ANSWER_MS;
@@ -93,7 +97,7 @@ export class SendingNow {
   }
 
   #sentAnswer(tx: Tx, accepted: Accepted): KeptAnswer {
-    const row = findEmail(tx, accepted.id);
+    const row = emailLife.find(tx, accepted.id);
     const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
       status: row?.status ?? 'sent',
       sent_at: row?.sent_at ?? null,
@@ -122,7 +126,9 @@ export class SendingNow {
     return { accepted, job, attempt };
   }
 
-  /** Throws AppError `unavailable` where its mailbox's rate has no turn for it soon; nothing has changed then. */
+  /**
+   * Throws AppError `unavailable` where its mailbox's rate has no turn for it soon; nothing has changed then.
+   */
   #attemptAt(tx: Tx, job: JobRow): Attempt | null {
     const now_ms = this.#deps.clock.now();
     const beginning = this.#attempts.begin(tx, job, now_ms, { any_lane: true });
@@ -153,7 +159,8 @@ export class SendingNow {
           if (!next) throw new AppError('internal', 'An attempt could not go on with another mailbox.');
           attempt = next;
         } catch (error) {
-          // The disk is full, the database is busy or the next mailbox has no turn: no other mailbox is tried.
+          // The disk is full, the database is busy or the next mailbox has no turn: no other mailbox is
+          // tried.
           if (otherwise && mayPass(error)) return endOf(attempt, otherwise());
           throw error;
         }
@@ -168,8 +175,8 @@ export class SendingNow {
   }
 
   /**
-   * Records how it ended, however long the disk is full or the database busy: the relay may have the mail, and a job that
-   * stayed under way would send it again at the next start.
+   * Records how it ended, however long the disk is full or the database busy: the relay may have the mail,
+   * and a job that stayed under way would send it again at the next start.
    */
   async #record(
     job: JobRow,
@@ -208,7 +215,10 @@ function pickSender({ from_email, domain }: { from_email: string; domain: string
   return { from_email, domain };
 }
 
-/** A stop does not wait for it: what is not recorded by then is sent again at the next start, as after a crash. */
+/**
+ * A stop does not wait for it: what is not recorded by then is sent again at the next start, as after a
+ * crash.
+ */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
@@ -249,7 +259,10 @@ function refusalOf({ verdict }: End, accepted: Accepted): AppError {
   return new AppError('invalid', message, { details, errors, ...code });
 }
 
-/** Recipients of copies who have the mail although its own recipient has not: sent again, they would get it twice. */
+/**
+ * Recipients of copies who have the mail although its own recipient has not: sent again, they would get it
+ * twice.
+ */
 function copiesOf({ taken }: Verdict): { errors?: FieldErrors } {
   return taken.length > 0 ? { errors: { delivered: [...taken] } } : {};
 }

@@ -1,4 +1,7 @@
-/** Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an operator. */
+/**
+ * Deliveries: what becomes of accepted emails, by our own attempts, by reports from outside and by an
+ * operator.
+ */
 import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
@@ -15,22 +18,20 @@ import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import {
-  EMAIL_BULK,
-  EMAIL_SEND,
+  bulkQueues,
   type EmailRecord,
   type EmailRow,
   type EmailSource,
   type EmailStatus,
   type Emails,
-  findEmail,
+  emailJobs,
+  emailLife,
   isBulk,
-  listDueAfter,
   presentEmail,
-  waitUntil,
 } from '../emails/service.ts';
 import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
-import { Attempts, type AttemptsDeps, emailIdOf } from './attempts.ts';
+import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
 import {
@@ -62,15 +63,15 @@ import { type EmailFacts, timelineOf } from './timeline.ts';
 import { unansweredOf } from './unanswered.ts';
 import { endOfWithheld, notifyWithheld } from './withholding.ts';
 
-export type { Attempt } from './beginning.ts';
-export type { EmailEvent, EmailListener, SendDecision } from './listeners.ts';
-export type { Evidence } from './reports.ts';
+export type { EmailEvent, SendDecision } from './listeners.ts';
 export type { ReportKind } from './tables.ts';
 
-/** `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why. */
+/**
+ * `email why` tells of at most so many retries: nobody tries one mail again more often and still wonders why.
+ */
 const STORY_RETRIES = 100;
 
-/** What an operator's word about an email came to. */
+/** What came of an operator's report about an email. */
 interface HandReport {
   email_id: string;
   kind: ReportKind;
@@ -80,7 +81,7 @@ interface HandReport {
   status: EmailStatus;
 }
 
-/** What a report of another mail server came to. */
+/** What came of another mail server's report. */
 export interface TakenReport {
   email_id: string;
   told: { recipient: string; kind: ReportKind; is_new: boolean }[];
@@ -153,11 +154,11 @@ export class Deliveries {
   }
 
   /**
-   * Has a mail whose recipient is to get nothing more not leave, if it waits; one that is being sent is not stopped. Where an
-   * attempt may have delivered it, it counts as sent.
+   * Takes back a mail that waits and whose recipient is to get nothing more. One that is being sent is not
+   * stopped. Where an attempt may have delivered it, it counts as sent.
    */
   withhold(tx: Tx, id: string): void {
-    const email = findEmail(tx, id);
+    const email = emailLife.find(tx, id);
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
     this.#deps.emails.takeBack(tx, email, end);
@@ -170,8 +171,9 @@ export class Deliveries {
   }
 
   /**
-   * Has what is told of an email from outside take effect: on its log where it concerns the mail's own recipient, and on
-   * all who listen. False where nothing changes, as for what was told before. Throws AppError `not_found`.
+   * Takes a report about an email. It changes the log where it is about the mail's own recipient, and all
+   * who listen are told. False where nothing changes, as for a report that came before. Throws AppError
+   * `not_found`.
    */
   report(tx: Tx, email_id: string, kind: ReportKind, evidence: Evidence): boolean {
     return report(tx, { email_id, kind, evidence, at: this.#deps.clock.now() }, this.#listeners);
@@ -198,8 +200,8 @@ export class Deliveries {
   }
 
   /**
-   * Has a report of another mail server take effect, where it carries what only our mail had; else it is not believed, and
-   * nothing changes. What it says of nobody whom its mail went to, and what is no end, is left out.
+   * Takes a report of another mail server if it carries what only our mail had. Otherwise it is not
+   * believed, and nothing changes. It leaves out people whom the mail did not go to, and what is not final.
    */
   takeReport(tx: Tx, mail_report: MailReport): TakenReport | null {
     const email = findReportedEmail(tx, mail_report, this.#matching(tx));
@@ -214,13 +216,13 @@ export class Deliveries {
   /* --- For the operator ------------------------------------------------------------------------------------------- */
 
   /**
-   * As `report`, on an operator's word, with an audit event. Throws AppError `not_found`, `invalid` for an address that the
-   * mail did not go to, `conflict` where the mail has not left yet.
+   * As `report`, on an operator's word, with an audit event. Throws AppError `not_found`, `invalid` for an
+   * address that the mail did not go to, `conflict` where the mail has not left yet.
    */
   reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
     const { database, clock, projects } = this.#deps;
     return database.write((tx) => {
-      const email = findEmail(tx, id.toUpperCase());
+      const email = emailLife.find(tx, id.toUpperCase());
       if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
       const { kind, address = email.to_email } = said;
       refuseReport(email, address);
@@ -232,14 +234,14 @@ export class Deliveries {
         const is_copy = address.toLowerCase() !== email.to_email.toLowerCase();
         recordAudit(tx, actor, { ...entry, metadata: { kind, is_copy } }, clock.now());
       }
-      const after = findEmail(tx, email.id) ?? email;
+      const after = emailLife.find(tx, email.id) ?? email;
       return { email_id: email.id, kind, recipient: address, is_new, status: after.status };
     });
   }
 
   /**
-   * Reads a message that another mail server sent, and has the report in it take effect. Throws AppError `invalid` for one
-   * that is no report, is not believed or can't be read.
+   * Takes the report in a message that another mail server sent. Throws AppError `invalid` for one that is
+   * no report, is not believed or can't be read.
    */
   async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
     const { database, clock, report_reader } = this.#deps;
@@ -259,7 +261,7 @@ export class Deliveries {
     });
   }
 
-  /** Refusals that speak of us and that only reports told of since a moment, by mailbox. */
+  /** Refusals because of us that only reports told of, since a moment and by mailbox. */
   listRefusedSince(since_ms: number): store.RefusedMailbox[] {
     return store.listRefusedSince(this.#deps.database.read, since_ms);
   }
@@ -268,7 +270,7 @@ export class Deliveries {
   explain(id: string): { email: EmailRecord } & ReturnType<typeof timelineOf> {
     const { keys, projects, database, emails } = this.#deps;
     const { read } = database;
-    const email = findEmail(read, id.toUpperCase());
+    const email = emailLife.find(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = projects.findById(email.project_id);
     const facts: EmailFacts = {
@@ -290,7 +292,10 @@ export class Deliveries {
     };
   }
 
-  /** When bulk mail that waits is tried next: not before its window opens, and never while its project's is switched off. */
+  /**
+   * When bulk mail that waits is tried next: not before its window opens, and never while its project's is
+   * switched off.
+   */
   #leavesAt({ project_id, due_at }: EmailRow): number | null {
     if (due_at === null) return null;
     const now_ms = this.#deps.clock.now();
@@ -316,7 +321,7 @@ export class Deliveries {
 
   #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
     const { database, projects } = this.#deps;
-    const email = findEmail(database.read, message.email_id);
+    const email = emailLife.find(database.read, message.email_id);
     return {
       email_id: message.email_id,
       project_id: email ? (projects.findById(email.project_id)?.public_id ?? null) : null,
@@ -328,14 +333,20 @@ export class Deliveries {
     };
   }
 
-  /** Queues emails that failed, bounced or are unknown again, each by itself, and says of each what became of it. */
+  /**
+   * Queues emails that failed, bounced or are unknown again, each by itself, and says of each what became of
+   * it.
+   */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
     return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
   }
 
-  /** As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued, `project_inactive` too. */
+  /**
+   * As `requeue`, of one. Throws AppError `conflict` with the reason where it is not queued,
+   * `project_inactive` too.
+   */
   async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
-    const email = findEmail(this.#deps.database.read, id);
+    const email = emailLife.find(this.#deps.database.read, id);
     if (email) this.#deps.projects.requireActive(email.project_id);
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
@@ -343,7 +354,9 @@ export class Deliveries {
     return result;
   }
 
-  /** Queues again what failed since a moment, oldest first, but for what had better be looked at one by one. */
+  /**
+   * Queues again what failed since a moment, oldest first, but for what had better be looked at one by one.
+   */
   async requeueFailed(
     actor: Actor,
     since_ms: number,
@@ -356,8 +369,8 @@ export class Deliveries {
   }
 
   /**
-   * Has mails whose next attempt lies past what is allowed from now, as a clock that ran ahead for a while leaves them, be tried
-   * by then, and queues of bulk mail look at what is due.
+   * Brings attempts forward that lie further ahead than any wait allows: a clock that ran ahead leaves such
+   * ones. Queues of bulk mail look again at what is due.
    */
   async mendTimes(): Promise<void> {
     const { database, clock, hasten, emails } = this.#deps;
@@ -368,25 +381,25 @@ export class Deliveries {
       const is_unanswered = unansweredOf(store.listAttempts(database.read, id), queued_at) !== null;
       return now_ms + longestWait({ source, is_unanswered }, this.#patience);
     };
-    const late = listWaitingJobs(database.read, EMAIL_SEND, soonest('api')).flatMap((job) => {
-      const email = findEmail(database.read, emailIdOf(job));
+    const late = listWaitingJobs(database.read, emailJobs.type, soonest('api')).flatMap((job) => {
+      const email = emailLife.find(database.read, emailJobs.emailOf(job));
       // One that was to go out so late waits for that.
       if (!email || (email.scheduled_at !== null && email.attempts === 0)) return [];
       const latest = waitOf(email);
       return job.run_at <= latest ? [] : [(tx: Tx): void => hasten(tx, job.id, latest)];
     });
-    const late_bulk = listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
+    const late_bulk = bulkQueues.listDueAfter(database.read, soonest('sequence')).flatMap((email) => {
       const { id, project_id, mailbox_id, due_at } = email;
       const latest = Math.max(waitOf(email), this.#listeners.opensAt(project_id, now_ms));
       if (mailbox_id === null || due_at === null || due_at <= latest) return [];
       return [
         (tx: Tx): void => {
-          waitUntil(tx, id, latest);
+          emailLife.wait(tx, id, latest);
           emails.wakeQueue(tx, mailbox_id, latest);
         },
       ];
     });
-    const queues = listWaitingJobs(database.read, EMAIL_BULK, now_ms).map(
+    const queues = listWaitingJobs(database.read, bulkQueues.type, now_ms).map(
       ({ id }) =>
         (tx: Tx): void =>
           hasten(tx, id, AT_ONCE),
@@ -398,7 +411,7 @@ export class Deliveries {
       });
   }
 
-  /** What mail holds about an address, and forgetting it: in the log, and of what was said and captured of its mails. */
+  /** Exports and forgets what mail holds about an address: in the log, reports and captured messages. */
   holderOfAddresses() {
     const { emails } = this.#deps;
     return {

@@ -52,7 +52,10 @@ export function endAttempt(tx: Tx, attempt_id: number, end: AttemptEnd, now_ms: 
   endRow.run(tx, now_ms, outcome, smtp_code, smtp_response, tls, Number(may_be_sent), attempt_id);
 }
 
-/** When an attempt began last whose relay may have taken the mail without our knowing; null where there was none. */
+/**
+ * When an attempt began last whose relay may have taken the mail without our knowing; null where there was
+ * none.
+ */
 export function findMaybeSent(tx: Tx, email_id: string): number | null {
   const found = tx
     .select({ at: max(emailAttempts.started_at) })
@@ -75,7 +78,10 @@ const triesSince = rawSql<{ made: number; first_at: number | null }, [string, nu
     SELECT count(DISTINCT attempt) AS made, min(started_at) AS first_at FROM email_attempts
     WHERE email_id = ? AND started_at >= ? AND coalesce(outcome, '') NOT IN ('interrupted', 'postponed')`);
 
-/** Attempts at an email since a moment, but for those that came to nothing, and when the first of them began. */
+/**
+ * Counts the attempts at an email since a moment, and says when the first of them began. Interrupted and
+ * postponed ones do not count.
+ */
 export function countTries(
   tx: Tx,
   email_id: string,
@@ -93,7 +99,10 @@ export function listAttempts(tx: Tx, email_id: string): AttemptRow[] {
     .all();
 }
 
-/** Marks the rows of attempts that never ended: nobody knows how far they came, unless the mail was to be captured. */
+/**
+ * Marks the rows of attempts that never ended: nobody knows how far they came, unless the mail was to be
+ * captured.
+ */
 export function interruptRows(tx: Tx, email: { id: string; is_test: boolean }, now_ms: number): void {
   tx.update(emailAttempts)
     .set({
@@ -130,7 +139,7 @@ export function listReportsOf(
     .all();
 }
 
-/** What others would not take of a mailbox, whoever it was to. */
+/** Refusals of mail from a mailbox, whoever the mail was to. */
 export interface RefusedMailbox {
   mailbox: string;
   n: number;
@@ -145,7 +154,7 @@ const refusedSince = rawSql<RefusedMailbox, [number]>(`
     SELECT mailbox, count(*) AS n, words, email_id, max(reported_at) AS last_at
     FROM email_reports WHERE kind = 'refused' AND reported_at >= ? GROUP BY mailbox ORDER BY mailbox`);
 
-/** What was reported since a moment of refusals that speak of us: by mailbox, with the last words. */
+/** Refusals because of us that were reported since a moment: by mailbox, with the words of the last one. */
 export function listRefusedSince(read: Tx, since_ms: number): RefusedMailbox[] {
   return refusedSince.all(read, since_ms);
 }
@@ -211,7 +220,7 @@ export function deleteCapturedBefore(tx: Tx, before_ms: number, limit: number): 
   return tx.delete(capturedMessages).where(inArray(id, old)).returning({ id }).all().length;
 }
 
-/** Forgets what was said of an email and what was captured of it; that there were attempts stays. */
+/** Forgets what was said and captured of an email. Its attempts stay, without what the relay said. */
 export function emptyDelivery(tx: Tx, email_id: string): void {
   tx.update(emailAttempts).set({ smtp_response: null }).where(eq(emailAttempts.email_id, email_id)).run();
   tx.delete(emailReports).where(eq(emailReports.email_id, email_id)).run();

@@ -1,33 +1,21 @@
-/** The job that is one email to deliver, and what is done for deliveries by the clock. */
+/** The job that is one email to deliver. */
 
 import { LANE_CONCURRENCY } from '../../limits.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
-import { EMAIL_SEND } from '../emails/service.ts';
-import { emailIdOf, outcomeOf } from './attempts.ts';
-import type { Attempt, Deliveries } from './service.ts';
+import { emailJobs } from '../emails/service.ts';
+import { outcomeOf } from './attempts.ts';
+import type { Attempt } from './beginning.ts';
+import type { Deliveries } from './service.ts';
 
 /** Sends one email. */
 export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Task<Attempt> {
   return {
-    type: EMAIL_SEND,
+    type: emailJobs.type,
     lane_concurrency: LANE_CONCURRENCY,
     gate: (tx, lane, asked) => attempts.gate(tx, lane, asked),
     begin: (tx, job, now_ms) => attempts.begin(tx, job, now_ms),
     run: async (_job, attempt) => outcomeOf(attempt, await attempts.run(attempt)),
     recover: (tx, job, now_ms) => attempts.recover(tx, job, now_ms),
-    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, emailIdOf(job), now_ms),
+    abandon: (tx, job, _error, now_ms) => attempts.abandon(tx, emailJobs.emailOf(job), now_ms),
   };
-}
-
-export function deliveryCronEntries(deliveries: Deliveries): CronEntry[] {
-  return [
-    {
-      name: 'late attempts',
-      expression: '31 * * * *',
-      at_start: true,
-      run: () => deliveries.mendTimes(),
-    },
-    { name: 'captured messages', expression: '43 3 * * *', at_start: true, run: () => deliveries.sweep() },
-  ];
 }

@@ -1,4 +1,7 @@
-/** What happened to an email and what comes next: one timeline, as events for whoever draws it and in plain words. */
+/**
+ * What happened to an email and what comes next: one timeline, as events for whoever draws it and in plain
+ * words.
+ */
 import type { AuditRow } from '../../platform/database/audit-trail.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -64,7 +67,10 @@ interface Moment extends Partial<Omit<EmailEvent, 'at' | 'kind'>> {
 
 const NOTHING = { outcome: null, who: null, words: null, tls: null, note: null };
 
-/** The events in the order of time, and its story: the same in one sentence a line, with how it stands and what comes next. */
+/**
+ * The events in the order of time, and its story: the same in one sentence a line, with how it stands and
+ * what comes next.
+ */
 export function timelineOf(facts: EmailFacts): { events: EmailEvent[]; story: string[] } {
   const { email } = facts;
   const moments = momentsOf(facts);

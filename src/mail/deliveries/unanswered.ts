@@ -1,19 +1,22 @@
-/** Mail of which a relay had everything and never answered: it may have been taken, and is tried again with long breaks. */
+/**
+ * Mail whose relay got everything and never answered. The relay may have taken it, so it is tried again
+ * after long breaks.
+ */
 
 import type { AttemptRow } from './tables.ts';
 
 export interface Unanswered {
   /** When its answer was given up. */
   since_ms: number;
-  /** Attempts from that one on; what cut one off, or what it waited for, was no attempt. */
+  /** Attempts from that one on. Interrupted and postponed ones do not count. */
   tries: number;
 }
 
 type Ended = Pick<AttemptRow, 'attempt' | 'outcome' | 'smtp_code' | 'started_at' | 'finished_at'>;
 
 /**
- * Null unless a relay may have taken the mail at one of these attempts (in their order, of those since it was queued), and none has
- * judged it since.
+ * Since when a mail is unanswered; null where it is not. A relay may have taken it at one of these attempts,
+ * and none has judged it since. Attempts come in their order; those from before it was queued are left out.
  */
 export function unansweredOf(attempts: readonly Ended[], queued_at: number | null): Unanswered | null {
   const own = attempts.filter(({ started_at }) => started_at >= (queued_at ?? 0));

@@ -20,12 +20,12 @@ export interface Tried {
   is_unanswered: boolean;
 }
 
-/** How the email stands, for its log and its job. A bounce's `smtp_response` is the one to its own recipient. */
+/**
+ * How the email stands, for its log and its job. A bounce's `smtp_response` is the one to its own recipient.
+ */
 export interface Verdict extends EmailState {
   status: 'queued' | 'sent' | 'bounced' | 'failed' | 'unknown';
   smtp_response: string;
-  /** False: another attempt addresses those whom no relay has taken. */
-  is_over: boolean;
   /** For the attempt's own row: what the relay said last. */
   said: { smtp_code: number | null; smtp_response: string; tls: string | null };
   /** How the attempt itself ended. */
@@ -37,9 +37,9 @@ export interface Verdict extends EmailState {
 }
 
 /**
- * Retries follow 4xx and connection trouble; a 5xx ends it at once. The status speaks of the `to`: sent once that is taken,
- * bounced where a refusal for good is about it (transient where its mailbox is full), unknown where a relay may have taken it and
- * none has judged it since, failed at any other end.
+ * Retries follow 4xx and connection trouble; a 5xx ends it at once. The status speaks of the `to`: sent once
+ * that is taken, bounced where a refusal for good is about it (transient where its mailbox is full), unknown
+ * where a relay may have taken it and none has judged it since, failed at any other end.
  */
 export function judge(outcome: DeliveryOutcome, tried: Tried): Verdict {
   const accepted = outcome.outcome === 'sent' ? outcome.accepted : [];
@@ -126,7 +126,10 @@ function refusalOf(outcome: DeliveryOutcome, address: string): RefusedRecord {
   };
 }
 
-/** Says that an attempt may have delivered the mail. It stays in the log, as a later attempt may deliver it twice. */
+/**
+ * Says that an attempt may have delivered the mail. It stays in the log, as a later attempt may deliver it
+ * twice.
+ */
 function wordsOf(outcome: DeliveryOutcome): string {
   const may_be_sent = outcome.outcome !== 'sent' && outcome.may_be_sent;
   return `${outcome.response}${may_be_sent ? ' (after the message, which the relay may have taken)' : ''}`;

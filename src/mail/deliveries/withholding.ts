@@ -1,15 +1,15 @@
 /** Ending an accepted mail whose recipient is to get nothing more, and what the log can truly say of it. */
 
 import type { Tx } from '../../platform/database/database.ts';
-import { type EmailRow, endEmail, type TakenBack } from '../emails/service.ts';
+import { type EmailRow, emailLife, type TakenBack } from '../emails/service.ts';
 import type { Listeners } from './listeners.ts';
 import { findMaybeSent } from './store.ts';
 
 const NOTHING_MORE = 'Its recipient is to get nothing more.';
 
 /**
- * What a mail comes to that is not tried again: canceled, unless an attempt was cut off, or lost its relay, where that may have
- * taken the message. Nobody knows then, and the log does not deny what the person may have got: it is sent, as of that attempt.
+ * How a mail ends that is not tried again. It is canceled, unless a relay may have taken it at an attempt.
+ * The person may have it then, so the log says that it was sent, at that attempt.
  */
 export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
   const sent_at = findMaybeSent(tx, email.id);
@@ -22,7 +22,7 @@ export function endOfWithheld(tx: Tx, email: EmailRow): TakenBack {
 /** Records that end and tells the listeners. The caller ends the job. */
 export function endWithheld(tx: Tx, email: EmailRow, listeners: Listeners, now_ms: number): TakenBack {
   const end = endOfWithheld(tx, email);
-  endEmail(tx, email.id, end.ending);
+  emailLife.finish(tx, email.id, end.ending);
   notifyWithheld(tx, email, { end, listeners, now_ms });
   return end;
 }

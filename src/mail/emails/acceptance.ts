@@ -1,10 +1,9 @@
 /** Accepting an email: everything is checked, counted against the quotas and stored in one transaction. */
 import { AppError } from '../../errors.ts';
-import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { AT_ONCE, insertJob, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { AT_ONCE, insertJob, type NewJob } from '../../platform/jobs/store.ts';
 import {
   type Candidate,
   type ChoiceRequest,
@@ -21,13 +20,10 @@ import {
   purposeOf,
   readOnce,
 } from './checking.ts';
+import { emailJobs } from './jobs.ts';
 import type { NewEmail } from './new-email.ts';
-import { isBulk } from './schemas.ts';
 import { type Bodies, insertEmail, releaseKeyUsage, takeKeyUsage } from './store.ts';
 import type { EmailRow } from './tables.ts';
-
-/** The type of the jobs that are emails. */
-export const EMAIL_SEND = 'email.send';
 
 /** What became of an accepted email so far. */
 export interface Accepted {
@@ -37,7 +33,7 @@ export interface Accepted {
   from_email: string;
   domain: string;
   scheduled_at: number | null;
-  /** Where its client looks at what becomes of it; the data plane unless given. */
+  /** Where its client looks it up. The data plane unless given. */
   api_url?: string | undefined;
 }
 
@@ -62,34 +58,6 @@ export function wishesOf(
   };
 }
 
-/**
- * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what must go through
- * it, and bulk mail does not hold up urgent mail.
- */
-export function laneResourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
-  return `${priorityNameOf(email)}:${mailbox_id}`;
-}
-
-/** The mailbox that a lane of emails belongs to, by what `laneResourceOf` named it. */
-export function mailboxOfLane(lane: string): number {
-  return Number(lane.slice(lane.lastIndexOf(':') + 1));
-}
-
-/** The job that sends an email. */
-export function sendingJob(
-  email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>,
-  mailbox_id: number,
-): NewJob {
-  return {
-    project_id: email.project_id,
-    type: EMAIL_SEND,
-    priority: PRIORITY[priorityNameOf(email)],
-    resource: laneResourceOf(email, mailbox_id),
-    payload: { email_id: email.id },
-    max_attempts: EMAIL_MAX_ATTEMPTS,
-  };
-}
-
 interface AcceptanceOptions {
   deps: AcceptanceDeps;
   now_ms: number;
@@ -98,9 +66,9 @@ interface AcceptanceOptions {
 }
 
 /**
- * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it and queues
- * its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the quotas of all
- * mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
+ * Accepts an email within the transaction: chooses its mailbox, counts it, pins its attachments, stores it
+ * and queues its job. Throws AppError with nothing changed: `invalid` by field, `rate_limited` when the
+ * quotas of all mailboxes or of the key are used up, `unavailable` when no mailbox can take it.
  */
 export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions): Accepted {
   const placed = placeEmail(tx, email, new Places(tx, email.project_id), options);
@@ -109,8 +77,8 @@ export function acceptEmail(tx: Tx, email: NewEmail, options: AcceptanceOptions)
 }
 
 /**
- * As `acceptEmail`, all of these of one project: what they share is read once and counted once. `of` has a refusal
- * say of which it is; what was changed before one is for the transaction to take back.
+ * Accepts emails of one project, as `acceptEmail` does. What they share is read once and counted once. `of`
+ * adds to a refusal which email it is about. The transaction takes back what was changed before it.
  */
 export function acceptAll(
   tx: Tx,
@@ -139,7 +107,7 @@ interface Placed {
   attachments: EmailRow['attachments'];
 }
 
-/** What mailboxes of a project have room for on each day, read once: who was given a place counts from then on. */
+/** A project's mailboxes and their room on each day. It is read once, and places given count. */
 class Places {
   readonly #tx: Tx;
   readonly #project_id: number;
@@ -156,7 +124,7 @@ class Places {
     return known;
   }
 
-  /** Throws what the choice says where no mailbox can take it. */
+  /** Throws the choice's error where no mailbox can take it. */
   take(request: ChoiceRequest): ChosenMailbox {
     const candidates = this.on(request.day);
     const choice = chooseMailbox(candidates, request);
@@ -178,7 +146,10 @@ function placeEmail(tx: Tx, email: NewEmail, places: Places, options: Acceptance
   return { id: newId(now_ms), email: asked, mailbox, day, attachments };
 }
 
-/** Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a key's. */
+/**
+ * Counts emails towards the day's limits of their keys and mailboxes. Throws AppError `rate_limited` for a
+ * key's.
+ */
 function countPlaced(tx: Tx, placed: readonly Placed[], options: AcceptanceOptions): void {
   const of_keys = new Map<string, { api_key_id: number; day: string; count: number }>();
   const of_mailboxes = new Map<string, { mailbox_id: number; day: string; count: number }>();
@@ -203,7 +174,7 @@ function storePlaced(tx: Tx, placed: Placed, options: AcceptanceOptions): Accept
   const { deps, now_ms } = options;
   const { id, email, mailbox } = placed;
   const { scheduled_at } = email;
-  const job = sendingJob({ ...email, id }, mailbox.mailbox_id);
+  const job = emailJobs.of({ ...email, id }, mailbox.mailbox_id);
   const job_id = options.is_waited_for
     ? insertJob(tx, { ...job, max_attempts: 1 }, now_ms)
     : deps.enqueue(tx, { ...job, ...(scheduled_at === null ? {} : { run_at: scheduled_at }) });
@@ -262,7 +233,8 @@ export function rowOf(
     attachments,
     headers: { ...email.headers },
     merge: 'merge' in email.content ? JSON.stringify(email.content.merge) : null,
-    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second mail.
+    // It stays with the mail through every attempt, so that a receiver can tell a second copy from a second
+    // mail.
     message_id:
       'whole' in email.content ? email.content.whole.message_id : `<${id.toLowerCase()}@${mailbox.domain}>`,
     app_id: email.client?.app_id ?? null,
@@ -303,21 +275,13 @@ function bodiesOf(content: NewEmail['content']): (Bodies & { message?: string })
   return { body_html: content.body_html || null, body_text: content.body_text || null };
 }
 
-/** Transactional mail goes before scheduled, scheduled before marketing. */
-function priorityNameOf(
-  email: Pick<EmailRow, 'source' | 'scheduled_at'>,
-): 'transactional' | 'scheduled' | 'marketing' {
-  if (isBulk(email.source)) return 'marketing';
-  return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
-}
-
 function countForKey(
   tx: Tx,
   { api_key_id, day, count }: { api_key_id: number; day: string; count: number },
   { deps: { keys }, now_ms }: AcceptanceOptions,
 ): void {
   const known = keys.emailLimitOf(tx, api_key_id);
-  // It is gone, such as that of an old schedule.
+  // The key is gone. Old schedules have such keys.
   if (!known) return;
   const limit = known.email_daily_limit ?? Number.POSITIVE_INFINITY;
   const used = takeKeyUsage(tx, api_key_id, day, count);

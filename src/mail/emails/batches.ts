@@ -21,7 +21,7 @@ import {
 import { type BatchResult, batchEmail, CONTENT_FIELDS } from './schemas.ts';
 import type { Emails } from './service.ts';
 
-/** How long emails are rendered before others have their turn: one of a template of the largest size takes milliseconds. */
+/** How long emails are rendered before others have their turn: the largest takes milliseconds. */
 const RENDER_STEP_MS = 5;
 
 interface EmailBatchesDeps {
@@ -43,10 +43,10 @@ export class EmailBatches {
   }
 
   /**
-   * Takes a batch as it was sent: all of its emails are accepted in one transaction, or none. Answers 202 with a result for each,
-   * in order, and whether that was told before.
-   * Throws AppError `invalid` with all that is wrong with any of them, each field under its email's place in the batch;
-   * `rate_limited`, `unavailable`; `conflict` for an Idempotency-Key of another request, and project_inactive.
+   * Takes a batch as it was sent: all of its emails are accepted in one transaction, or none. Answers 202
+   * with a result for each, in order, and whether that was told before. Throws AppError `invalid` with all
+   * that is wrong with any of them, each field under its email's place in the batch; `rate_limited`,
+   * `unavailable`; `conflict` for an Idempotency-Key of another request, and project_inactive.
    */
   async send(
     caller: ProjectCaller,

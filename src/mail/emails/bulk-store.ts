@@ -11,7 +11,7 @@ const firstOfNext = rawSql<{ project_id: number; due_at: number }, [number, numb
 );
 
 /** The projects whose bulk mail waits for a mailbox, each with the time of its first, or HELD. */
-export function listWaitingProjects(read: Tx, mailbox_id: number): { project_id: number; due_at: number }[] {
+export function listProjects(read: Tx, mailbox_id: number): { project_id: number; due_at: number }[] {
   const found: { project_id: number; due_at: number }[] = [];
   for (let next = firstOfNext.get(read, mailbox_id, 0); next; ) {
     found.push(next);
@@ -49,15 +49,6 @@ export function listDueAfter(
   after_ms: number,
 ): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at' | 'queued_at'>[] {
   return dueAfter.all(read, after_ms, HELD);
-}
-
-const setDue = rawSql<never, [number, string]>(
-  "UPDATE emails SET status = 'queued', due_at = ? WHERE id = ?",
-);
-
-/** Has a mail wait until a moment, or until it is released. */
-export function waitUntil(tx: Tx, id: string, due_at: number): void {
-  setDue.run(tx, due_at, id);
 }
 
 // Project by project, each found by a seek in the index that its mails are then found in.

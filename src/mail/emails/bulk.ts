@@ -1,6 +1,6 @@
 /**
- * Bulk mail: it has no jobs of its own. What waits to go out from a mailbox is its queue, and one job sends that, a piece at a
- * time, for as long as anything is due.
+ * Bulk mail: it has no jobs of its own. What waits to go out from a mailbox is its queue, and one job sends
+ * that, a piece at a time, for as long as anything is due.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
@@ -16,14 +16,14 @@ import {
   takeUsage,
 } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, rowOf, wishesOf } from './acceptance.ts';
+import * as queues from './bulk-store.ts';
 import { checkEmail } from './checking.ts';
-import { moveToMailbox } from './life-store.ts';
+import { emailLife } from './life.ts';
 import type { NewEmail } from './new-email.ts';
 import { insertEmail } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
-/** The type of the jobs that send bulk mail. */
-export const EMAIL_BULK = 'email.bulk';
+const TYPE = 'email.bulk';
 
 /** What wakes a queue's job: it is made, or comes earlier. */
 export interface Waking {
@@ -35,14 +35,14 @@ export interface Waking {
 export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue, hasten }: Waking): void {
   const job: NewJob = {
     project_id: null,
-    type: EMAIL_BULK,
+    type: TYPE,
     priority: PRIORITY.marketing,
     resource: String(mailbox_id),
     payload: { mailbox_id },
     max_attempts: 1,
     run_at,
   };
-  const open_id = findOpenJob(tx, { project_id: null, type: EMAIL_BULK, lane: laneOf(job) });
+  const open_id = findOpenJob(tx, { project_id: null, type: TYPE, lane: laneOf(job) });
   if (open_id === null) enqueue(tx, job);
   else hasten(tx, open_id, run_at);
 }
@@ -52,16 +52,26 @@ export function findPlace(tx: Tx, email: EmailRow, now_ms: number): number | nul
   const day = utcDay(now_ms);
   const choice = takeMailbox(tx, { ...wishesOf(email), day, now_ms });
   if (!choice.ok) return null;
-  moveToMailbox(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: day });
+  emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: day });
   return choice.mailbox_id;
 }
 
-/** The mailbox whose queue a job sends. */
-export function mailboxOfQueue({ payload }: JobRow): number {
-  return isPlainObject(payload) ? Number(payload.mailbox_id) : 0;
-}
+/** The queues of mailboxes, for whoever sends them. */
+export const bulkQueues = {
+  /** Of the jobs that send them. */
+  type: TYPE,
+  ...queues,
 
-/** Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed then. */
+  /** The mailbox whose queue a job sends. */
+  mailboxOf({ payload }: JobRow): number {
+    return isPlainObject(payload) ? Number(payload.mailbox_id) : 0;
+  },
+};
+
+/**
+ * Accepts one mail of a piece and returns its id. Throws as accepting one by itself does; nothing has changed
+ * then.
+ */
 export type AcceptBulk = (email: NewEmail) => string;
 
 /** The mailbox of all mails of a piece that ask for the same, and how many of them it was chosen for. */
@@ -72,8 +82,8 @@ interface Place {
 }
 
 /**
- * Accepts a piece of bulk mail within one transaction: for mails that ask for the same, the mailbox is chosen once, its quota
- * counted once and its queue woken once.
+ * Accepts a piece of bulk mail within one transaction: for mails that ask for the same, the mailbox is chosen
+ * once, its quota counted once and its queue woken once.
  */
 export function acceptBulk<T>(
   tx: Tx,

@@ -40,8 +40,8 @@ export function checkEmail(email: NewEmail, rules: { max_body_bytes: number; now
 }
 
 /**
- * What the email may go out from. A mailbox that is asked for binds it, and then no domain needs asking for. Throws AppError
- * `invalid` under `domain` and `from`.
+ * What the email may go out from. Where a mailbox is asked for it is that one alone, and its domain. Throws
+ * AppError `invalid` under `domain` and `from`.
  */
 export function findSender(
   candidates: readonly Candidate[],

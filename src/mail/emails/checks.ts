@@ -1,9 +1,12 @@
-/** What `satchel doctor` asks of emails: those that failed, and those of which nobody knows whether they were sent. */
+/**
+ * What `satchel doctor` asks of emails: those that failed, and those of which nobody knows whether they were
+ * sent.
+ */
 import { DOCTOR_FAILURES_MS } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
 import { countSingleTries } from '../../platform/jobs/store.ts';
-import { listFailedJobs } from './failure-store.ts';
+import { listFailedJobs } from './store.ts';
 
 export function emailChecks({ sqlite, now_ms }: Pick<CheckedDirectory, 'sqlite' | 'now_ms'>): HealthCheck[] {
   const check = 'failed emails';

@@ -1,4 +1,6 @@
-/** `satchel email list | export`: the log of a project. What became of one email is explained by deliveries. */
+/**
+ * `satchel email list | export`: the log of a project. What became of one email is explained by deliveries.
+ */
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';

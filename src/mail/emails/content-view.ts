@@ -41,6 +41,8 @@ export function presentContent(
     ),
     body_html: mask(content.body_html),
     body_text: mask(content.body_text),
+    attachments: email.attachments,
+    size_bytes: null,
   };
 }
 

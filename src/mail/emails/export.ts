@@ -5,7 +5,7 @@ import { presentEmail } from './log.ts';
 import type { EmailRecord } from './schemas.ts';
 import { type EmailFilter, listIdsBehind, listThese } from './store.ts';
 
-/** Mails that are looked at, and written out, before others have their turn: a few milliseconds. */
+/** Mails that are written out before others have their turn. They take a few milliseconds. */
 const EXPORT_PIECE = 100;
 
 const FIELDS = [

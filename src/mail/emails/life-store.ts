@@ -1,7 +1,4 @@
-/**
- * SQL of an email's life: what becomes of its row from its first attempt to its end, each change by a name of its own. It is
- * the one way by which deliveries write the log.
- */
+/** SQL of an email's life: what becomes of its row from its first attempt to its end. */
 import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -25,21 +22,9 @@ const beginRow = rawSql<never, Value[]>(`
       queued_at = coalesce(queued_at, ?), due_at = NULL, began_at = ?
     WHERE id = ?`);
 
-interface AttemptBegin {
-  attempt: number;
-  mailbox_id: number | null;
-  quota_day: string | null;
-  from_email: string;
-  domain: string;
-  now_ms: number;
-  /** Of the first attempt of bulk mail; null of any other, which has a row. */
-  began_at: number | null;
-}
-
-/** Notes that an attempt at an email begins, and what it goes out from. */
-export function beginAttempt(tx: Tx, id: string, begin: AttemptBegin): void {
-  const { attempt, mailbox_id, quota_day, from_email, domain, now_ms, began_at } = begin;
-  beginRow.run(tx, attempt, mailbox_id, quota_day, from_email, domain, now_ms, began_at, id);
+export function beginAttempt(tx: Tx, begun: EmailRow, now_ms: number): void {
+  const { id, attempts, mailbox_id, quota_day, from_email, domain, began_at } = begun;
+  beginRow.run(tx, attempts, mailbox_id, quota_day, from_email, domain, now_ms, began_at, id);
 }
 
 const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
@@ -54,6 +39,8 @@ const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
 /** How an email stands after an attempt. */
 export interface EmailState {
   status: 'queued' | 'sent' | 'bounced' | 'failed' | 'unknown' | 'complained';
+  /** False: another attempt addresses those whom no relay has taken. */
+  is_over: boolean;
   smtp_code: number | null;
   smtp_response: string | null;
   bounce_type: 'permanent' | 'transient' | null;
@@ -64,10 +51,6 @@ export interface EmailState {
   tls?: string | null;
 }
 
-/**
- * Records it. What a report has said meanwhile of recipients whom an earlier attempt reached is kept. Where the mail was emptied
- * meanwhile (`is_emptied`), nothing that names anybody is written.
- */
 export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): { is_emptied: boolean } {
   const { status } = state;
   const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
@@ -98,17 +81,18 @@ function update(tx: Tx, id: string, changes: Partial<EmailRow>): void {
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
 }
 
-/** Puts an email back to wait that an attempt had begun with. */
-export function putBack(tx: Tx, id: string): void {
-  update(tx, id, { status: 'queued' });
+const setDue = rawSql<never, [number | null, string]>(
+  "UPDATE emails SET status = 'queued', due_at = ? WHERE id = ?",
+);
+
+export function waitUntil(tx: Tx, id: string, due_at: number | null): void {
+  setDue.run(tx, due_at, id);
 }
 
-/** Has an email wait for another mailbox, in whose quota it has its place. */
 export function moveToMailbox(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id' | 'quota_day'>): void {
   update(tx, id, to);
 }
 
-/** Takes back the count of an attempt that goes on with another mailbox, where it is counted again. */
 export function countAttemptOut(tx: Tx, id: string): void {
   tx.update(emails)
     .set({ attempts: sql`${emails.attempts} - 1` })
@@ -146,8 +130,8 @@ export function recordReport(tx: Tx, id: string, reported: Reported): void {
 }
 
 /**
- * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are pinned again. Its own
- * recipient has not got it, though a relay may have taken it.
+ * Has an email that failed or came back wait once more, with another job or in its queue; its attachments are
+ * pinned again. Its own recipient has not got it, though a relay may have taken it.
  */
 export function reopenEmail(
   tx: Tx,
@@ -203,7 +187,10 @@ export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
   return to_email === '';
 }
 
-/** Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it themselves. */
+/**
+ * Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it
+ * themselves.
+ */
 export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id'>): void {
   update(tx, id, {
     to_email: '',

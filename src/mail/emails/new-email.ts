@@ -7,7 +7,10 @@ import type { SendBody } from './schemas.ts';
 import type { Bodies } from './store.ts';
 import type { EmailSource } from './tables.ts';
 
-/** What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never whole bodies. */
+/**
+ * What an email is rendered from as it is sent, by the renderer of its source: revisions and values, never
+ * whole bodies.
+ */
 export type Merge = Readonly<Record<string, unknown>>;
 
 /** A message that came whole, and is sent as it came; `object_id` names its bytes. */
@@ -48,7 +51,7 @@ export interface NewEmail {
   scheduled_at: number | null;
   /** Where the request came from, recorded when it named its app. */
   client: { app_id: string; ip: string | null; user_agent: string | null } | null;
-  /** Whoever asked for it without a key: where they look at what becomes of it, and how they are put on the audit trail. */
+  /** Who asked for it without a key: where they look it up, and how they are put on the audit trail. */
   manager?: { api_url: string; note: Note } | null;
 }
 

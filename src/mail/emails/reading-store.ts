@@ -1,4 +1,4 @@
-/** SQL of what the reader of a mail did, which stands in its log: asked for with every click and opening. */
+/** SQL of sent mails as their readers know them: asked for with every click, opening and reply. */
 import { and, eq, max, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
@@ -16,7 +16,7 @@ const readMail = rawSql<ReadMail, [string]>(
 );
 
 /** Null once its row is gone. */
-export function findReadMail(read: Tx, id: string): ReadMail | null {
+function findSent(read: Tx, id: string): ReadMail | null {
   return readMail.get(read, id);
 }
 
@@ -33,11 +33,7 @@ const firstOf = {
 };
 
 /** Notes that a person clicked or opened a mail; false unless it was the first time. */
-export function noteReading(
-  tx: Tx,
-  id: string,
-  { kind, at }: { kind: 'clicked' | 'opened'; at: number },
-): boolean {
+function noteReading(tx: Tx, id: string, { kind, at }: { kind: 'clicked' | 'opened'; at: number }): boolean {
   return firstOf[kind].run(tx, at, id) > 0;
 }
 
@@ -49,8 +45,11 @@ const cameBySmtp = rawSql<EmailRow, [string, number]>(
   emails,
 );
 
-/** Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of them first. */
-export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
+/**
+ * Mails that have a Message-ID: several where one message came by SMTP for several recipients, the first of
+ * them first.
+ */
+function listByMessageId(read: Tx, message_id: string): EmailRow[] {
   const id = /^<([0-9a-z]{26})@/i.exec(message_id)?.[1]?.toUpperCase();
   const own = id === undefined ? undefined : read.select().from(emails).where(eq(emails.id, id)).get();
   if (own?.message_id.toLowerCase() === message_id.toLowerCase()) return [own];
@@ -58,7 +57,7 @@ export function listByMessageId(read: Tx, message_id: string): EmailRow[] {
 }
 
 /** Notes that a person answered a mail, where nobody did before. */
-export function noteReply(tx: Tx, id: string, at: number): void {
+function noteReply(tx: Tx, id: string, at: number): void {
   firstOf.replied.run(tx, at, id);
 }
 
@@ -72,7 +71,7 @@ const sentTo = rawSql<{ id: string; merge: string | null }, [number, string, str
     ORDER BY id DESC LIMIT +?4`);
 
 /** Ids of the mails to an address, newest first; all of them for a limit of -1. */
-export function listIdsTo(
+function listIdsTo(
   read: Tx,
   to: { project_id: number; email: string; sources?: readonly EmailSource[] },
   limit: number,
@@ -81,8 +80,11 @@ export function listIdsTo(
   return newestTo.all(read, to.project_id, to.email, sources, limit).map(({ id }) => id);
 }
 
-/** Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest first. */
-export function listSentTo(
+/**
+ * Mails of these sources that an address was sent, tests apart, with what they are rendered from; newest
+ * first.
+ */
+function listSentTo(
   read: Tx,
   to: { project_id: number; email: string; sources: readonly EmailSource[] },
   limit: number,
@@ -91,7 +93,7 @@ export function listSentTo(
 }
 
 /** When a person last opened or clicked a mail of a project to an address; 0 where none did. */
-export function lastReadAt(read: Tx, project_id: number, email: string): number {
+function lastReadAt(read: Tx, project_id: number, email: string): number {
   const found = read
     .select({ opened_at: max(emails.opened_at), clicked_at: max(emails.clicked_at) })
     .from(emails)
@@ -99,3 +101,14 @@ export function lastReadAt(read: Tx, project_id: number, email: string): number 
     .get();
   return Math.max(found?.opened_at ?? 0, found?.clicked_at ?? 0);
 }
+
+/** Sent mails, for the nouns that learn what their readers did. */
+export const sentMails = {
+  find: findSent,
+  lastReadAt,
+  listByMessageId,
+  listIdsTo,
+  listSentTo,
+  noteReading,
+  noteReply,
+};

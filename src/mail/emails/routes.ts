@@ -140,6 +140,26 @@ function logRoutes(emails: Emails): Route[] {
       response: emailContent,
       handle: ({ ctx, caller }) => emails.readContent(caller.project, ctx.params.id ?? ''),
     }),
+    projectRoute({
+      method: 'GET',
+      path: '/emails/:id/message',
+      tag: TAG,
+      summary: 'The message of an email that came by SMTP',
+      description:
+        'As it is sent, but without our signature. 404 for mail that came otherwise, and once it is no longer kept.',
+      response: t.String(),
+      produces: 'message/rfc822',
+      headers: { 'Content-Disposition': '`attachment`, and a file name.' },
+      async handle({ ctx, caller }) {
+        const { name, bytes } = await emails.readMessage(caller.project, ctx.params.id ?? '');
+        return new Response(bytes, {
+          headers: {
+            'content-type': 'message/rfc822',
+            'content-disposition': `attachment; filename="${name}"`,
+          },
+        });
+      },
+    }),
     ...bothPlanes({
       method: 'DELETE',
       path: '/emails/:id/schedule',

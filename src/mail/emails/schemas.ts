@@ -23,7 +23,10 @@ import {
 } from '../../platform/http/schema.ts';
 import { EMAIL_SOURCES, EMAIL_STATUSES, type EmailSource } from './tables.ts';
 
-/** Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for it. */
+/**
+ * Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for
+ * it.
+ */
 export const BULK_SOURCES = ['sequence', 'broadcast'] as const satisfies readonly EmailSource[];
 
 export function isBulk(source: EmailSource): boolean {
@@ -219,6 +222,15 @@ export const emailContent = named(
     headers: t.Array(t.Object({ name: t.String(), value: t.String() })),
     body_html: nullable(t.String()),
     body_text: nullable(t.String()),
+    attachments: t.Array(
+      t.Object({
+        public_id: nullable(ulid()),
+        filename: t.String(),
+        mime_type: t.String(),
+        size_bytes: t.Integer(),
+      }),
+    ),
+    size_bytes: nullable(t.Integer({ description: 'Of the whole message, where that came by SMTP.' })),
   }),
 );
 export type EmailContent = Static<typeof emailContent>;

@@ -14,7 +14,10 @@ import { parse, requireAll, validate } from '../../platform/http/validation.ts';
 import { CONTENT_FIELDS, sendBody, sendResult } from './schemas.ts';
 import type { EmailRecord, Emails } from './service.ts';
 
-/** How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is paused or has no room. */
+/**
+ * How often `email send --wait` looks, and for how long: a first attempt takes less, unless its mailbox is
+ * paused or has no room.
+ */
 const EMAIL_WATCH_MS = 100;
 const EMAIL_WAIT_MAX_MS = 5 * 60_000;
 

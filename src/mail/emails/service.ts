@@ -1,4 +1,4 @@
-/** Emails: accepting them, and the log. What becomes of one is written into it by deliveries, which stand on this. */
+/** Emails: accepting them, and the log, into which deliveries write what becomes of each. */
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, collectErrors, conflict, type FieldErrors, notFound } from '../../errors.ts';
@@ -11,16 +11,17 @@ import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
-import { finishJob, HELD } from '../../platform/jobs/store.ts';
+import { AT_ONCE, finishJob, HELD } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
 import { type Candidate, listCandidates, releaseUsage, sendersOf } from '../mailboxes/service.ts';
 import { type AcceptanceDeps, type Accepted, acceptAll, acceptEmail } from './acceptance.ts';
 import { type AcceptBulk, acceptBulk, findPlace, wakeQueue } from './bulk.ts';
-import * as bulk from './bulk-store.ts';
 import { type AttachmentSource, checkEmail, findAttachments, findSender, purposeOf } from './checking.ts';
 import { presentContent } from './content-view.ts';
 import { exportLog } from './export.ts';
+import { emailJobs } from './jobs.ts';
+import { emailLife } from './life.ts';
 import * as life from './life-store.ts';
 import { filterOf, pageOfLog, presentEmail } from './log.ts';
 import {
@@ -36,67 +37,35 @@ import {
   scheduledEmail,
   type TemplateSource,
 } from './new-email.ts';
-import type {
-  AttachmentRecord,
-  EmailContent,
-  EmailListQuery,
-  EmailLogQuery,
-  EmailRecord,
-  SendBody,
-  SendResult,
+import {
+  type EmailContent,
+  type EmailListQuery,
+  type EmailLogQuery,
+  type EmailRecord,
+  isBulk,
+  type SendBody,
+  type SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
 import { releaseLater, sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
+import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
-export {
-  type Accepted,
-  EMAIL_SEND,
-  laneResourceOf,
-  mailboxOfLane,
-  sendingJob,
-  wishesOf,
-} from './acceptance.ts';
-export { type AcceptBulk, EMAIL_BULK, mailboxOfQueue } from './bulk.ts';
-/* The queues of bulk mail. */
-export { listBegun, listDue, listDueAfter, listWaitingProjects, waitUntil } from './bulk-store.ts';
-/* An email's life: what deliveries read and write of the log, in transactions of their own. */
-export {
-  beginAttempt,
-  countAttemptOut,
-  deletePins,
-  type EmailState,
-  type Ending,
-  endAttempt,
-  endEmail,
-  findEmail,
-  isEmptied,
-  moveToMailbox,
-  putBack,
-  type Reported,
-  recordReport,
-  reopenEmail,
-} from './life-store.ts';
+export { type Accepted, wishesOf } from './acceptance.ts';
+export { type AcceptBulk, bulkQueues } from './bulk.ts';
+export { emailJobs } from './jobs.ts';
+export { emailLife } from './life.ts';
+export type { EmailState } from './life-store.ts';
 export { presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
-/* What the reader of a mail did: marketing's links and pictures note it in the log through these. */
-export {
-  findReadMail,
-  lastReadAt,
-  listByMessageId,
-  listIdsTo,
-  listSentTo,
-  noteReading,
-  noteReply,
-  type ReadMail,
-} from './reading-store.ts';
+export { type ReadMail, sentMails } from './reading-store.ts';
 export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
-export { listFailed } from './store.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
-interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
-  objects: AttachmentSource;
-  internal_objects: MessageSource;
+interface EmailsDeps
+  extends Omit<AcceptanceDeps, 'max_body_bytes'>,
+    Pick<WholeDeps, 'internal_objects' | 'viewer'> {
+  objects: AttachmentSource & WholeDeps['objects'];
   logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
   database: Database;
@@ -110,14 +79,7 @@ interface EmailsDeps extends Omit<AcceptanceDeps, 'max_body_bytes'> {
   hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
-type ObjectRef = Pick<AttachmentRecord, 'public_id' | 'size_bytes'>;
-
-/** Where messages are that came whole. */
-interface MessageSource {
-  find(read: Tx, public_id: string): ObjectRef | null;
-}
-
-/** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found` where that can't be done. */
+/** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found`. */
 type Renderer = (tx: Tx, merge: Merge, email: EmailRow) => FramedBodies;
 
 /** What becomes of a mail that is taken back; no error where it counts as sent. */
@@ -141,21 +103,24 @@ export class Emails {
   /* --- Accepting -------------------------------------------------------------------------------------------------- */
 
   /**
-   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its sender runs.
-   * Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when quotas are used up,
-   * `unavailable` when no mailbox can take it.
+   * Accepts an email within the transaction and queues it; one that `is_waited_for` gets a job that its
+   * sender runs. Throws AppError before it has changed anything: `invalid` by field, `rate_limited` when
+   * quotas are used up, `unavailable` when no mailbox can take it.
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
     return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
   }
 
-  /** As `accept`, all of these of one project. `of` has a refusal say of which it is; what was changed goes with the transaction. */
+  /**
+   * Accepts emails of one project, as `accept` does. `of` adds to a refusal which email it is about. The
+   * transaction takes back what was changed before it.
+   */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
     const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
     return acceptAll(tx, emails, options, of);
   }
 
-  /** Accepts a piece of bulk mail within the transaction: `use` accepts one mail after the other, and its result is returned. */
+  /** Accepts a piece of bulk mail: `use` accepts one mail after the other. Returns its result. */
   acceptBulk<T>(tx: Tx, use: (accept: AcceptBulk) => T): T {
     return acceptBulk(
       tx,
@@ -174,7 +139,10 @@ export class Emails {
     return this.accept(tx, scheduledEmail(email)).id;
   }
 
-  /** Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template no longer fits. */
+  /**
+   * Accepts a mail that asks to confirm a sign-up. Throws as `accept` does, and `invalid` where its template
+   * no longer fits.
+   */
   acceptConfirmation(tx: Tx, mail: ConfirmationEmail): void {
     const { project_id, template, variables } = mail;
     const content = this.#deps.templates.renderForSend(project_id, template, variables);
@@ -197,10 +165,10 @@ export class Emails {
   }
 
   /**
-   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or 201, and
-   * whether that was told before.
-   * Throws AppError `invalid`, `rate_limited`, `unavailable`, and for a mail that was to be sent at once `unavailable`
-   * or `invalid` with its email_id and job_id; `conflict` for an Idempotency-Key of another request, and project_inactive.
+   * Takes a request to send: queued, scheduled, or sent at once. Answers with what the client is told: 202 or
+   * 201, and whether that was told before. Throws AppError `invalid`, `rate_limited`, `unavailable`, and for
+   * a mail that was to be sent at once `unavailable` or `invalid` with its email_id and job_id; `conflict`
+   * for an Idempotency-Key of another request, and project_inactive.
    */
   send(
     caller: ProjectCaller,
@@ -281,7 +249,10 @@ export class Emails {
 
   /* --- Contents --------------------------------------------------------------------------------------------------- */
 
-  /** Has mail of a source that was accepted with `merge` rendered as it is sent, instead of keeping a copy of each body. */
+  /**
+   * Sets what renders mail of a source that was accepted with `merge`. It is rendered as it is sent; no copy
+   * of each body is kept.
+   */
   renderWith(source: EmailSource, renderer: Renderer): void {
     this.#renderers.set(source, renderer);
   }
@@ -299,8 +270,8 @@ export class Emails {
   }
 
   /**
-   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and what its
-   * renderer throws.
+   * What an email says, as the mailer takes it. Throws AppError `not_found` where that is no longer kept, and
+   * what its renderer throws.
    */
   bodiesOf(tx: Tx, email: EmailRow): Pick<MailContent, 'html' | 'text'> | FramedBodies {
     if (email.merge !== null) {
@@ -313,22 +284,36 @@ export class Emails {
     return { html: bodies.body_html, text: bodies.body_text };
   }
 
-  /** The bytes of a mail's message that came whole and is sent as it came; null for another. Throws AppError `not_found` where they are no longer kept. */
-  wholeOf(tx: Tx, email: EmailRow): ObjectRef | null {
-    if (email.source !== 'smtp') return null;
-    const message = store.findMessage(tx, email.id);
-    const found = message === null ? null : this.#deps.internal_objects.find(tx, message);
-    if (!found) throw new AppError('not_found', 'The message of the email is no longer kept.');
-    return found;
+  /** The bytes of a message that came whole and is sent as it came. As `findWhole`. */
+  wholeOf(tx: Tx, email: EmailRow): WholeRef | null {
+    return findWhole(tx, email, this.#deps);
   }
 
-  /** What an email says, for whoever looks after its project. Throws AppError `not_found` for another project's. */
-  readContent(project: { id: number }, id: string): EmailContent {
+  /** What an email says, for whoever looks after its project. Throws AppError `not_found`. */
+  async readContent(project: { id: number }, id: string): Promise<EmailContent> {
     const { read } = this.#deps.database;
     const email = this.#require(read, project.id, id);
     const is_kept = this.hasContent(read, email);
+    const whole = is_kept ? this.wholeOf(read, email) : null;
+    if (whole) return viewWhole(whole, this.#deps);
     const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
     return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
+  }
+
+  /**
+   * The message of a mail that came whole, as it is sent but for the signature. Throws AppError `not_found`
+   * for other mail too.
+   */
+  async readMessage(
+    project: { id: number },
+    id: string,
+  ): Promise<{ name: string; bytes: Blob | ReadableStream<Uint8Array> }> {
+    const { read } = this.#deps.database;
+    const { internal_objects } = this.#deps;
+    const email = this.#require(read, project.id, id);
+    const whole = this.wholeOf(read, email);
+    if (!whole) throw notFound('Message');
+    return { name: `${email.id}.eml`, bytes: await internal_objects.readWhole(whole.public_id) };
   }
 
   /* --- The log ---------------------------------------------------------------------------------------------------- */
@@ -364,7 +349,7 @@ export class Emails {
 
   /** Why a mail stands as it does, in the log's words; null where there is nothing to say. */
   errorOf(read: Tx, id: string): string | null {
-    return life.findEmail(read, id)?.error ?? null;
+    return emailLife.find(read, id)?.error ?? null;
   }
 
   /** How many mails of all projects wait for one of these mailboxes. */
@@ -373,8 +358,8 @@ export class Emails {
   }
 
   /**
-   * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and `conflict` when
-   * there is nothing to cancel.
+   * Cancels a scheduled email and gives its place in the quotas back. Throws AppError `not_found`, and
+   * `conflict` when there is nothing to cancel.
    */
   async cancel(project: { id: number; public_id: string }, id: string, note: Note): Promise<EmailRecord> {
     const { database, objects } = this.#deps;
@@ -391,31 +376,31 @@ export class Emails {
     return presentEmail(row, project.public_id);
   }
 
-  /** Has bulk mail that waits go on waiting until it is released; what is being sent is not stopped. */
+  /** Holds bulk mail that waits until it is released. What is being sent is not stopped. */
   hold(tx: Tx, id: string): void {
-    if (life.findEmail(tx, id)?.status === 'queued') bulk.waitUntil(tx, id, HELD);
+    if (emailLife.find(tx, id)?.status === 'queued') emailLife.wait(tx, id, HELD);
   }
 
-  /** Has bulk mail that was held leave at a moment, in its turn. */
+  /** Lets bulk mail that was held leave at a moment, in its turn. */
   release(tx: Tx, id: string, at: number): void {
-    const email = life.findEmail(tx, id);
+    const email = emailLife.find(tx, id);
     if (!email || email.due_at === null) return;
     const mailbox_id = email.mailbox_id ?? findPlace(tx, email, this.#deps.clock.now());
     if (mailbox_id === null) return;
-    bulk.waitUntil(tx, id, at);
+    emailLife.wait(tx, id, at);
     this.wakeQueue(tx, mailbox_id, at);
   }
 
   /**
-   * Has an email that waits not leave any more, and gives its place in the quotas back unless an attempt has used it. `end` says
-   * what that makes of it.
+   * Ends an email that waits, as `end` says, and gives its place in the quotas back unless an attempt has
+   * used it.
    */
   takeBack(
     tx: Tx,
     email: EmailRow,
     end: TakenBack = { ending: { status: 'canceled' }, error: 'Canceled before it was due.' },
   ): void {
-    life.endEmail(tx, email.id, end.ending);
+    emailLife.finish(tx, email.id, end.ending);
     if (email.job_id !== null) {
       const status = end.error === null ? ('completed' as const) : ('failed' as const);
       const of_job = { status, result: { email_id: email.id }, error: end.error };
@@ -425,12 +410,28 @@ export class Emails {
       if (email.mailbox_id !== null && !email.is_test) releaseUsage(tx, email.mailbox_id, email.quota_day);
       if (email.api_key_id !== null) store.releaseKeyUsage(tx, email.api_key_id, email.quota_day);
     }
-    life.deletePins(tx, email.id);
   }
 
   /**
-   * Empties the mails to an address and returns their ids: whom a mail was for and its content go, that there was one stays.
-   * A mail that waits is canceled; one that is being sent is not tried again.
+   * Has an email that failed or came back wait once more, with a job of its own or in its mailbox's queue.
+   * Returns the job's id, null for bulk mail.
+   */
+  reopen(
+    tx: Tx,
+    email: EmailRow,
+    place: { mailbox_id: number; quota_day: string },
+    now_ms: number,
+  ): string | null {
+    const is_bulk = isBulk(email.source);
+    const job_id = is_bulk ? null : this.#deps.enqueue(tx, emailJobs.of(email, place.mailbox_id));
+    life.reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
+    if (is_bulk) this.wakeQueue(tx, place.mailbox_id, AT_ONCE);
+    return job_id;
+  }
+
+  /**
+   * Empties the mails to an address and returns their ids. A mail's recipient and content go; that there was
+   * one stays. A mail that waits is canceled. One that is being sent is not tried again.
    */
   forgetAddress(tx: Tx, project_id: number, email: string): string[] {
     const rows = store.listEmailsOfAddress(tx, project_id, email);
@@ -452,7 +453,7 @@ export class Emails {
     }));
   }
 
-  /** How emails take part in the deletion of their project: those still scheduled leave their places to others. */
+  /** How emails take part in the deletion of their project: scheduled ones give their places back. */
   projectCascade() {
     return {
       count: () => ({}),
@@ -464,7 +465,7 @@ export class Emails {
   }
 
   #require(tx: Tx, project_id: number, id: string): EmailRow {
-    const row = isUlid(id) ? life.findEmail(tx, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? emailLife.find(tx, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Email');
     return row;
   }

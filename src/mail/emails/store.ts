@@ -1,4 +1,5 @@
 /** SQL of the email log, of the contents and attachments that it still needs, and of what each key sent. */
+import type { Database as Sqlite } from 'bun:sqlite';
 import {
   and,
   count,
@@ -54,7 +55,9 @@ function valuesOf(email: EmailRow): (string | number | null)[] {
   });
 }
 
-/** Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments. */
+/**
+ * Writes an accepted email with its bodies, unless it is rendered as it is sent, and pins its attachments.
+ */
 export function insertEmail(tx: Tx, email: EmailRow, bodies: (Bodies & { message?: string }) | null): void {
   insertRow.run(tx, ...valuesOf(email));
   if (bodies) insertBodies.run(tx, email.id, bodies.body_html, bodies.body_text, bodies.message ?? null);
@@ -102,7 +105,9 @@ const messageOf = rawSql<{ message: string | null }, [string]>(
   'SELECT message FROM email_bodies WHERE email_id = +?',
 );
 
-/** The object that has the message of a mail that came whole; null for another, and once it is no longer kept. */
+/**
+ * The object that has the message of a mail that came whole; null for another, and once it is no longer kept.
+ */
 export function findMessage(tx: Tx, id: string): string | null {
   return messageOf.get(tx, id)?.message ?? null;
 }
@@ -120,7 +125,8 @@ export interface EmailFilter {
 
 function conditionOf(filter: EmailFilter): SQL | undefined {
   const { to } = filter;
-  // With an address its index serves alone: SQLite, which knows no numbers, would rather walk all mails of a status.
+  // With an address its index serves alone: SQLite, which knows no numbers, would rather walk all mails of a
+  // status.
   const ofRow = (column: typeof emails.status | typeof emails.template): SQL =>
     to === undefined ? sql`${column}` : sql`+${column}`;
   return and(
@@ -158,9 +164,10 @@ function newestFirst({ to }: EmailFilter): SQL {
 }
 
 /**
- * Up to `limit` ids behind one, newest first: by the index of the recipient, else the template, else the status. All that a filter
- * fits are among them, so that each piece of an export looks at no more. The beginning of an address may fit most mails, which each
- * piece would look through anew: only from the @ on, where it fits few, it is walked by.
+ * Up to `limit` ids behind one, newest first: by the index of the recipient, else the template, else the
+ * status. All that a filter fits are among them, so that each piece of an export looks at no more. The
+ * beginning of an address may fit most mails, which each piece would look through anew: only from the @ on,
+ * where it fits few, it is walked by.
  */
 export function listIdsBehind(
   read: Tx,
@@ -193,7 +200,10 @@ export function listThese(read: Tx, filter: EmailFilter, ids: readonly string[])
     .all();
 }
 
-/** Every mail to an address, and those of which it got a copy: what an index finds, and a walk of mails with copies. */
+/**
+ * Every mail to an address, and those of which it got a copy: what an index finds, and a walk of mails with
+ * copies.
+ */
 export function listEmailsOfAddress(read: Tx, project_id: number, email: string): EmailRow[] {
   const is_copied = (copies: typeof emails.cc | typeof emails.bcc): SQL =>
     sql`(${copies} <> '[]' AND EXISTS (SELECT 1 FROM json_each(${copies}) WHERE value = ${email} COLLATE NOCASE))`;
@@ -211,7 +221,10 @@ export function listEmailsOfAddress(read: Tx, project_id: number, email: string)
   return [...to, ...copied.filter((row) => !known.has(row.id))];
 }
 
-/** Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own rows. */
+/**
+ * Mails that asked an address for confirmation, accepted at or after a moment: a walk of the recipient's own
+ * rows.
+ */
 export function countConfirmations(
   read: Tx,
   of: { project_id: number; email: string; since_ms: number },
@@ -263,7 +276,10 @@ export function listScheduledPlaces(tx: Tx, project_id: number): { mailbox_id: n
     .all();
 }
 
-/** Emails of all projects that failed, or of which nobody knows whether they were sent, at or after a moment, oldest first. */
+/**
+ * Emails of all projects that failed, or of which nobody knows whether they were sent, at or after a moment,
+ * oldest first.
+ */
 export function listFailed(
   tx: Tx,
   since_ms: number,
@@ -275,6 +291,19 @@ export function listFailed(
     .where(and(sql`${emails.status} IN ('failed', 'unknown')`, gte(emails.failed_at, since_ms)))
     .orderBy(emails.failed_at, emails.id)
     .all();
+}
+
+/** The jobs of those for a health check, but for those of test keys, for which nobody waits. */
+export function listFailedJobs(
+  sqlite: Sqlite,
+  since_ms: number,
+): { job_id: string; status: 'failed' | 'unknown' }[] {
+  return sqlite
+    .query<{ job_id: string; status: 'failed' | 'unknown' }, [number]>(
+      `SELECT coalesce(job_id, '') AS job_id, status FROM emails
+       WHERE status IN ('failed', 'unknown') AND failed_at >= ? AND is_test = 0`,
+    )
+    .all(since_ms);
 }
 
 /* --- Sweeps ----------------------------------------------------------------------------------------------------- */
@@ -292,8 +321,9 @@ const ENDED: EmailStatus[] = [
 const ended_at = sql<number>`max(${emails.created_at}, coalesce(${emails.sent_at}, 0), coalesce(${emails.failed_at}, 0), coalesce(${emails.bounced_at}, 0), coalesce(${emails.scheduled_at}, 0))`;
 
 /**
- * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no more: SQLite
- * takes milliseconds to delete a megabyte. Returns how many, 0 when none is left, and the messages that they let go of.
+ * Forgets what ended emails held, up to `limit` of those that ended before a moment, and after `step_ms` no
+ * more: SQLite takes milliseconds to delete a megabyte. Returns how many, 0 when none is left, and the
+ * messages that they let go of.
  */
 export function deleteOldBodies(
   tx: Tx,

@@ -14,7 +14,10 @@ import { deleteUsageBefore } from '../mailboxes/service.ts';
 import type { AttachmentSource } from './checking.ts';
 import * as store from './store.ts';
 
-/** How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two seconds. */
+/**
+ * How long one transaction of a sweep deletes contents, of which SWEEP_BATCH of the largest would take two
+ * seconds.
+ */
 const EMAIL_SWEEP_STEP_MS = 5;
 
 interface SweepDeps {
@@ -47,7 +50,10 @@ export async function sweepEmails({ database, clock, objects }: Omit<SweepDeps, 
   });
 }
 
-/** Removes the bytes of messages that no mail needs any more once what is being written is on disk. Never throws. */
+/**
+ * Removes the bytes of messages that no mail needs any more once what is being written is on disk. Never
+ * throws.
+ */
 export async function releaseLater(
   messages: readonly string[],
   { database, objects, logger }: Omit<SweepDeps, 'clock'>,

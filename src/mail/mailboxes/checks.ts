@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do not decrypt. */
+/**
+ * What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do
+ * not decrypt.
+ */
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {
   type Finding,
@@ -8,7 +11,8 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
-import type { Mailboxes, MailboxRecord } from './service.ts';
+import type { MailboxRecord } from './records.ts';
+import type { Mailboxes } from './service.ts';
 
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {
   return [

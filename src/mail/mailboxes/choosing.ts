@@ -53,8 +53,8 @@ const NONE: Omit<Candidate, keyof DomainStanding> = {
 };
 
 /**
- * Every mailbox that a project may send from and every such domain without one, those of the project's default domain first, with
- * what they have taken on a day. To its mail there are no others.
+ * Every mailbox that a project may send from and every such domain without one, those of the project's
+ * default domain first, with what they have taken on a day. To its mail there are no others.
  */
 export function listCandidates(
   tx: Tx,
@@ -93,7 +93,10 @@ type Mailbox = Candidate & { mailbox_id: number; address: string; revision: numb
 /** Those of which it is true are counted, and not named. */
 const NOT_AMONG = 'the mail may not go out from it';
 
-/** `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just failed. */
+/**
+ * `full`: its quota is the only obstacle. `other`: it could not serve such a message anyway, or has just
+ * failed.
+ */
 type Hindrance = 'full' | 'paused' | 'captures' | 'unverified' | 'other';
 
 interface Obstacle {
@@ -110,11 +113,12 @@ interface Weighed {
 }
 
 /**
- * Gives a message its mailbox: chosen as things stand in this transaction, with the message counted in its quota of the day and
- * no longer in that of the mailbox that held it. Nothing changes where none will do.
- * Bulk mail is accepted a piece at a time, for which `mail/emails/bulk.ts` chooses and counts; all other mail comes here twice. As
- * it is accepted, its client is told what it goes out from or that nothing can take it, and its place in the day's quota is its
- * own from then on; as an attempt begins, that mailbox may rest, be paused or be gone.
+ * Gives a message its mailbox: chosen as things stand in this transaction, with the message counted in its
+ * quota of the day and no longer in that of the mailbox that held it. Nothing changes where none will do.
+ * Bulk mail is accepted a piece at a time, for which `mail/emails/bulk.ts` chooses and counts; all other mail
+ * comes here twice. As it is accepted, its client is told what it goes out from or that nothing can take it,
+ * and its place in the day's quota is its own from then on; as an attempt begins, that mailbox may rest, be
+ * paused or be gone.
  */
 export function takeMailbox(
   tx: Tx,
@@ -130,11 +134,11 @@ export function takeMailbox(
 }
 
 /**
- * The mailbox that `takeMailbox` would give a message now.
- * No domain asked for: the default first, then every other active verified one with a mailbox that has capacity. A
- * mailbox that rests after failures is taken only where none does not. Within a domain the mailbox with most capacity
- * left is taken. One that captures stands in for no relay, as what it takes counts as sent: it is taken only where its
- * own domain was asked for or is the default, and no mailbox of that domain has a relay.
+ * The mailbox that `takeMailbox` would give a message now. No domain asked for: the default first, then every
+ * other active verified one with a mailbox that has capacity. A mailbox that rests after failures is taken
+ * only where none does not. Within a domain the mailbox with most capacity left is taken. One that captures
+ * stands in for no relay, as what it takes counts as sent: it is taken only where its own domain was asked
+ * for or is the default, and no mailbox of that domain has a relay.
  */
 export function chooseMailbox(candidates: readonly Candidate[], request: ChoiceRequest): Choice {
   if (request.domain !== null) {
@@ -262,7 +266,10 @@ function isAmong(candidate: Candidate, only: readonly string[] = []): boolean {
   return only.length === 0 || (candidate.address !== null && only.includes(candidate.address));
 }
 
-/** Why a mailbox that captures must not take this: a relay's mail would seem to be sent, and nobody would get it. */
+/**
+ * Why a mailbox that captures must not take this: a relay's mail would seem to be sent, and nobody would get
+ * it.
+ */
 function explainCapture(
   mailbox: Mailbox,
   candidates: readonly Candidate[],
@@ -290,7 +297,10 @@ function restOf(candidate: Candidate): string {
   return `resting until ${toIso(candidate.resting_until)} after ${candidate.failures} failures to connect`;
 }
 
-/** The one that holds it first; then by what is left of the day's quota, and by what was used where there is no quota. */
+/**
+ * The one that holds it first; then by what is left of the day's quota, and by what was used where there is
+ * no quota.
+ */
 function compare(a: Weighed, b: Weighed, held: number | null): number {
   const is_held = (one: Weighed): number => Number(one.candidate.mailbox_id === held);
   const rest = (one: Weighed): number => (one.is_resting ? (one.candidate.resting_until ?? 0) : 0);
@@ -351,8 +361,9 @@ function explainSecond(one: Weighed, best: Weighed | null): string {
 }
 
 /**
- * What a client is told. It counts and does not name: other projects' addresses are none of a client's business. Those
- * for other purposes, and of domains that are switched off, could never have served it and go unmentioned.
+ * What a client is told. It counts and does not name: other projects' addresses are none of a client's
+ * business. Those for other purposes, and of domains that are switched off, could never have served it and go
+ * unmentioned.
  */
 function explainNone(weighed: readonly Weighed[], request: ChoiceRequest): AppError {
   const count = (hindrance: Hindrance): number =>

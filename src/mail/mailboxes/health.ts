@@ -1,10 +1,16 @@
-/** The health of each mailbox's relay, as attempts find it: successes, failures to connect, refusals because of us. */
+/**
+ * The health of each mailbox's relay, as attempts find it: successes, failures to connect, refusals because
+ * of us.
+ */
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
 import type { DeliveryOutcome, UnsentOutcome } from '../../platform/mail/types.ts';
 import * as store from './store.ts';
 
-/** A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles each time. */
+/**
+ * A mailbox whose relay could not be used this many times in a row is left alone for a while, which doubles
+ * each time.
+ */
 const MAILBOX_REST_AFTER_FAILURES = 3;
 const MAILBOX_REST_MIN_MS = 30_000;
 const MAILBOX_REST_MAX_MS = 15 * 60_000;
@@ -42,7 +48,10 @@ function refusalOfMailbox(outcome: DeliveryOutcome): string | null {
   return outcome.rejected.find(({ about }) => about === 'mailbox')?.response ?? null;
 }
 
-/** Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a mail. */
+/**
+ * Notes that a relay took a mail: at once after trouble, else once a minute, as a busy mailbox needs no row a
+ * mail.
+ */
 export function recordSuccess(tx: Tx, mailbox_id: number, now_ms: number): void {
   const mailbox = store.findMailboxById(tx, mailbox_id);
   if (!mailbox) return;
@@ -63,7 +72,10 @@ function recordAnswer(tx: Tx, mailbox_id: number, answer: { refusal: string | nu
     recordRefusal(tx, mailbox_id, { words: answer.refusal, now_ms: answer.now_ms });
 }
 
-/** Notes a refusal that is about the mailbox, whoever the mail is to: its host is blocked, its sender is not allowed. */
+/**
+ * Notes a refusal that is about the mailbox, whoever the mail is to: its host is blocked, its sender is not
+ * allowed.
+ */
 export function recordRefusal(
   tx: Tx,
   mailbox_id: number,
@@ -80,8 +92,8 @@ function recordVerpRefusal(tx: Tx, mailbox_id: number, words: string): void {
 }
 
 /**
- * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of mails
- * tells no more than one mail.
+ * Notes that a relay could not be used. Attempts that were under way at once count as one failure: a burst of
+ * mails tells no more than one mail.
  */
 export function recordFailure(
   tx: Tx,

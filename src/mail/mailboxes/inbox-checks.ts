@@ -1,6 +1,6 @@
 /**
- * What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. It stands with mailboxes,
- * whose addresses it names: inboxes know of none.
+ * What `satchel doctor` asks of inboxes: those that can't be read, and passwords that do not decrypt. It
+ * stands with mailboxes, whose addresses it names: inboxes know of none.
  */
 
 import { INBOX_SKIPPED_SHOWN_MS } from '../../limits.ts';
@@ -16,7 +16,8 @@ import {
   warning,
 } from '../../platform/host/health-check.ts';
 import type { Inboxes } from '../inboxes/service.ts';
-import type { Mailboxes, MailboxRecord } from './service.ts';
+import type { MailboxRecord } from './records.ts';
+import type { Mailboxes } from './service.ts';
 
 /** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
 const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;

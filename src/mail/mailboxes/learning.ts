@@ -1,7 +1,8 @@
 /**
- * What a mailbox learns of its relay: pure functions over what is kept of it, the burst under way and one answer. Refusals that are
- * few slow nothing, as each relay has some. More of them end the burst: the mailbox waits, one mail probes, and sending opens
- * again a little below what the relay was seen to take, growing until it refuses.
+ * What a mailbox learns of its relay: pure functions over what is kept of it, the burst under way and one
+ * answer. Refusals that are few slow nothing, as each relay has some. More of them end the burst: the mailbox
+ * waits, one mail probes, and sending opens again a little below what the relay was seen to take, growing
+ * until it refuses.
  */
 import {
   PACE_ASKED_WAIT_MAX_MS,
@@ -32,10 +33,16 @@ export const UNPACED: Pace = {
 /** Decision: so many refusals among so many answers slow nothing. */
 const FEW = 5;
 const OF_LAST = 50;
-/** What a relay takes is counted over this time, and a burst that is younger than the other one teaches nothing. */
+/**
+ * What a relay takes is counted over this time, and a burst that is younger than the other one teaches
+ * nothing.
+ */
 const COUNTED_MS = 10 * SECOND_MS;
 const TELLING_MS = 2 * SECOND_MS;
-/** Speed grows by this factor in this time, where it is known what the relay takes and where it is not; at most one refusal in so many answers. */
+/**
+ * Speed grows by this factor in this time, where it is known what the relay takes and where it is not; at
+ * most one refusal in so many answers.
+ */
 const GROWTH = { known: { factor: 1.05, ms: 10 * SECOND_MS }, unknown: { factor: 2, ms: 2 * SECOND_MS } };
 const GROWS_AT_ONE_IN = 25;
 /** It is used up where so much of it goes out. */
@@ -45,7 +52,10 @@ const PROBE_MS = MINUTE_MS;
 /** How soon to ask again whether a probe was answered. */
 const PROBE_LOOK_MS = SECOND_MS;
 
-/** What was answered since sending opened or the last pause of it. In memory: after a restart a relay was sent nothing yet. */
+/**
+ * What was answered since sending opened or the last pause of it. In memory: after a restart a relay was sent
+ * nothing yet.
+ */
 export interface Burst {
   began_at: number;
   last_at: number;

@@ -1,8 +1,11 @@
-/** How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with. */
+/**
+ * How mail leaves each mailbox: its relay with the password, the envelope sender, and what it is signed with.
+ */
 import { AppError } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { newId } from '../../platform/host/ids.ts';
 import type { DkimIdentity } from '../../platform/mail/dkim.ts';
-import type { SmtpRoute } from '../../platform/mail/types.ts';
+import type { MailContent, SmtpRoute } from '../../platform/mail/types.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import type { Inboxes } from '../inboxes/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
@@ -33,46 +36,42 @@ export interface OutletsDeps {
 }
 
 export class Outlets {
-  readonly #database: Database;
-  readonly #key_ring: KeyRing;
-  readonly #domains: SendingDomains;
-  readonly #inboxes: Inboxes;
-  /** By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail. */
+  readonly #deps: OutletsDeps;
+  /**
+   * By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail.
+   */
   readonly #known = new Map<number, { revision: number; outlet: Outlet }>();
 
   constructor(deps: OutletsDeps) {
-    this.#database = deps.database;
-    this.#key_ring = deps.key_ring;
-    this.#domains = deps.sending_domains;
-    this.#inboxes = deps.inboxes;
+    this.#deps = deps;
   }
 
   /** The password of a mailbox's relay, as it is stored. */
   sealPassword(tx: Tx, address: string, password: string): string {
-    return this.#key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password);
+    return this.#deps.key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password);
   }
 
   /**
-   * How mail leaves a mailbox; null when it is gone. Throws AppError `internal` when its password or its domain's DKIM key
-   * does not decrypt.
+   * How mail leaves a mailbox; null when it is gone. Throws AppError `internal` when its password or its
+   * domain's DKIM key does not decrypt.
    */
   of(chosen: { mailbox_id: number; revision: number }): Outlet | null {
     const known = this.#known.get(chosen.mailbox_id);
     if (known?.revision === chosen.revision) return known.outlet;
-    const read = this.#database.read;
+    const read = this.#deps.database.read;
     const mailbox = store.findMailboxById(read, chosen.mailbox_id);
-    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    const domain = mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id);
     if (!mailbox || !domain) return null;
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,
       envelope_sender: mailbox.return_path ?? mailbox.address,
-      verp_base: verpBaseOf(mailbox, this.#inboxes.find(read, mailbox.id) !== null),
+      verp_base: verpBaseOf(mailbox, this.#deps.inboxes.find(read, mailbox.id) !== null),
       route: this.#routeOf(read, mailbox, {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,
       }),
-      dkim: mailbox.is_signed_by_relay ? null : this.#domains.identityOf(read, domain),
+      dkim: mailbox.is_signed_by_relay ? null : this.#deps.sending_domains.identityOf(read, domain),
     };
     this.#known.set(mailbox.id, { revision: chosen.revision, outlet });
     return outlet;
@@ -98,19 +97,19 @@ export class Outlets {
 
   /** Addresses of the mailboxes whose relay's password does not decrypt. */
   listUndecryptable(): string[] {
-    const { read } = this.#database;
+    const { read } = this.#deps.database;
     return store
       .listMailboxes(read)
       .filter(
         ({ address, sealed_smtp_password }) =>
           sealed_smtp_password !== null &&
-          this.#key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+          this.#deps.key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
       )
       .map(({ address }) => address);
   }
 
   #openPassword(read: Tx, address: string, sealed: string): string {
-    const text = this.#key_ring.openText(read, sealed, passwordContext(address));
+    const text = this.#deps.key_ring.openText(read, sealed, passwordContext(address));
     if (text !== null) return text;
     throw new AppError(
       'internal',
@@ -122,4 +121,26 @@ export class Outlets {
 /** What binds a sealed password to its mailbox. */
 function passwordContext(address: string): string[] {
   return ['mailbox', address, 'smtp_password'];
+}
+
+/** What `satchel mailbox test` sends. */
+export function testMessage(
+  outlet: Pick<Outlet, 'address' | 'dkim'>,
+  to: string,
+  now_ms: number,
+): MailContent {
+  return {
+    message_id: `<${newId(now_ms).toLowerCase()}@${outlet.address.split('@')[1]}>`,
+    date_ms: now_ms,
+    from: { address: outlet.address, name: null },
+    to: { address: to, name: null },
+    cc: [],
+    bcc: [],
+    reply_to: null,
+    subject: 'A test message from Satchel',
+    html: null,
+    text: `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`,
+    attachments: [],
+    dkim: outlet.dkim,
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * How fast mail may leave a mailbox, by the rate that is set and by what its relay has taught (`learning.ts`): pure functions
- * over a row and a moment.
+ * How fast mail may leave a mailbox, by the rate that is set and by what its relay has taught
+ * (`learning.ts`): pure functions over a row and a moment.
  */
 import { MAX_MAILBOX_RATE, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
@@ -13,7 +13,10 @@ export interface Rate {
   unit_ms: number;
 }
 
-/** For ten minutes from a refusal, and while it waits: what a mailbox may send, since when it was refused, and in which words. */
+/**
+ * For ten minutes from a refusal, and while it waits: what a mailbox may send, since when it was refused, and
+ * in which words.
+ */
 export interface PaceRecord {
   /** As a rate is written; null where the relay has taught none. */
   allowed: string | null;
@@ -34,16 +37,21 @@ export function parseRate(text: string): Rate | null {
   return unit_ms === undefined || count > MAX_MAILBOX_RATE ? null : { count, unit_ms };
 }
 
-/** How far mail may fall behind its even spacing and catch up: timers and commits are some milliseconds late. */
+/**
+ * How far mail may fall behind its even spacing and catch up: timers and commits are some milliseconds late.
+ */
 const CATCH_UP_MS = 20;
-/** A second's mails are spread over this much more, for catching up and for mails that take longer than others to the relay. */
+/**
+ * A second's mails are spread over this much more, for catching up and for mails that take longer than others
+ * to the relay.
+ */
 const SPARE_MS = 50;
 /** A minute or an hour is counted in so many slices. */
 const SLICES = 60;
 
 /**
- * When the next mail may go, in epoch milliseconds: at once where that is not later than now. One that somebody waits for is
- * held to the rate alone.
+ * When the next mail may go, in epoch milliseconds: at once where that is not later than now. One that
+ * somebody waits for is held to the rate alone.
  */
 export function opensAt(
   pace: Pace,
@@ -120,7 +128,10 @@ export function gapOf(rate: Rate | null): number {
   return rate?.unit_ms === SECOND_MS ? (SECOND_MS + SPARE_MS) / rate.count : 0;
 }
 
-/** Mails of a minute or an hour may go all at once; those of a second keep their distance instead of being counted. */
+/**
+ * Mails of a minute or an hour may go all at once; those of a second keep their distance instead of being
+ * counted.
+ */
 function isCounted(rate: Rate | null): rate is Rate {
   return rate !== null && rate.unit_ms > SECOND_MS;
 }
@@ -129,7 +140,10 @@ function sliceOf({ unit_ms }: Rate): number {
   return unit_ms / SLICES;
 }
 
-/** When everything of a slice is longer ago than the unit. One slice more is left for what took long to reach the relay. */
+/**
+ * When everything of a slice is longer ago than the unit. One slice more is left for what took long to reach
+ * the relay.
+ */
 function endOf(slice: number, rate: Rate): number {
   return (slice + 2) * sliceOf(rate) + rate.unit_ms;
 }

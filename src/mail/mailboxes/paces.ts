@@ -22,10 +22,16 @@ interface Paced {
 }
 
 export class Paces {
-  /** By mailbox. Where the transaction of an answer fails, that one is counted twice: at worst a wait begins early. */
+  /**
+   * By mailbox. Where the transaction of an answer fails, that one is counted twice: at worst a wait begins
+   * early.
+   */
   readonly #bursts = new Map<number, Burst>();
 
-  /** How many of up to `most` mails may leave a mailbox now, and when the next one may; null where nothing holds them back. */
+  /**
+   * How many of up to `most` mails may leave a mailbox now, and when the next one may; null where nothing
+   * holds them back.
+   */
   roomNow(
     tx: Tx,
     mailbox_id: number,
@@ -96,8 +102,9 @@ function find(tx: Tx, mailbox_id: number): Paced | null {
 }
 
 /**
- * What a relay holds against more mail: it asked for less, or no connection to it can be made. Null where it took or judged the
- * mail, undefined where it did neither. A log-in that is refused for good says nothing of pace.
+ * What a relay holds against more mail: it asked for less, or no connection to it can be made. Null where it
+ * took or judged the mail, undefined where it did neither. A log-in that is refused for good says nothing of
+ * pace.
  */
 function refusalOf(outcome: DeliveryOutcome): Answer['refusal'] | undefined {
   if (outcome.slowdown) return outcome.slowdown;

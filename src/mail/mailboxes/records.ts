@@ -8,7 +8,10 @@ import type { Pace } from './store.ts';
 import type { MailboxKind, MailboxRow } from './tables.ts';
 import { verpOf } from './verp.ts';
 
-/** Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than this. */
+/**
+ * Decision: doctor names what a relay holds against a mailbox until the next success, and no longer than
+ * this.
+ */
 const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
 
 export interface MailboxRecord {
@@ -37,7 +40,10 @@ export interface MailboxRecord {
   last_error: string | null;
   last_failure_at: string | null;
   last_success_at: string | null;
-  /** What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at most. */
+  /**
+   * What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at
+   * most.
+   */
   refusal: string | null;
   refused_at: string | null;
   inbox: InboxRecord | null;

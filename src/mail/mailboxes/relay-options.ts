@@ -27,7 +27,10 @@ export function withRelayOptions<S>(verb: Verb<S>): Verb<S> {
     .option('--capture', 'keep what is sent instead of delivering it (satchel email captured)');
 }
 
-/** What options say of a relay: one that is whole, or parts; `null` captures. Nothing where they say nothing of it. */
+/**
+ * What options say of a relay: one that is whole, or parts; `null` captures. Nothing where they say nothing
+ * of it.
+ */
 export async function readRelayOptions<S>(
   cli: Cli<S>,
   options: Options,

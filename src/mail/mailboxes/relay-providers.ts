@@ -1,7 +1,9 @@
 /** Relays of well-known providers, by the names that are given them on the command line. */
 import type { RelayParts } from './relay.ts';
 
-/** Each takes submission on port 587 with STARTTLS; the hosts are those of the providers' own pages on SMTP. */
+/**
+ * Each takes submission on port 587 with STARTTLS; the hosts are those of the providers' own pages on SMTP.
+ */
 const PROVIDERS = {
   ses: ['Amazon SES', 'email-smtp.REGION.amazonaws.com'],
   sendgrid: ['SendGrid', 'smtp.sendgrid.net'],
@@ -45,7 +47,10 @@ function hostOf(named: string): string | null {
   return /^[a-z]{2,3}(?:-[a-z]+)+-\d+$/.test(region) ? host.replace(REGION, region) : null;
 }
 
-/** What a provider has everybody log in as, where it is always the same, or the password once more, where that is known. */
+/**
+ * What a provider has everybody log in as, where it is always the same, or the password once more, where that
+ * is known.
+ */
 export function usualUserOf(named: string, password: string | null): string | null {
   if (named === 'sendgrid') return 'apikey';
   return named === 'postmark' ? password : null;

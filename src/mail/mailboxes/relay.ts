@@ -1,5 +1,6 @@
 /**
- * The relay of a mailbox as people write it: in parts, or as an URL, `smtp[s]://user:pass@host:port[?tls=required&dkim=off]`.
+ * The relay of a mailbox as people write it: in parts, or as an URL,
+ * `smtp[s]://user:pass@host:port[?tls=required&dkim=off]`.
  */
 import { type FieldErrors, invalid } from '../../errors.ts';
 import {
@@ -44,16 +45,17 @@ export interface RelayParts {
 }
 
 /**
- * A relay from its parts: port 587 and STARTTLS where it is offered unless given, port 465 and TLS from the first byte where
- * either of these is. Throws AppError `invalid` by part, such as `relay.host`, and repeats nothing of them.
+ * A relay from its parts: port 587 and STARTTLS where it is offered unless given, port 465 and TLS from the
+ * first byte where either of these is. Throws AppError `invalid` by part, such as `relay.host`, and repeats
+ * nothing of them.
  */
 export function relayOf(parts: RelayParts): Relay {
   return joinParts(parts, null).relay;
 }
 
 /**
- * The relay of a mailbox with other parts. The password that is stored stays unless another one is given, but goes along to no
- * other host. Throws as `relayOf`.
+ * The relay of a mailbox with other parts. The password that is stored stays unless another one is given, but
+ * goes along to no other host. Throws as `relayOf`.
  */
 export function changeRelay(
   mailbox: MailboxRow,
@@ -108,11 +110,15 @@ const UNESCAPED =
   'or give the relay in parts, where nothing is escaped: --smtp-host, --smtp-user and --smtp-password ' +
   '(the API: relay: {host, user, password})';
 
-/** Throws AppError `invalid` under `field` that tells what an address of a relay looks like and repeats nothing of it. */
+/**
+ * Throws AppError `invalid` under `field` that tells what an address of a relay looks like and repeats
+ * nothing of it.
+ */
 export function parseRelay(text: string, field = 'smtp'): Relay {
   const refuse = (problem: string, form = FORM) => invalid({ [field]: [`${problem}${form}`] });
   const address = text.trim();
-  // Behind a password no @ has a meaning, so that the last one ends it, whatever URL parsers make of the others.
+  // Behind a password no @ has a meaning, so that the last one ends it, whatever URL parsers make of the
+  // others.
   const [, password_as_typed = ''] = /^smtps?:\/\/[^:]*:(.*)@/is.exec(address) ?? [];
   if (!ESCAPED.test(password_as_typed)) throw refuse(UNESCAPED, '');
   const url = URL.canParse(address) ? new URL(address) : null;
@@ -142,7 +148,10 @@ export function parseRelay(text: string, field = 'smtp'): Relay {
 const FORM =
   '; it is written smtp[s]://user:password@host:port, with ?tls=required, ?tls=none or ?dkim=off where wanted';
 
-/** What stands behind the question mark: smtps has TLS anyway, smtp has STARTTLS where it is offered unless told. */
+/**
+ * What stands behind the question mark: smtps has TLS anyway, smtp has STARTTLS where it is offered unless
+ * told.
+ */
 function readOptions(url: URL, refuse: () => Error): { tls: RelayTls; signs: boolean } {
   const options = new Set([...url.searchParams].map(([name, value]) => `${name}=${value}`));
   const signs = options.delete('dkim=off');

@@ -5,6 +5,7 @@ import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
+import type { MailboxRecord } from './records.ts';
 import { listProviders } from './relay-providers.ts';
 import {
   errorsInMailbox,
@@ -18,7 +19,7 @@ import {
   relayProvider,
   removedMailbox,
 } from './schemas.ts';
-import type { Mailboxes, MailboxRecord } from './service.ts';
+import type { Mailboxes } from './service.ts';
 
 interface Needs {
   projects: Pick<Projects, 'requireFor'>;

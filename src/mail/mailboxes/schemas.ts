@@ -185,8 +185,8 @@ export const removedMailbox = t.Object({
 });
 
 /**
- * What is wrong with settings beyond what the schema checks; a new mailbox, which is `before` without a row, has a relay or
- * says that it captures.
+ * What is wrong with settings beyond what the schema checks; a new mailbox, which is `before` without a row,
+ * has a relay or says that it captures.
  */
 export function errorsInMailbox(sent: Partial<MailboxInput>, before: MailboxRow | null): FieldErrors {
   const { relay, smtp_url, capture } = sent;

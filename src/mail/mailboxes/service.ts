@@ -3,7 +3,7 @@ import { conflict, invalid, notFound } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
 import { type Clock, utcDay } from '../../platform/host/clock.ts';
 import { within } from '../../platform/host/waiting.ts';
@@ -15,14 +15,13 @@ import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
-import { Outlets, type OutletsDeps } from './outlets.ts';
+import { Outlets, type OutletsDeps, testMessage } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
 import * as store from './store.ts';
 import type { MailboxRow } from './tables.ts';
-import { testMessage } from './test-message.ts';
 import { requireRoom } from './verp.ts';
 
 /* The choice, which accepting and each attempt make in transactions of their own. */
@@ -39,7 +38,6 @@ export {
   takeMailbox,
 } from './choosing.ts';
 export type { Outlet } from './outlets.ts';
-export type { MailboxRecord } from './records.ts';
 export { deleteUsageBefore, releaseUsage, takeUsage } from './store.ts';
 
 export interface NewMailbox {
@@ -87,24 +85,16 @@ export class Mailboxes {
   readonly health = health;
   readonly pace = new Paces();
   readonly outlets: Outlets;
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #mailer: Mailer;
-  readonly #domains: SendingDomains;
-  readonly #inboxes: Inboxes;
+  readonly #deps: MailboxesDeps;
 
   constructor(deps: MailboxesDeps) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
+    this.#deps = deps;
     this.outlets = new Outlets(deps);
-    this.#mailer = deps.mailer;
-    this.#domains = deps.sending_domains;
-    this.#inboxes = deps.inboxes;
   }
 
   /**
-   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose domain
-   * was not added, `conflict` when the address has a mailbox already.
+   * Adds a mailbox of a domain that is known. Throws AppError `invalid` for an address that is none or whose
+   * domain was not added, `conflict` when the address has a mailbox already.
    */
   async add(actor: Actor, input: NewMailbox): Promise<MailboxRecord> {
     const parsed = parseAddress(input.address);
@@ -114,9 +104,9 @@ export class Mailboxes {
       throw invalid({ for: ['must name transactional, marketing or both'] });
     requireRate(input.rate);
     if (input.verp) requireRoom({ address: parsed.address, return_path: input.return_path ?? null });
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
-      const domain = this.#domains.findByName(tx, parsed.domain);
+    const now = this.#deps.clock.now();
+    return this.#deps.database.write((tx) => {
+      const domain = this.#deps.sending_domains.findByName(tx, parsed.domain);
       if (!domain)
         throw invalid({
           address: ['has a domain that was not added; add it first: satchel domain add NAME'],
@@ -147,23 +137,24 @@ export class Mailboxes {
         revision: 1,
         created_at: now,
       });
-      if (input.inbox) this.#inboxes.set(tx, mailbox.id, input.inbox);
+      if (input.inbox) this.#deps.inboxes.set(tx, mailbox.id, input.inbox);
       this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
       return this.#recordOf(tx, mailbox, domain.name, now);
     });
   }
 
   /**
-   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends its rest, and so
-   * does resuming; these and any rate make it forget what its relay has taught. Throws AppError `not_found`, `invalid` when it would be for nothing.
+   * Changes a mailbox in place: what it sent today and the mails that wait for it stay. Another relay ends
+   * its rest, and so does resuming; these and any rate make it forget what its relay has taught. Throws
+   * AppError `not_found`, `invalid` when it would be for nothing.
    */
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
     requireRate(changes.rate);
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.#deps.clock.now();
+    return this.#deps.database.write((tx) => {
       const before = store.findMailboxById(tx, id);
-      const domain = before && this.#domains.findById(tx, before.domain_id);
+      const domain = before && this.#deps.sending_domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
       const { relay: new_relay, relay_parts, inbox, status, ...plain } = changes;
       const joined = relay_parts && changeRelay(before, relay_parts);
@@ -175,7 +166,7 @@ export class Mailboxes {
       if (after.verp) requireRoom(after);
       const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
       const columns = relay === undefined ? {} : this.#relayColumns(tx, before.address, relay, sealed);
-      const was_read = this.#inboxes.find(tx, id);
+      const was_read = this.#deps.inboxes.find(tx, id);
       const settings = {
         ...plain,
         ...columns,
@@ -185,14 +176,14 @@ export class Mailboxes {
         ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
       };
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
-      if (inbox !== undefined) this.#inboxes.set(tx, id, inbox);
+      if (inbox !== undefined) this.#deps.inboxes.set(tx, id, inbox);
       if (relay !== undefined || changes.rate !== undefined || status === 'active') this.pace.forget(tx, id);
       const note = (event: string, changes: Changes = {}): void =>
         this.#audit(tx, actor, event, before.address, now, changes);
       if (is_changed || inbox !== undefined)
         note('mailbox.changed', {
           ...changesOf(before, { ...plain, ...columns }),
-          ...(inbox === undefined ? {} : inboxChange(was_read, this.#inboxes.find(tx, id))),
+          ...(inbox === undefined ? {} : inboxChange(was_read, this.#deps.inboxes.find(tx, id))),
         });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
@@ -240,7 +231,7 @@ export class Mailboxes {
   /** The address of a mailbox of a domain that has an inbox; null where none has. */
   reportsTo(tx: Tx, domain_id: number): string | null {
     const own = store.listMailboxesOf(tx, domain_id);
-    return own.find(({ id }) => this.#inboxes.find(tx, id) !== null)?.address ?? null;
+    return own.find(({ id }) => this.#deps.inboxes.find(tx, id) !== null)?.address ?? null;
   }
 
   /** Has the mailboxes of a domain take up what changed of it. */
@@ -250,19 +241,25 @@ export class Mailboxes {
 
   /* --- The choice -------------------------------------------------------------------------------------------------- */
 
-  /** Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null where one can. */
+  /**
+   * Why no mailbox, or none of those that are named, can take such mail of a project, quotas apart; null
+   * where one can.
+   */
   refusalOf(project_id: number, purpose: MailPurpose, only: readonly string[]): string | null {
-    const now_ms = this.#clock.now();
+    const now_ms = this.#deps.clock.now();
     // Of a test: no quota is asked.
     const asked = { project_id, domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
-    const choice = chooseMailbox(listCandidates(this.#database.read, asked), asked);
+    const choice = chooseMailbox(listCandidates(this.#deps.database.read, asked), asked);
     return choice.ok ? null : choice.error.message;
   }
 
-  /** The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its address in any case. */
+  /**
+   * The address, as it is stored, of an active mailbox that such mail of a project may go out from, by its
+   * address in any case.
+   */
   senderOf(project_id: number, address: string, purpose: MailPurpose): string | null {
-    const day = utcDay(this.#clock.now());
-    const candidates = listCandidates(this.#database.read, { project_id, day });
+    const day = utcDay(this.#deps.clock.now());
+    const candidates = listCandidates(this.#deps.database.read, { project_id, day });
     return senderAt(candidates, address, purpose)?.address ?? null;
   }
 
@@ -270,9 +267,9 @@ export class Mailboxes {
 
   /** Every mailbox, or every one that a project may send from, the default domain's first. */
   list(of: { project_id: number } | null = null): MailboxRecord[] {
-    const read = this.#database.read;
-    const now = this.#clock.now();
-    return this.#domains
+    const read = this.#deps.database.read;
+    const now = this.#deps.clock.now();
+    return this.#deps.sending_domains
       .listRows(read, of)
       .flatMap((domain) =>
         store
@@ -283,7 +280,7 @@ export class Mailboxes {
 
   /** What goes out from each mailbox that a project may send from, and where to. */
   listUses(project_id: number) {
-    const { read } = this.#database;
+    const { read } = this.#deps.database;
     const domain_ids = listStandingsFor(read, project_id).map(({ domain_id }) => domain_id);
     return store
       .listMailboxes(read)
@@ -300,12 +297,12 @@ export class Mailboxes {
   /** The name of the domain that a mailbox is of; null once it is gone. */
   domainOf(read: Tx, id: number): string | null {
     const mailbox = store.findMailboxById(read, id);
-    return (mailbox && this.#domains.findById(read, mailbox.domain_id)?.name) ?? null;
+    return (mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id)?.name) ?? null;
   }
 
   /** By address or number. Throws AppError `not_found`. */
   require(named: string): MailboxRow {
-    const { read } = this.#database;
+    const { read } = this.#deps.database;
     const mailbox = /^\d{1,15}$/.test(named)
       ? store.findMailboxById(read, Number(named))
       : store.findMailbox(read, parseAddress(named)?.address ?? named);
@@ -320,26 +317,26 @@ export class Mailboxes {
 
   /** As `list`, of one. */
   show({ id }: MailboxRow): MailboxRecord {
-    const { read } = this.#database;
+    const { read } = this.#deps.database;
     const mailbox = store.findMailboxById(read, id);
-    const domain = mailbox && this.#domains.findById(read, mailbox.domain_id);
+    const domain = mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id);
     if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-    return this.#recordOf(read, mailbox, domain.name, this.#clock.now());
+    return this.#recordOf(read, mailbox, domain.name, this.#deps.clock.now());
   }
 
   /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */
   async remove(actor: Actor, address: string): Promise<void> {
     const { id, address: name } = this.require(address);
-    await this.#database.write((tx) => {
+    await this.#deps.database.write((tx) => {
       if (!store.findMailboxById(tx, id)) throw notFound('Mailbox');
       store.deleteMailbox(tx, id);
-      this.#audit(tx, actor, 'mailbox.removed', name, this.#clock.now());
+      this.#audit(tx, actor, 'mailbox.removed', name, this.#deps.clock.now());
     });
   }
 
   /**
-   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within SEND_ANSWER_MS. One that is taken ends
-   * the mailbox's rest, as any success does.
+   * Sends one message through a mailbox at once, whatever its state, and tells what its relay said within
+   * SEND_ANSWER_MS. One that is taken ends the mailbox's rest, as any success does.
    */
   async test(address: string, to: string): Promise<MailboxTest> {
     const mailbox = this.require(address);
@@ -347,9 +344,9 @@ export class Mailboxes {
     if (!recipient) throw invalid({ to: ['must be an email address'] });
     const outlet = this.outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
     if (!outlet) throw notFound('Mailbox', 'satchel mailbox list');
-    const content = testMessage(outlet, recipient.address, this.#clock.now());
+    const content = testMessage(outlet, recipient.address, this.#deps.clock.now());
     if (!outlet.route) {
-      const message = await this.#mailer.compose(content);
+      const message = await this.#deps.mailer.compose(content);
       const response = `The mailbox captures mail: the message of ${message.length} bytes was made and not sent.`;
       return {
         address: mailbox.address,
@@ -360,12 +357,16 @@ export class Mailboxes {
       };
     }
     const is_waited_for = true;
-    await this.#database.write((tx) => this.pace.take(tx, mailbox.id, this.#clock.now(), { is_waited_for }));
-    const handing = this.#mailer.deliver(content, outlet.route, [recipient.address]);
+    await this.#deps.database.write((tx) =>
+      this.pace.take(tx, mailbox.id, this.#deps.clock.now(), { is_waited_for }),
+    );
+    const handing = this.#deps.mailer.deliver(content, outlet.route, [recipient.address]);
     const answer = await within(handing, SEND_ANSWER_MS);
     const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;
     if (outcome === 'sent')
-      await this.#database.write((tx) => this.health.recordSuccess(tx, mailbox.id, this.#clock.now()));
+      await this.#deps.database.write((tx) =>
+        this.health.recordSuccess(tx, mailbox.id, this.#deps.clock.now()),
+      );
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
   }
 
@@ -373,7 +374,7 @@ export class Mailboxes {
     return presentMailbox(mailbox, {
       domain,
       now_ms,
-      inbox: this.#inboxes.find(read, mailbox.id),
+      inbox: this.#deps.inboxes.find(read, mailbox.id),
       used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
       pace: store.findPace(read, mailbox.id),
     });

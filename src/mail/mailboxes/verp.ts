@@ -1,10 +1,15 @@
-/** Whether the mails of a mailbox get a return path of their own each (VERP), and why they do not where they should. */
+/**
+ * Whether the mails of a mailbox get a return path of their own each (VERP), and why they do not where they
+ * should.
+ */
 
 import { invalid } from '../../errors.ts';
 import { MAX_LOCAL_PART_CHARS } from '../../limits.ts';
 import type { MailboxRow } from './tables.ts';
 
-/** Leaves room for what makes a return path one mail's own: a plus sign, an id of 26, a dot and a code of 20. */
+/**
+ * Leaves room for what makes a return path one mail's own: a plus sign, an id of 26, a dot and a code of 20.
+ */
 export const MAX_VERP_LOCAL_PART_CHARS = MAX_LOCAL_PART_CHARS - 48;
 
 type Base = Pick<MailboxRow, 'address' | 'return_path'>;

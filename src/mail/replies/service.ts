@@ -1,23 +1,16 @@
-/** Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is noted. */
+/**
+ * Replies: what comes back to a mail from whoever got it. A person's is kept and told of, a machine's is
+ * noted.
+ */
 import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { MailReply } from '../../platform/mail/mail-replies.ts';
-import {
-  type EmailRow,
-  type Emails,
-  findEmail,
-  isBulk,
-  listByMessageId,
-  listIdsTo,
-  noteReply,
-} from '../emails/service.ts';
+import { type EmailRow, type Emails, emailLife, isBulk, sentMails } from '../emails/service.ts';
 import type { ReplyRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ReplyRow } from './tables.ts';
-
-export type { ReplyRecord } from './schemas.ts';
 
 /** What is told of a mail's reply in the order in which they came; without its text. */
 export type NotedReply = ReturnType<typeof store.listNoted>[number];
@@ -34,7 +27,10 @@ export type AnsweredListener = (tx: Tx, answered: Answered) => void;
 
 /** Contract. */
 export const REPLY_RETENTION_MS = 90 * 86_400_000;
-/** Decision: whoever knows a mail's Message-ID may answer it without end; so many of people and of machines each are noted. */
+/**
+ * Decision: whoever knows a mail's Message-ID may answer it without end; so many of people and of machines
+ * each are noted.
+ */
 export const MAX_REPLIES_PER_EMAIL = 100;
 /** `contact why` tells of so many. */
 const MAX_TOLD = 10;
@@ -59,8 +55,9 @@ export class Replies {
   }
 
   /**
-   * The mail that a domain sent and that the first of these Message-IDs names which names one; of a message to several recipients
-   * that of `from`, else the first. Null where there is none, as for one that was forgotten.
+   * The mail that a domain sent and that the first of these Message-IDs names which names one; of a message
+   * to several recipients that of `from`, else the first. Null where there is none, as for one that was
+   * forgotten.
    */
   findAnswered(
     read: Tx,
@@ -68,9 +65,9 @@ export class Replies {
     { domain, from }: { domain: string; from: string | null },
   ): EmailRow | null {
     for (const message_id of message_ids) {
-      const sent = listByMessageId(read, message_id).filter(
-        (email) => email.domain === domain && email.attempts > 0 && email.to_email !== '',
-      );
+      const sent = sentMails
+        .listByMessageId(read, message_id)
+        .filter((email) => email.domain === domain && email.attempts > 0 && email.to_email !== '');
       const own = sent.find(({ to_email }) => to_email.toLowerCase() === from?.toLowerCase()) ?? sent[0];
       if (own) return own;
     }
@@ -78,8 +75,9 @@ export class Replies {
   }
 
   /**
-   * Notes a reply to a mail that `domain` sent, and tells of a person's. Null where it answers none, where we wrote it ourselves, or
-   * where there were MAX_REPLIES_PER_EMAIL of its kind; what came before changes nothing.
+   * Notes a reply to a mail that `domain` sent, and tells of a person's. Null where it answers none, where we
+   * wrote it ourselves, or where there were MAX_REPLIES_PER_EMAIL of its kind; what came before changes
+   * nothing.
    */
   take(
     tx: Tx,
@@ -93,7 +91,7 @@ export class Replies {
     const is_recipient = from.toLowerCase() === email.to_email.toLowerCase();
     // A list sends our own mail back, and a colleague's answer to a customer names our mail too.
     const is_own = !is_recipient && from.toLowerCase() === email.from_email.toLowerCase();
-    if (is_own || (reply.message_id !== null && listByMessageId(tx, reply.message_id).length > 0))
+    if (is_own || (reply.message_id !== null && sentMails.listByMessageId(tx, reply.message_id).length > 0))
       return null;
     if (store.countReplies(tx, email_id, is_automatic) >= MAX_REPLIES_PER_EMAIL) return null;
     const now_ms = this.#deps.clock.now();
@@ -110,13 +108,16 @@ export class Replies {
       received_at,
     };
     if (!store.insertReply(tx, row) || is_automatic) return { email_id };
-    noteReply(tx, email_id, received_at);
+    sentMails.noteReply(tx, email_id, received_at);
     const answered = { email, reply: present(row), is_recipient, received_at };
     for (const listener of this.#listeners) listener(tx, answered);
     return { email_id };
   }
 
-  /** What people answered to a mail, newest first. Throws AppError `not_found`, for another project's email too. */
+  /**
+   * What people answered to a mail, newest first. Throws AppError `not_found`, for another project's email
+   * too.
+   */
   list(project: { id: number; public_id: string }, email_id: string, query: PageQuery): Page<ReplyRecord> {
     const { id } = this.#deps.emails.get(project, email_id);
     const { read } = this.#deps.database;
@@ -135,7 +136,7 @@ export class Replies {
   explainAddress(project_id: number, email: string): string[] {
     const { read } = this.#deps.database;
     return store.listLastFrom(read, { project_id, email }, MAX_TOLD).flatMap((reply) => {
-      const source = findEmail(read, reply.email_id)?.source;
+      const source = emailLife.find(read, reply.email_id)?.source;
       if (source === undefined || isBulk(source)) return [];
       return [
         `It answered a mail ${toIso(reply.received_at)}: ${reply.subject}. More: satchel email why ${reply.email_id}`,
@@ -148,7 +149,7 @@ export class Replies {
     const of = (tx: Tx, project_id: number, email: string) => ({
       project_id,
       email,
-      email_ids: listIdsTo(tx, { project_id, email }, -1),
+      email_ids: sentMails.listIdsTo(tx, { project_id, email }, -1),
     });
     return {
       name: 'replies',

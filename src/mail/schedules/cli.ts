@@ -1,4 +1,6 @@
-/** `satchel schedule`: making, changing and looking at recurring emails, running one now, and deleting them. */
+/**
+ * `satchel schedule`: making, changing and looking at recurring emails, running one now, and deleting them.
+ */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import {

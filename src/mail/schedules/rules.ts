@@ -1,4 +1,6 @@
-/** What a schedule may be: merging what was sent with what there is, and judging the whole. Pure functions. */
+/**
+ * What a schedule may be: merging what was sent with what there is, and judging the whole. Pure functions.
+ */
 import { type FieldErrors, invalid } from '../../errors.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Cron, type CronRefusal, parseCron } from '../../platform/jobs/cron.ts';
@@ -9,8 +11,8 @@ import { FIELDS, type ScheduleChanges, type ScheduleValues } from './schemas.ts'
 const CONTROL = /[^\P{Cc}\t]/u;
 
 /**
- * The schedule that results from the changes, `current` being null for a new one, with its parsed cron expression.
- * Throws AppError `invalid` with messages by field for what no schedule may be.
+ * The schedule that results from the changes, `current` being null for a new one, with its parsed cron
+ * expression. Throws AppError `invalid` with messages by field for what no schedule may be.
  */
 export function checkSchedule(
   current: ScheduleValues | null,

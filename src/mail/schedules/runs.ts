@@ -1,6 +1,6 @@
 /**
- * One run of a schedule: a mail for each recipient, accepted in one commit that also notes in the job who was served.
- * So a run that is cut off anywhere goes on where it was, and nobody gets it twice.
+ * One run of a schedule: a mail for each recipient, accepted in one commit that also notes in the job who was
+ * served. So a run that is cut off anywhere goes on where it was, and nobody gets it twice.
  */
 
 import { AppError } from '../../errors.ts';
@@ -17,7 +17,10 @@ import { type Recipient, recipient } from './schemas.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
 
-/** When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the earliest. */
+/**
+ * When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the
+ * earliest.
+ */
 const SCHEDULE_RETRY_MS = 5 * 60_000;
 const MIN_SCHEDULE_RETRY_MS = 30_000;
 
@@ -76,7 +79,8 @@ export class ScheduleRuns {
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
     const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
     if (!schedule) return giveUp({ run, payload }, [], 'The schedule was deleted before this run.');
-    // A pause is there to stop mail, so it ends what waits for capacity too; a run that was asked for goes on.
+    // A pause is there to stop mail, so it ends what waits for capacity too; a run that was asked for goes
+    // on.
     if (!schedule.is_active && payload.due_at !== null)
       return giveUp(
         { run, payload },
@@ -140,7 +144,8 @@ export class ScheduleRuns {
       is_test,
     };
     let wait: AppError | null = null;
-    // Recipients who were removed from the schedule while the run waited are dropped. Addresses are compared whatever their case.
+    // Recipients who were removed from the schedule while the run waited are dropped. Addresses are compared
+    // whatever their case.
     const listed = new Set(schedule.recipients.map(({ email }) => email.toLowerCase()));
     for (const to of before.waiting.filter(({ email }) => listed.has(email.toLowerCase()))) {
       try {
@@ -159,7 +164,10 @@ export class ScheduleRuns {
     return { progress, wait };
   }
 
-  /** Whether a recipient who was not taken now is tried again: for a day and a bit, since quotas are by the day. */
+  /**
+   * Whether a recipient who was not taken now is tried again: for a day and a bit, since quotas are by the
+   * day.
+   */
   #mayWait(job: JobRow, error: AppError): boolean {
     const is_passing = error.kind === 'rate_limited' || error.kind === 'unavailable';
     return is_passing && this.#deps.clock.now() - job.queued_at < SCHEDULE_GIVE_UP_MS;
@@ -199,7 +207,10 @@ function giveUp(
   return ended(run, { waiting: [], email_ids, refused: [...refused, ...left] }, reason);
 }
 
-/** The end of a run: a failure where there is an error. It is noted at the schedule too, if that had no later run. */
+/**
+ * The end of a run: a failure where there is an error. It is noted at the schedule too, if that had no later
+ * run.
+ */
 function ended(run: Run, progress: Progress, error: string | null): TaskOutcome {
   const status = error === null ? 'completed' : 'failed';
   const { email_ids, refused } = progress;

@@ -2,6 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
+import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -27,6 +28,7 @@ import {
   countSchedulesUsing,
   type DueSchedule,
   deleteSchedule,
+  findAnySchedule,
   findProjectOfSchedule,
   findSchedule,
   insertSchedule,
@@ -34,12 +36,16 @@ import {
   listMovedSchedules,
   listRunsQueuedAfter,
   listSchedules,
+  listSchedulesCalled,
   listWaitingSchedules,
   updateSchedule,
 } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
 
-/** Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of reading cron. */
+/**
+ * Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of
+ * reading cron.
+ */
 const SCHEDULE_CLAIM_BATCH = 25;
 
 /** The type of the jobs that are runs. */
@@ -123,7 +129,10 @@ export class Schedules {
     return countSchedulesUsing(this.#deps.database.read, project_id, template);
   }
 
-  /** Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError `invalid` by field. */
+  /**
+   * Saves a schedule whose runs follow the is_test of the key, and are real without one. Throws AppError
+   * `invalid` by field.
+   */
   async create(
     caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
     input: NewSchedule,
@@ -153,9 +162,9 @@ export class Schedules {
   }
 
   /**
-   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times now, has its
-   * next run counted from now. Throws AppError `not_found`, `conflict` project_inactive for one that resumes, and `invalid` by
-   * field.
+   * Changes what is given; null clears an optional field. A schedule that resumes, or runs at other times
+   * now, has its next run counted from now. Throws AppError `not_found`, `conflict` project_inactive for one
+   * that resumes, and `invalid` by field.
    */
   async update(
     project_id: number,
@@ -194,9 +203,9 @@ export class Schedules {
   }
 
   /**
-   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the caller's
-   * is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError `not_found`, and `conflict`
-   * project_inactive.
+   * Queues a run off the cadence, of a paused schedule too, and returns the id of its job; it follows the
+   * caller's is_test, and the schedule's own where no key asks for it. `next_run_at` stays. Throws AppError
+   * `not_found`, and `conflict` project_inactive.
    */
   runNow(
     caller: {
@@ -224,9 +233,10 @@ export class Schedules {
   }
 
   /**
-   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is run once,
-   * whatever happens afterwards. What a longer downtime made late is left out or run once, as the schedule says. Those of an
-   * inactive project wait until it is active, and are late then as after a downtime.
+   * Queues a run of every schedule that is due, and moves each to its next time in the same commit: a tick is
+   * run once, whatever happens afterwards. What a longer downtime made late is left out or run once, as the
+   * schedule says. Those of an inactive project wait until it is active, and are late then as after a
+   * downtime.
    */
   async queueDueRuns(): Promise<void> {
     const now = this.#deps.clock.now();
@@ -245,8 +255,8 @@ export class Schedules {
   }
 
   /**
-   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that a run was
-   * queued for under that clock stays run.
+   * Gives schedules whose next run was found under a clock that was ahead the next tick from now. A tick that
+   * a run was queued for under that clock stays run.
    */
   async #bringForward(now: number): Promise<void> {
     const { database, logger } = this.#deps;
@@ -345,7 +355,10 @@ function noteOf(
   return { event, target: `schedule:${id}`, metadata: { name, ...more } };
 }
 
-/** The first tick from now that was not run yet. A late run counts for the tick that it was due at and for the latest one. */
+/**
+ * The first tick from now that was not run yet. A late run counts for the tick that it was due at and for the
+ * latest one.
+ */
 function nextUnrun(
   tx: Tx,
   schedule: {
@@ -381,4 +394,16 @@ function runsFrom(cron: Cron, first: number | null): string[] {
   const runs: string[] = [];
   for (let at = first; at !== null && runs.length < SHOWN_RUNS; at = cron.next(at)) runs.push(toIso(at));
   return runs;
+}
+
+/** How the shell finds schedules: by id or name. */
+export function scheduleNaming({ database }: Pick<SchedulesDeps, 'database'>): Naming {
+  return createNaming(
+    'schedule',
+    {
+      byId: (id) => findAnySchedule(database.read, id),
+      called: (project_id, name) => listSchedulesCalled(database.read, project_id, name),
+    },
+    ({ id }) => ({ key: id, id, is_over: false }),
+  );
 }

@@ -90,7 +90,10 @@ export type DueSchedule = Pick<
   'id' | 'project_id' | 'api_key_id' | 'is_test' | 'cron_expression' | 'timezone' | 'missed_runs'
 > & { next_run_at: number };
 
-/** Schedules whose next run is due, but for those of projects that are left out; the longest waiting first, without what only a run needs. */
+/**
+ * Schedules whose next run is due, but for those of projects that are left out; the longest waiting first,
+ * without what only a run needs.
+ */
 export function listDueSchedules(
   tx: Tx,
   now_ms: number,
@@ -160,7 +163,8 @@ export function listRunsQueuedAfter(
     .where(
       and(
         eq(jobs.project_id, schedule.project_id),
-        // The `+` keeps SQLite from the index of types, where it would look at every run: the ids from then on are few.
+        // The `+` keeps SQLite from the index of types, where it would look at every run: the ids from then
+        // on are few.
         gte(jobs.id, firstIdOf(run.after_ms)),
         sql`+${jobs.type} = ${run.type}`,
         gt(jobs.queued_at, run.after_ms),

@@ -1,6 +1,5 @@
-/** Background work of schedules: the job that is one run, and the look at each minute for what is due. */
+/** The job that is one run of a schedule. */
 import type { Task } from '../../platform/jobs/engine.ts';
-import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { SCHEDULE_RUN, type Schedules } from './service.ts';
 
 /** Runs at once: each renders and stores at most 50 mails, so more would only compete for the same writer. */
@@ -14,15 +13,5 @@ export function createScheduleTask(schedules: Schedules): Task<null> {
     begin: () => ({ go: true, started: null }),
     run: (job) => schedules.runs.execute(job),
     abandon: (tx, job) => schedules.runs.abandon(tx, job),
-  };
-}
-
-/** Contract: every active schedule is evaluated each minute; at the start too, since a restart may have missed one. */
-export function scheduleCronEntry(schedules: Schedules): CronEntry {
-  return {
-    name: 'email-schedules',
-    expression: '* * * * *',
-    at_start: true,
-    run: () => schedules.queueDueRuns(),
   };
 }

@@ -1,4 +1,6 @@
-/** What `satchel doctor` asks of sending domains: the records in the DNS, and DKIM keys that do not decrypt. */
+/**
+ * What `satchel doctor` asks of sending domains: the records in the DNS, and DKIM keys that do not decrypt.
+ */
 import {
   type Finding,
   type HealthCheck,
@@ -27,7 +29,10 @@ export function sendingDomainChecks(services: Services): HealthCheck[] {
   ];
 }
 
-/** The records are looked up, for trusted domains too: receivers look at them whoever vouches for the domain here. */
+/**
+ * The records are looked up, for trusted domains too: receivers look at them whoever vouches for the domain
+ * here.
+ */
 async function checkDomains({ sending_domains, mailboxes }: Services): Promise<Finding[]> {
   const check = 'sending domains';
   const active = sending_domains.list().filter((domain) => domain.is_active);

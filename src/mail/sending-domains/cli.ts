@@ -3,8 +3,9 @@ import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
+import type { DkimRotation } from './dkim-rotation.ts';
 import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
-import type { DkimRotation, DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
+import type { DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
 
 interface Needs {
   sending_domains: SendingDomains;
@@ -13,7 +14,10 @@ interface Needs {
   emails: { countWaitingFor(mailbox_ids: readonly number[]): number };
 }
 
-/** Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim rotate`. */
+/**
+ * Registers `satchel domain add | list | verify | default | activate | deactivate | trust | remove | dkim
+ * rotate`.
+ */
 export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
   const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
   domain

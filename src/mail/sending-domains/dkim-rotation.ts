@@ -1,4 +1,7 @@
-/** Changing the key that a domain's mail is signed with: the new one waits for its record to be seen, the old one's stays a while. */
+/**
+ * Changing the key that a domain's mail is signed with: the new one waits for its record to be seen, the old
+ * one's stays a while.
+ */
 import { DKIM_OLD_KEY_DAYS } from '../../limits.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { type DnsRecord, dkimRecord } from './dns-records.ts';
@@ -74,7 +77,9 @@ export function rotationOf(domain: DomainRow): DkimRotation | null {
   };
 }
 
-/** `satchel`, `satchel2`, `satchel3`: each key has a name of its own, so that both may be published at once. */
+/**
+ * `satchel`, `satchel2`, `satchel3`: each key has a name of its own, so that both may be published at once.
+ */
 function selectorAfter(selector: string): string {
   const number = Number(/\d+$/.exec(selector)?.[0] ?? 1);
   return `${selector.replace(/\d+$/, '')}${number + 1}`;

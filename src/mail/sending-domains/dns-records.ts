@@ -2,8 +2,7 @@
 import { toIso } from '../../platform/host/clock.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
-import { sendersOf } from './relay-senders.ts';
-import { checkSpf } from './spf.ts';
+import { checkSpf, sendersOf } from './spf.ts';
 import type { DomainRow } from './tables.ts';
 
 /** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
@@ -30,8 +29,8 @@ export interface BounceCheck {
 type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
 
 /**
- * The records to publish. `relays` are the hosts that send for the domain; SPF names them. `reports_to` is the address that receivers
- * report to.
+ * The records to publish. `relays` are the hosts that send for the domain; SPF names them. `reports_to` is
+ * the address that receivers report to.
  */
 export function recordsToPublish(
   domain: DomainKeys,
@@ -56,7 +55,10 @@ export function dkimRecord(domain: string, selector: string, public_key: string)
   return { purpose: 'dkim', type: 'TXT', name: `${selector}._domainkey.${domain}`, value };
 }
 
-/** For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not required. */
+/**
+ * For the mail that the domain receives, bounces included: TLS, and reports where it failed. Advised, not
+ * required.
+ */
 export function advisedRecords(
   domain: Pick<DomainRow, 'created_at' | 'name'>,
   reports_to: string,
@@ -69,7 +71,10 @@ export function advisedRecords(
   ];
 }
 
-/** RFC 1035 3.3: a value in quoted strings of at most 255 bytes, as a zone file and most providers' forms take it. */
+/**
+ * RFC 1035 3.3: a value in quoted strings of at most 255 bytes, as a zone file and most providers' forms take
+ * it.
+ */
 export function quoteTxt(value: string): string {
   const parts = value.match(new RegExp(`.{1,${MAX_TXT_STRING_BYTES}}`, 'gs')) ?? [''];
   return parts.map((part) => `"${part}"`).join(' ');
@@ -104,7 +109,10 @@ async function checkRecord(
   return judgeOwnership(await resolver.lookupTxt(record.name), record.value);
 }
 
-/** Only a relay's owner knows which hosts send for it, so a sound record that does not name the relay is reported but passes. */
+/**
+ * Only a relay's owner knows which hosts send for it, so a sound record that does not name the relay is
+ * reported but passes.
+ */
 function withUnnamed(verdict: RecordVerdict, relays: readonly string[]): RecordVerdict {
   if (verdict.status !== 'found') return verdict;
   const terms = (verdict.found ?? '').toLowerCase().split(/ +/);

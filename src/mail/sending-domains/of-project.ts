@@ -1,11 +1,14 @@
-/** The sending domains as a project's mail knows them: whatever chooses, checks or lists domains for a project asks here. */
+/**
+ * The sending domains as a project's mail knows them: whatever chooses, checks or lists domains for a project
+ * asks here.
+ */
 import { sendingOf } from '../../access/projects/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type DomainStanding, listStandings } from './store.ts';
 
 /**
- * The domains that a project may send from; to it there are no others. Its default is the one that it names, else the default of
- * all, else the first of its own.
+ * The domains that a project may send from; to it there are no others. Its default is the one that it names,
+ * else the default of all, else the first of its own.
  */
 export function listStandingsFor(tx: Tx, project_id: number): DomainStanding[] {
   const all = listStandings(tx);

@@ -28,10 +28,8 @@ import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
-export type { DkimRotation } from './dkim-rotation.ts';
 export { listStandingsFor } from './of-project.ts';
 export { type DomainStanding, listUnknown } from './store.ts';
-export type { DomainRow } from './tables.ts';
 
 export interface DomainRecord {
   name: string;
@@ -253,9 +251,9 @@ export class SendingDomains {
   }
 
   /**
-   * Looks the domain's records up. It is verified when ownership, SPF and (where we sign) DKIM fit, and no longer when one
-   * of them is found to be missing or wrong; an unanswered look-up changes nothing. A new DKIM key that is seen is taken
-   * into use first. Throws AppError `not_found`.
+   * Looks the domain's records up. It is verified when ownership, SPF and (where we sign) DKIM fit, and no
+   * longer when one of them is found to be missing or wrong; an unanswered look-up changes nothing. A new
+   * DKIM key that is seen is taken into use first. Throws AppError `not_found`.
    */
   async verify(actor: Actor, name: string): Promise<DomainCheck> {
     const { database, resolver, clock, mailboxes } = this.#deps;
@@ -290,8 +288,8 @@ export class SendingDomains {
   /* --- DKIM keys --------------------------------------------------------------------------------------------------- */
 
   /**
-   * Makes a key under a new selector. Mail is signed with the old one until the new one's record is seen. Where one waits
-   * already, that stays. Throws AppError `not_found`.
+   * Makes a key under a new selector. Mail is signed with the old one until the new one's record is seen.
+   * Where one waits already, that stays. Throws AppError `not_found`.
    */
   async rotateDkim(actor: Actor, name: string): Promise<DkimRotation> {
     const { database, key_ring } = this.#deps;
@@ -341,8 +339,8 @@ export class SendingDomains {
   /* --- Changes ----------------------------------------------------------------------------------------------------- */
 
   /**
-   * Makes the changes that are given: the default, in use or not, trusted without any look-up or not. Throws AppError
-   * `not_found`, and `invalid` where the default is to be none: another one becomes it instead.
+   * Makes the changes that are given: the default, in use or not, trusted without any look-up or not. Throws
+   * AppError `not_found`, and `invalid` where the default is to be none: another one becomes it instead.
    */
   async change(actor: Actor, name: string, changes: DomainChanges): Promise<DomainRecord> {
     const { is_default, is_active, is_trusted } = changes;
@@ -367,7 +365,10 @@ export class SendingDomains {
     });
   }
 
-  /** Throws AppError `conflict` where projects name a domain: their mail would go out under another name, or not at all. */
+  /**
+   * Throws AppError `conflict` where projects name a domain: their mail would go out under another name, or
+   * not at all.
+   */
   requireUnnamed(name: string, read: Tx = this.#deps.database.read): void {
     const slugs = listProjectsNaming(read, name);
     if (slugs.length === 0) return;
@@ -378,8 +379,8 @@ export class SendingDomains {
   }
 
   /**
-   * Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError `not_found`, and
-   * `conflict` where projects name it.
+   * Removes a domain with its mailboxes and its DKIM key; returns how many mailboxes went. Throws AppError
+   * `not_found`, and `conflict` where projects name it.
    */
   async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
@@ -394,8 +395,8 @@ export class SendingDomains {
   }
 
   /**
-   * Looks up SPF, DKIM and DMARC of a mailbox's domain, for a trusted one too. Never throws for what the DNS says;
-   * AppError `not_found` when no domain of this server has that address.
+   * Looks up SPF, DKIM and DMARC of a mailbox's domain, for a trusted one too. Never throws for what the DNS
+   * says; AppError `not_found` when no domain of this server has that address.
    */
   async checkMailboxDns(address: string): Promise<MailboxDnsCheck> {
     const name = parseAddress(address)?.domain ?? '';

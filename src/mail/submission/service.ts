@@ -19,6 +19,8 @@ import { describeCertificate, readPair } from './certificate.ts';
 import type { Answer, Measures, Question, Reply, Submitted, ThreadSettings, TlsPair } from './protocol.ts';
 import { SubmissionThread } from './thread.ts';
 
+export { MessageViewer } from './viewing.ts';
+
 /** Addresses that the refusal of another From names. */
 const SENDERS_NAMED = 5;
 const WRONG_SENDER = 'wrong_sender';

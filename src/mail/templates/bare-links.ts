@@ -2,7 +2,10 @@
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"]+/gi;
 
-/** A text by what stands between its web addresses and by them: each other part, from the second on, is an address. */
+/**
+ * A text by what stands between its web addresses and by them: each other part, from the second on, is an
+ * address.
+ */
 export function splitAtLinks(text: string): string[] {
   const parts: string[] = [];
   let from = 0;
@@ -15,7 +18,10 @@ export function splitAtLinks(text: string): string[] {
   return [...parts, text.slice(from)];
 }
 
-/** Punctuation behind an address belongs to its sentence, a closing bracket to the address where one was opened in it. */
+/**
+ * Punctuation behind an address belongs to its sentence, a closing bracket to the address where one was
+ * opened in it.
+ */
 function withoutPunctuation(address: string): string {
   let unopened = address.split(')').length - address.split('(').length;
   let end = address.length;

@@ -10,9 +10,10 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
+import type { TemplateChanges } from './fields.ts';
 import { slugOf } from './fields.ts';
 import { BODY_FIELDS, newTemplate } from './schemas.ts';
-import type { TemplateChanges, TemplateRecord, Templates } from './service.ts';
+import type { TemplateRecord, Templates } from './service.ts';
 import type { FileKind, TemplateFile } from './template-file.ts';
 
 interface Services {

@@ -7,8 +7,8 @@ interface Held<T> {
 }
 
 /**
- * Holds what was compiled from one version of a row. Asking for another version finds nothing, whoever changed the
- * row, so nothing ever has to be told of a change.
+ * Holds what was compiled from one version of a row. Asking for another version finds nothing, whoever
+ * changed the row, so nothing ever has to be told of a change.
  */
 export class CompiledCache<T, Id = number> {
   readonly #max_bytes: number;

@@ -1,4 +1,6 @@
-/** The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions. */
+/**
+ * The fields of a template: merging what was sent with what there is, and judging the whole. Pure functions.
+ */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import type { MarkdownBodies } from './markdown.ts';
@@ -60,7 +62,9 @@ const BLANK: TemplateFields = {
   layout: null,
 };
 
-/** A field's new value: the one there is unless it was sent, the one of a new template where null was sent. */
+/**
+ * A field's new value: the one there is unless it was sent, the one of a new template where null was sent.
+ */
 function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
   if (sent === undefined) return current;
   return sent ?? cleared;
@@ -69,13 +73,16 @@ function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
 interface Rules {
   slug: string | null;
   max_body_bytes: number;
-  /** What the Markdown that was sent makes; null where none was sent that may be made, or that is not judged yet. */
+  /**
+   * What the Markdown that was sent makes; null where none was sent that may be made, or that is not judged
+   * yet.
+   */
   made: MarkdownBodies | null;
 }
 
 /**
- * The template that results from the changes, `current` being null for a new one. Throws AppError `invalid` with
- * messages by field for what no template may be.
+ * The template that results from the changes, `current` being null for a new one. Throws AppError `invalid`
+ * with messages by field for what no template may be.
  */
 export function checkTemplate(
   current: TemplateFields | null,
@@ -122,7 +129,10 @@ export function refusalOfMarkdown(
   return Buffer.byteLength(body_markdown) > max_body_bytes ? tooLong(body_markdown, max_body_bytes) : null;
 }
 
-/** The bodies that result: those that Markdown makes where it was sent; where a body was sent, none of Markdown any more. */
+/**
+ * The bodies that result: those that Markdown makes where it was sent; where a body was sent, none of
+ * Markdown any more.
+ */
 function pickBodies(
   old: Bodies,
   sent: TemplateChanges,

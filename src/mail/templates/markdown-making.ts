@@ -1,4 +1,7 @@
-/** Making bodies of Markdown in a thread of its own: 500 KB may take seconds, for which nobody waits but whose text it is. */
+/**
+ * Making bodies of Markdown in a thread of its own: 500 KB may take seconds, for which nobody waits but whose
+ * text it is.
+ */
 import { AppError } from '../../errors.ts';
 import { BoundedThread, PieceFailed, type ThreadOptions } from '../../platform/host/bounded-thread.ts';
 import type { MarkdownBodies } from './markdown.ts';
@@ -32,8 +35,8 @@ export class MarkdownMaking {
   }
 
   /**
-   * The bodies of a text, or why it has none. One text of a project is in the queue at a time, so that others have their turn after
-   * it. Throws AppError `rate_limited` and `unavailable`.
+   * The bodies of a text, or why it has none. One text of a project is in the queue at a time, so that others
+   * have their turn after it. Throws AppError `rate_limited` and `unavailable`.
    */
   async make(project_id: number, piece: MarkdownPiece): Promise<MarkdownBodies> {
     const queue = this.#queues.get(project_id) ?? { count: 0, last: Promise.resolve() };

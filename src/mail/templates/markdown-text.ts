@@ -1,4 +1,7 @@
-/** The plain text of a Markdown text, as people write mails: links with their addresses, lists, and tables in columns. */
+/**
+ * The plain text of a Markdown text, as people write mails: links with their addresses, lists, and tables in
+ * columns.
+ */
 import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
 import { Writer } from './markdown-writer.ts';
 

@@ -1,10 +1,16 @@
-/** What a Markdown text says, as a tree: its placeholders taken out before it is parsed and put back after, its links judged. */
+/**
+ * What a Markdown text says, as a tree: its placeholders taken out before it is parsed and put back after,
+ * its links judged.
+ */
 import { decodeHTMLStrict } from 'entities';
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
 import { splitAtLinks } from './bare-links.ts';
 import { compileTemplate } from './placeholders.ts';
 
-/** A piece of text, or an element named as HTML does. Placeholders stand in it as they are saved, all else as it is shown. */
+/**
+ * A piece of text, or an element named as HTML does. Placeholders stand in it as they are saved, all else as
+ * it is shown.
+ */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
@@ -32,7 +38,10 @@ const MARK = { before: 'ph:\uFDD0', after: '\uFDD1' };
 const MARKED = /ph:\uFDD0(\d+)\uFDD1/;
 const NONCHARACTERS = /[\uFDD0\uFDD1]/g;
 
-/** What would not be the same placeholder in HTML any more: it stays text, and its name one that no send has a value for. */
+/**
+ * What would not be the same placeholder in HTML any more: it stays text, and its name one that no send has a
+ * value for.
+ */
 const NOT_FOR_HTML = /[<>&"']/;
 
 /** Throws TooDeep. */
@@ -131,7 +140,10 @@ class Reader {
 const UNLINKED = new Set(['a', 'code', 'pre']);
 const PLAIN_LINK = { tag: 'a', is_bare: true, title: '', alt: '', start: 1, align: '' };
 
-/** With the pieces of a text as one: the parser gives an ampersand, or what was escaped, as a piece of its own. */
+/**
+ * With the pieces of a text as one: the parser gives an ampersand, or what was escaped, as a piece of its
+ * own.
+ */
 function joined(values: readonly unknown[]): unknown[] {
   const all: unknown[] = [];
   let text: string[] = [];
@@ -153,7 +165,10 @@ function joined(values: readonly unknown[]): unknown[] {
 const LINK = /^(https?:\/\/|mailto:)/i;
 const PICTURE = /^https?:\/\//i;
 
-/** Whether an address is of these schemes, or begins with a placeholder and has no other scheme once that is empty. */
+/**
+ * Whether an address is of these schemes, or begins with a placeholder and has no other scheme once that is
+ * empty.
+ */
 function mayLead(address: string, schemes: RegExp): boolean {
   if (schemes.test(address)) return true;
   return address.startsWith('{{') && !/^[a-z][a-z\d+.-]*:/i.test(address.replace(/\{\{[^{}]*\}\}/g, ''));

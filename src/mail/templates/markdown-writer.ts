@@ -1,4 +1,7 @@
-/** A text that is written piece by piece and may not outgrow its bound: what refers to one address many times is never built. */
+/**
+ * A text that is written piece by piece and may not outgrow its bound: what refers to one address many times
+ * is never built.
+ */
 
 export class TooLong extends Error {}
 

@@ -1,6 +1,7 @@
 /**
- * Markdown as a template's bodies: CommonMark with tables, of which nothing but our own tags comes out. Raw HTML, and links
- * that lead to no website, mail address or placeholder, are text. The time it takes grows with the text, whatever it is.
+ * Markdown as a template's bodies: CommonMark with tables, of which nothing but our own tags comes out. Raw
+ * HTML, and links that lead to no website, mail address or placeholder, are text. The time it takes grows
+ * with the text, whatever it is.
  */
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
 import { writeHtml } from './markdown-html.ts';
@@ -13,7 +14,10 @@ export type MarkdownBodies =
   /** `message` goes on after the name of the field. */
   | { ok: false; message: string };
 
-/** The bodies that a Markdown text makes, each null where it would be empty; neither has more than `max_bytes`. */
+/**
+ * The bodies that a Markdown text makes, each null where it would be empty; neither has more than
+ * `max_bytes`.
+ */
 export function bodiesOf(markdown: string, max_bytes: number): MarkdownBodies {
   try {
     const tree = parseMarkdown(markdown);

@@ -1,6 +1,7 @@
 /**
- * The language of templates: `{{ name }}` and nothing else. Compiling finds the placeholders, rendering puts values in
- * their places. Both take time in proportion to their text, whatever it is, and values are never looked through again.
+ * The language of templates: `{{ name }}` and nothing else. Compiling finds the placeholders, rendering puts
+ * values in their places. Both take time in proportion to their text, whatever it is, and values are never
+ * looked through again.
  */
 import { MAX_PLACEHOLDER_CHARS, MAX_RENDERED_CHARS } from '../../limits.ts';
 
@@ -51,8 +52,8 @@ const NEVER = new Set(['__proto__', 'constructor', 'prototype']);
 const LINE_BREAKS = /[\r\n\v\f\u0085\u2028\u2029]+/g;
 
 /**
- * Finds the placeholders of a template. What stands between `{{` and `}}` without a brace is a name, so that a
- * misspelt one or another language's `{{#if x}}` is reported as missing instead of being mailed as it is.
+ * Finds the placeholders of a template. What stands between `{{` and `}}` without a brace is a name, so that
+ * a misspelt one or another language's `{{#if x}}` is reported as missing instead of being mailed as it is.
  */
 export function compileTemplate(source: string): CompiledTemplate {
   const parts: (string | Placeholder)[] = [];
@@ -70,7 +71,8 @@ export function compileTemplate(source: string): CompiledTemplate {
       literal_from = stop + 2;
       open = source.indexOf('{{', literal_from);
     } else {
-      // In `{{{name}}}` the placeholder begins at the second brace; anything else goes on where the look ended.
+      // In `{{{name}}}` the placeholder begins at the second brace; anything else goes on where the look
+      // ended.
       open = source.indexOf('{{', stop === open + 2 ? open + 1 : stop);
     }
   }
@@ -108,9 +110,9 @@ function isMissing(variables: Variables, path: readonly string[]): boolean {
 }
 
 /**
- * Puts the values in. A declared variable that is not required may be missing and is empty then; any other placeholder
- * without a value, and every value that is an object, an array or a number too large to be exact, is named in the
- * failure. Values never are.
+ * Puts the values in. A declared variable that is not required may be missing and is empty then; any other
+ * placeholder without a value, and every value that is an object, an array or a number too large to be exact,
+ * is named in the failure. Values never are.
  */
 export function renderTemplate(
   compiled: CompiledTemplate,

@@ -1,4 +1,7 @@
-/** A template as a mail: its subject and bodies compiled together, and rendered together with the values of one send. */
+/**
+ * A template as a mail: its subject and bodies compiled together, and rendered together with the values of
+ * one send.
+ */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
@@ -61,7 +64,10 @@ interface RenderRules {
   max_body_bytes: number;
 }
 
-/** Throws AppError `invalid`: under `variables.<name>` for each value that does not do, under a field that is too long. */
+/**
+ * Throws AppError `invalid`: under `variables.<name>` for each value that does not do, under a field that is
+ * too long.
+ */
 export function renderMail(compiled: CompiledMail, variables: Variables, rules: RenderRules): RenderedMail {
   const mail: RenderedMail = { subject: '', body_html: null, body_text: null };
   const errors: FieldErrors = {};
@@ -81,7 +87,10 @@ export function renderMail(compiled: CompiledMail, variables: Variables, rules: 
   return mail;
 }
 
-/** Throws AppError `invalid` for a mail that its values left without a subject or a body, or unfit for a header. */
+/**
+ * Throws AppError `invalid` for a mail that its values left without a subject or a body, or unfit for a
+ * header.
+ */
 export function refuseUnsendable(mail: RenderedMail): void {
   const errors: FieldErrors = {};
   const filled = 'once its placeholders are filled in';
@@ -93,7 +102,10 @@ export function refuseUnsendable(mail: RenderedMail): void {
   refuseAll(errors);
 }
 
-/** As `renderMail`, but a placeholder without a fitting value stays where it is. Throws for what is too long alone. */
+/**
+ * As `renderMail`, but a placeholder without a fitting value stays where it is. Throws for what is too long
+ * alone.
+ */
 export function previewMail(compiled: CompiledMail, variables: Variables, rules: RenderRules): PreviewedMail {
   const missing = new Set(missingRequired(compiled.declared, variables));
   const bad = new Set<string>();

@@ -1,5 +1,6 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
+import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -20,10 +21,12 @@ import {
 import type { TemplateVariable } from './schemas.ts';
 import {
   deleteTemplate,
+  findAnyTemplate,
   findTemplate,
   findTemplateState,
   insertTemplate,
   listTemplates,
+  listTemplatesCalled,
   type TemplateState,
   type TemplateSummary,
   updateTemplate,
@@ -33,7 +36,6 @@ import type { TemplateRow } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
-export type { TemplateChanges } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
@@ -108,18 +110,14 @@ interface TemplatesDeps {
 }
 
 export class Templates {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #max_body_bytes: number;
+  readonly #deps: TemplatesDeps;
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
   readonly #markdown = new MarkdownMaking();
   #layOut: LayOut = (_, bodies) => bodies;
   readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
   constructor(deps: TemplatesDeps) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#max_body_bytes = deps.max_body_bytes;
+    this.#deps = deps;
   }
 
   /** Sets who has the layout of marketing mail. */
@@ -134,7 +132,7 @@ export class Templates {
 
   /** All templates of a project, newest first. */
   list(project_id: number): TemplateListItem[] {
-    return listTemplates(this.#database.read, project_id).map(toListItem);
+    return listTemplates(this.#deps.database.read, project_id).map(toListItem);
   }
 
   /** Throws AppError `not_found`. */
@@ -145,18 +143,21 @@ export class Templates {
   }
 
   find(project_id: number, slug: string): TemplateRecord | null {
-    const row = findTemplate(this.#database.read, project_id, slug);
+    const row = findTemplate(this.#deps.database.read, project_id, slug);
     return row ? toRecord(row) : null;
   }
 
-  /** What no template may be, by field, of one that is made (`current` null) or changed; of Markdown, what is seen before it is made. */
+  /**
+   * What no template may be, by field, of one that is made (`current` null) or changed; of Markdown, what is
+   * seen before it is made.
+   */
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
     sent: TemplateChanges & { slug?: string | undefined },
   ): FieldErrors {
     const { slug, ...given } = sent;
-    const rules = { slug: slug ?? null, max_body_bytes: this.#max_body_bytes, made: null };
+    const rules = { slug: slug ?? null, max_body_bytes: this.#deps.max_body_bytes, made: null };
     return collectErrors(
       () => checkTemplate(current, given, rules),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
@@ -164,8 +165,8 @@ export class Templates {
   }
 
   /**
-   * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid` by field,
-   * also for a given slug that another template of the project has.
+   * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid`
+   * by field, also for a given slug that another template of the project has.
    */
   async create(
     project_id: number,
@@ -174,10 +175,10 @@ export class Templates {
   ): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
     const made = await this.#make(project_id, given);
-    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#max_body_bytes, made });
-    const row = await this.#database.write((tx) => {
+    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#deps.max_body_bytes, made });
+    const row = await this.#deps.database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
-      const now = this.#clock.now();
+      const now = this.#deps.clock.now();
       const created = insertTemplate(tx, {
         ...fields,
         public_id: newId(now),
@@ -193,8 +194,8 @@ export class Templates {
   }
 
   /**
-   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError `not_found`,
-   * and `invalid` for what would leave a template that could not be created so.
+   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError
+   * `not_found`, and `invalid` for what would leave a template that could not be created so.
    */
   async update(
     project_id: number,
@@ -203,13 +204,13 @@ export class Templates {
     note: Note,
   ): Promise<TemplateRecord> {
     const made = await this.#make(project_id, changes);
-    const rules = { slug: null, max_body_bytes: this.#max_body_bytes, made };
-    const row = await this.#database.write((tx) => {
+    const rules = { slug: null, max_body_bytes: this.#deps.max_body_bytes, made };
+    const row = await this.#deps.database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
       const fields = checkTemplate(current, changes, rules);
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
-      const updated_at = Math.max(this.#clock.now(), current.updated_at + 1);
+      const updated_at = Math.max(this.#deps.clock.now(), current.updated_at + 1);
       const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
       const told = { event: 'template.changed', target: targetOf(slug) };
       note(tx, { ...told, changes: changesOf(current, changed) });
@@ -220,7 +221,7 @@ export class Templates {
 
   /** Deletes a template and frees its slug. Throws AppError `not_found`. */
   remove(project_id: number, slug: string, note: Note): Promise<void> {
-    return this.#database.write((tx) => {
+    return this.#deps.database.write((tx) => {
       const current = findTemplateState(tx, project_id, slug);
       if (!current) throw notFound('Template');
       deleteTemplate(tx, current.id);
@@ -228,12 +229,14 @@ export class Templates {
     });
   }
 
-  /** What a sequence's checks ask of a template, also before each few of its mails; null where there is none. */
+  /**
+   * What a sequence's checks ask of a template, also before each few of its mails; null where there is none.
+   */
   factsOf(project_id: number, slug: string): TemplateFacts | null {
-    const state = findTemplateState(this.#database.read, project_id, slug);
+    const state = findTemplateState(this.#deps.database.read, project_id, slug);
     const held = state && this.#facts.get(state.id, state.updated_at);
     if (held) return held;
-    const row = findTemplate(this.#database.read, project_id, slug);
+    const row = findTemplate(this.#deps.database.read, project_id, slug);
     if (!row) return null;
     const { subject, body_html, body_text } = compileMail(row);
     const { is_marketing, is_active } = row;
@@ -250,15 +253,15 @@ export class Templates {
   }
 
   /**
-   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it can. It must
-   * be one that transactional sends may use.
+   * Why a template cannot be filled with these values alone, one of which its body must hold; null when it
+   * can. It must be one that transactional sends may use.
    */
   refusalOf(
     project_id: number,
     slug: string,
     values: { must_hold: string; known: readonly string[] },
   ): string | null {
-    const row = findTemplate(this.#database.read, project_id, slug);
+    const row = findTemplate(this.#deps.database.read, project_id, slug);
     const refusal = refusalOf(row);
     if (refusal !== null || !row) return refusal ?? UNKNOWN;
     const { subject, body_html, body_text, declared } = compileMail(row);
@@ -277,9 +280,9 @@ export class Templates {
   }
 
   /**
-   * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown, inactive
-   * or marketing, under `variables.<name>` for each value that is missing or no text, under `subject` or a body for one
-   * that is too long when rendered.
+   * What a send of this template holds. Throws AppError `invalid`: under `template` for one that is unknown,
+   * inactive or marketing, under `variables.<name>` for each value that is missing or no text, under
+   * `subject` or a body for one that is too long when rendered.
    */
   renderForSend(
     project_id: number,
@@ -294,20 +297,21 @@ export class Templates {
     project_id: number,
     slug: string,
   ): (variables: Readonly<Record<string, unknown>>) => RenderedMail {
-    const state = findTemplateState(this.#database.read, project_id, slug);
+    const state = findTemplateState(this.#deps.database.read, project_id, slug);
     const refusal = refusalOf(state);
     if (refusal !== null || !state) throw invalid({ template: [refusal ?? UNKNOWN] });
     const compiled = this.#compiled.get(state.id, state.updated_at) ?? this.#compile(project_id, slug);
     return (variables) => {
-      const mail = renderMail(compiled, variables, { max_body_bytes: this.#max_body_bytes });
+      const mail = renderMail(compiled, variables, { max_body_bytes: this.#deps.max_body_bytes });
       refuseUnsendable(mail);
       return mail;
     };
   }
 
   /**
-   * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is missing; with
-   * `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too long when rendered and for changes that could not be.
+   * As a send would hold it, whatever kind of template it is and in its layout, with the names of what is
+   * missing; with `changes` as if they were saved. Throws AppError `not_found`, and `invalid` for what is too
+   * long when rendered and for changes that could not be.
    */
   async preview(
     project_id: number,
@@ -316,9 +320,9 @@ export class Templates {
     changes: TemplateChanges = {},
   ): Promise<PreviewedMail> {
     const made = await this.#make(project_id, changes);
-    const row = findTemplate(this.#database.read, project_id, slug);
+    const row = findTemplate(this.#deps.database.read, project_id, slug);
     if (!row) throw notFound('Template');
-    const rules = { max_body_bytes: this.#max_body_bytes };
+    const rules = { max_body_bytes: this.#deps.max_body_bytes };
     const shown = checkTemplate(row, changes, { slug: null, made, ...rules });
     const mail = previewMail(compileMail(shown), variables, rules);
     return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
@@ -336,18 +340,18 @@ export class Templates {
 
   /** What the Markdown that was sent makes; null where none was sent that may be made. */
   async #make(project_id: number, sent: TemplateChanges): Promise<MarkdownBodies | null> {
-    const max_bytes = this.#max_body_bytes;
+    const max_bytes = this.#deps.max_body_bytes;
     const { body_markdown: markdown } = sent;
     if (!markdown || refusalOfMarkdown(sent, max_bytes) !== null) return null;
     return this.#markdown.make(project_id, { markdown, max_bytes });
   }
 
   #isTaken(project_id: number, slug: string): boolean {
-    return findTemplateState(this.#database.read, project_id, slug) !== undefined;
+    return findTemplateState(this.#deps.database.read, project_id, slug) !== undefined;
   }
 
   #compile(project_id: number, slug: string): CompiledMail {
-    const row = findTemplate(this.#database.read, project_id, slug);
+    const row = findTemplate(this.#deps.database.read, project_id, slug);
     // Another process may have deleted it or switched it off since.
     const refusal = refusalOf(row);
     if (refusal !== null || !row) throw invalid({ template: [refusal ?? UNKNOWN] });
@@ -370,4 +374,16 @@ function refusalOf(state: Pick<TemplateState, 'is_active' | 'is_marketing'> | un
   if (!state) return UNKNOWN;
   if (state.is_marketing) return 'is a marketing template: only sequences and broadcasts send those';
   return state.is_active ? null : 'is inactive: set is_active to true, or name another template';
+}
+
+/** How the shell finds templates: by id, slug or name. */
+export function templateNaming({ database }: Pick<TemplatesDeps, 'database'>): Naming {
+  return createNaming(
+    'template',
+    {
+      byId: (id) => findAnyTemplate(database.read, id),
+      called: (project_id, name) => listTemplatesCalled(database.read, project_id, name),
+    },
+    ({ slug, public_id }) => ({ key: slug, slug, id: public_id, is_over: false }),
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * A template as a file: front matter (YAML between two lines of three dashes), then its body, of the kind that the file's name
- * tells. What is wrong is refused by its line and name.
+ * A template as a file: front matter (YAML between two lines of three dashes), then its body, of the kind
+ * that the file's name tells. What is wrong is refused by its line and name.
  */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Range, stringify, visit } from 'yaml';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';

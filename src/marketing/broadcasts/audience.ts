@@ -8,6 +8,7 @@ import {
   type ContactStanding,
   type Contacts,
   contact_filter,
+  pieceFor,
 } from '../contacts/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
@@ -15,7 +16,7 @@ import { leftOutOf } from './records.ts';
 import type { LeftOut } from './schemas.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
-/** Contacts that are looked at while others wait: some milliseconds. */
+/** Contacts that are looked at while others wait, fewer where the filter asks for much: some milliseconds. */
 const AUDIENCE_PIECE = 500;
 
 interface AudienceDeps {
@@ -30,7 +31,7 @@ export interface Count {
 }
 
 /** The filter of a broadcast as it was stored; null where it is for everybody. */
-function filterOf({ filter }: Pick<BroadcastRow, 'filter'>): ContactFilter | null {
+export function filterOf({ filter }: Pick<BroadcastRow, 'filter'>): ContactFilter | null {
   return filter === null ? null : parse(contact_filter, filter);
 }
 
@@ -63,10 +64,11 @@ export async function countAudience(
   of: { owner: KeyOwner; broadcast: BroadcastRow; now_ms: number },
 ): Promise<Count> {
   const { list_id, decided_to, last_contact_id } = of.broadcast;
+  const limit = pieceFor(filterOf(of.broadcast) ?? {}, AUDIENCE_PIECE);
   let total = 0;
   const left_out = new Map<LeftOutReason, number>();
   for (let after_id = decided_to; ; ) {
-    const found = deps.contacts.listAfter(list_id, { after_id, limit: AUDIENCE_PIECE });
+    const found = deps.contacts.listAfter(list_id, { after_id, limit });
     const piece = found.filter(({ id }) => last_contact_id === null || id <= last_contact_id);
     const last = piece.at(-1);
     if (!last) break;

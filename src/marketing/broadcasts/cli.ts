@@ -17,14 +17,7 @@ import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts
 import type { Noun } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
-import {
-  type CampaignVerbs,
-  checkResult,
-  namedBy,
-  recordOf,
-  registerCopy,
-  registerTransition,
-} from '../campaign-cli.ts';
+import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
@@ -40,12 +33,13 @@ interface Needs {
   template_names: Naming;
 }
 
-const BROADCASTS: CampaignVerbs<Needs, BroadcastRecord> = {
-  what: 'broadcast',
-  campaigns: ({ broadcasts }) => broadcasts,
-  names: ({ broadcast_names }) => broadcast_names,
-};
-const named_broadcast = namedBy(BROADCASTS);
+const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastRecord>(
+  'broadcast',
+  (services) => ({
+    campaigns: services.broadcasts,
+    names: services.broadcast_names,
+  }),
+);
 
 const ID = '01J00000000000000000000000';
 const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', send_at: '--at' };
@@ -104,7 +98,7 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
       return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
     });
   takesChanges(
-    noun.verb('change <broadcast>', 'change a draft, or one that is scheduled').named(named_broadcast),
+    noun.verb('change <broadcast>', 'change a draft, or one that is scheduled').named(named),
     FIELDS,
   )
     .option('--filter <filter>', FILTER_HELP)
@@ -122,17 +116,17 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
       await inOptions(OPTION_OF_FIELD, () =>
         services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project)),
       );
-      const record = recordOf(BROADCASTS, services, id);
+      const record = recordOf(services, id);
       return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
     });
-  registerCopy(noun, BROADCASTS, 'make a draft that is as a broadcast is');
+  copy(noun, 'make a draft that is as a broadcast is');
   noun
     .verb('delete <broadcast>', 'delete a draft, or one that was cancelled')
-    .named(named_broadcast)
+    .named(named)
     .example(`satchel broadcast delete ${ID} --yes`)
     .removes(async ({ services, consent, onTrail }, _options, id) => {
       const project = ownerOf(services, services.broadcasts.requireAny(id));
-      const { name, stats } = recordOf(BROADCASTS, services, id);
+      const { name, stats } = recordOf(services, id);
       consent(
         `deletes the broadcast ${name}; the log keeps the mails that it made, ${stats.sent} of them sent`,
       );
@@ -167,10 +161,10 @@ function registerLooking(noun: Noun<Needs>): void {
     );
   noun
     .verb('show <broadcast>', 'one broadcast with its numbers')
-    .named(named_broadcast)
+    .named(named)
     .example('satchel broadcast show "June news" --project shop')
     .does(({ services }, _options, id) => {
-      const record = recordOf(BROADCASTS, services, id);
+      const record = recordOf(services, id);
       const { stats, left_out, links, filter, variables, ...fields } = record;
       const head = formatFields({
         ...fields,
@@ -187,7 +181,7 @@ function registerLooking(noun: Noun<Needs>): void {
     });
   noun
     .verb('recipients <broadcast>', 'who had their turn, and what became of it')
-    .named(named_broadcast)
+    .named(named)
     .example(`satchel broadcast recipients ${ID}`)
     .lists(
       ({ services: { broadcasts }, page }, _options, id) =>
@@ -209,7 +203,7 @@ function registerSending(noun: Noun<Needs>): void {
       'check <broadcast>',
       'what keeps a broadcast from being sent, and whom it would reach; ends with 1 if anything does',
     )
-    .named(named_broadcast)
+    .named(named)
     .example(`satchel broadcast check ${ID}`)
     .does(async ({ services: { broadcasts } }, _options, id) => {
       const found = await broadcasts.check(broadcasts.requireAny(id).project_id, id);
@@ -220,7 +214,7 @@ function registerSending(noun: Noun<Needs>): void {
     });
   noun
     .verb('test <broadcast>', 'send a copy of it to an address; counts nowhere')
-    .named(named_broadcast)
+    .named(named)
     .requiredOption('--to <address>', 'who gets it')
     .example(`satchel broadcast test ${ID} --to you@example.com`)
     .does(async ({ services: { broadcasts } }, options, id) => {
@@ -231,7 +225,7 @@ function registerSending(noun: Noun<Needs>): void {
     });
   noun
     .verb('send <broadcast>', 'send it to its list, now or at a time')
-    .named(named_broadcast)
+    .named(named)
     .option('--at <time>', 'when, such as 2031-06-01T09:00:00Z; now unless given')
     .example(
       `satchel broadcast send ${ID} --yes`,
@@ -254,7 +248,7 @@ function registerSending(noun: Noun<Needs>): void {
               details: { problems },
             },
           );
-        const { name } = recordOf(BROADCASTS, services, id);
+        const { name } = recordOf(services, id);
         consent(
           `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
         );
@@ -267,7 +261,7 @@ function registerSending(noun: Noun<Needs>): void {
 }
 
 function told(services: Needs, id: string): CliResult {
-  const record = recordOf(BROADCASTS, services, id);
+  const record = recordOf(services, id);
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
@@ -282,13 +276,13 @@ function registerTransitions(noun: Noun<Needs>): void {
     ['pause', 'send nothing more until it is resumed'],
     ['resume', 'go on after a pause, or begin what could not begin at its time'],
   ] as const)
-    registerTransition(noun, BROADCASTS, {
+    transition(noun, {
       name,
       says,
       tell,
       run: ({ broadcast_life }, actor, owner, id) => broadcast_life[name](actor, owner, id),
     });
-  registerTransition(noun, BROADCASTS, {
+  transition(noun, {
     name: 'cancel',
     says: 'end it for good: what no relay took is taken back',
     consent: ({ name, stats, recipients }) =>

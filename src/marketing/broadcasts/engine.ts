@@ -73,6 +73,7 @@ export class BroadcastEngine {
     if (row?.status !== 'sending' || row.job_id !== of.job_id || !list) return null;
     const now_ms = clock.now();
     if (store.isDecided(row)) return broadcast_life.finish(tx, row) ? null : now_ms + LOOK_AGAIN_MS;
+    if (broadcast_life.stopWithoutFilter(tx, row)) return null;
     const settings = marketing.settings(owner.id, tx);
     const day = utcDay(now_ms);
     const usedToday = (): number => readUsage(tx, owner.id, day);

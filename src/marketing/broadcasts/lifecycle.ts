@@ -292,6 +292,13 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
       });
   }
 
+  /** Pauses one whose filter names what was deleted while it was sent: who was meant can't be told any more. Returns whether it did. */
+  stopWithoutFilter(tx: Tx, row: BroadcastRow): boolean {
+    if (this.campaigns.filterProblems(row, tx).length === 0) return false;
+    this.stop(tx, row, 'not_ready');
+    return true;
+  }
+
   /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;

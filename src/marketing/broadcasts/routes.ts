@@ -3,14 +3,7 @@ import type { Naming } from '../../platform/cli/naming.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import {
-  type CampaignRoutes,
-  copyRoute,
-  loaderOf,
-  madeDraft,
-  testRoute,
-  transitionRoutes,
-} from '../campaign-routes.ts';
+import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import {
@@ -36,34 +29,31 @@ export interface BroadcastRouteDeps {
   broadcast_names: Naming;
 }
 
+type On = BroadcastRouteDeps & CampaignRoutes<BroadcastRecord>;
+
 export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
+  const { broadcasts: campaigns, broadcast_names: names } = deps;
+  const on = { ...deps, ...campaignRoutes({ campaigns, names, tag: TAG, one: ONE, record }) };
   return [
-    ...recordRoutes(deps),
-    ...deleteRoute(deps),
-    ...copyRoute(campaignsOf(deps), {
+    ...recordRoutes(on),
+    ...deleteRoute(on),
+    ...on.copy({
       summary: 'Make a draft that is as a broadcast is',
       description: "It is called 'NAME (copy)', whatever became of the other.",
     }),
-    ...foresightRoutes(deps),
-    ...sendRoute(deps),
-    ...transitionRoutes(campaignsOf(deps), deps.broadcast_life, {
+    ...foresightRoutes(on),
+    ...sendRoute(on),
+    ...on.transitions(deps.broadcast_life, {
       pause: 'Send nothing more until it is resumed.',
       resume:
         'Go on after a pause, if it is ready; else it stays paused as `not_ready`, and `check` tells why.',
       cancel: 'End a broadcast for good: what no relay took is taken back.',
     }),
-    ...resultRoutes(deps),
+    ...resultRoutes(on),
   ];
 }
 
-function campaignsOf({ broadcasts, broadcast_names }: BroadcastRouteDeps): CampaignRoutes<BroadcastRecord> {
-  return { campaigns: broadcasts, names: broadcast_names, tag: TAG, one: ONE, record };
-}
-
-function recordRoutes(deps: BroadcastRouteDeps): Route[] {
-  const { broadcasts, broadcast_life } = deps;
-  const campaigns = campaignsOf(deps);
-  const load = loaderOf(campaigns);
+function recordRoutes({ broadcasts, broadcast_life, load, madeDraft }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'GET',
@@ -84,7 +74,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
       status: 201,
       also: { 409: 'Its list is archived' },
       body: creation,
-      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body, null),
       example: {
         name: 'June news',
         list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
@@ -94,7 +84,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
       response: record,
       async handle({ caller, body }) {
         const made = await broadcasts.create(caller.project.id, body, caller.note);
-        return madeDraft(campaigns, { caller }, made);
+        return madeDraft(caller, made);
       },
     }),
     ...marketingRoute({
@@ -115,7 +105,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
       description: '`send_at` may be changed once it is scheduled; null makes it a draft again.',
       also: { 409: 'It is neither a draft nor scheduled, or its new list is archived' },
       body: changes,
-      errorsIn: ({ caller, body }) => broadcasts.errorsIn(caller.project.id, body),
+      errorsIn: ({ caller, body, resource }) => broadcasts.errorsIn(caller.project.id, body, resource),
       example: { name: 'June news, at last' },
       response: record,
       load,
@@ -127,9 +117,7 @@ function recordRoutes(deps: BroadcastRouteDeps): Route[] {
   ];
 }
 
-function deleteRoute(deps: BroadcastRouteDeps): Route[] {
-  const { broadcasts } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function deleteRoute({ broadcasts, load }: On): Route[] {
   return marketingRoute({
     method: 'DELETE',
     path: ONE,
@@ -146,9 +134,7 @@ function deleteRoute(deps: BroadcastRouteDeps): Route[] {
   });
 }
 
-function foresightRoutes(deps: BroadcastRouteDeps): Route[] {
-  const { broadcasts } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function foresightRoutes({ broadcasts, load, test }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'GET',
@@ -172,8 +158,7 @@ function foresightRoutes(deps: BroadcastRouteDeps): Route[] {
       load,
       handle: ({ caller, resource }) => broadcasts.preview(caller.project.id, resource.id),
     }),
-    ...testRoute(
-      campaignsOf(deps),
+    ...test(
       {
         path: `${ONE}/test`,
         summary: 'Send a copy of a broadcast to an address',
@@ -186,9 +171,7 @@ function foresightRoutes(deps: BroadcastRouteDeps): Route[] {
   ];
 }
 
-function sendRoute(deps: BroadcastRouteDeps): Route[] {
-  const { broadcasts, broadcast_life } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function sendRoute({ broadcasts, broadcast_life, load }: On): Route[] {
   return marketingRoute({
     method: 'POST',
     path: `${ONE}/send`,
@@ -212,9 +195,7 @@ function sendRoute(deps: BroadcastRouteDeps): Route[] {
   });
 }
 
-function resultRoutes(deps: BroadcastRouteDeps): Route[] {
-  const { broadcasts } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function resultRoutes({ broadcasts, load }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'GET',

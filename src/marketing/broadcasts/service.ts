@@ -1,15 +1,15 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
-import { AppError, type FieldErrors, notFound } from '../../errors.ts';
+import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
-import { type Problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
+import { type Problem, problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
 import { Campaigns } from '../campaigns.ts';
 import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
 import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
-import { type Count, countAudience } from './audience.ts';
+import { type Count, countAudience, filterOf } from './audience.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
 import { presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
@@ -25,7 +25,6 @@ import * as store from './store.ts';
 import type { BroadcastRow } from './tables.ts';
 
 export type { BroadcastRecord } from './schemas.ts';
-export type { BroadcastRow } from './tables.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
 export interface Readiness extends Count {
@@ -69,10 +68,16 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
 
   /* --- Writing ----------------------------------------------------------------------------------------------------- */
 
-  /** What is wrong with the fields of a broadcast beyond their schema, by field. */
-  errorsIn(project_id: number, fields: BroadcastChanges): FieldErrors {
+  /** What is wrong with the fields of a broadcast beyond their schema, by field; `current` is null for a new one. */
+  errorsIn(
+    project_id: number,
+    fields: BroadcastChanges,
+    current: Pick<BroadcastRecord, 'list'> | null,
+  ): FieldErrors {
     const errors: FieldErrors = {};
-    if (fields.list) this.deps.lists.findNamed(project_id, fields.list, errors);
+    const list_id = fields.list ?? current?.list;
+    const list = list_id === undefined ? null : this.deps.lists.findNamed(project_id, list_id, errors);
+    if (list && fields.filter) Object.assign(errors, this.deps.contacts.errorsInFilter(list, fields.filter));
     readVariables(fields.variables ?? {}, 'variables', errors);
     return errors;
   }
@@ -98,7 +103,24 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '' }, sent);
     const variables = readVariables(values.variables, 'variables', errors);
     const list_id = this.deps.lists.choose(tx, { project_id, current }, sent.list, errors);
+    const is_filter_new = sent.filter !== undefined || list_id !== current?.list_id;
+    if (is_filter_new) refuseAll(this.#errorsInFilter(tx, { list_id, filter: values.filter }));
     return { ...values, variables, list_id };
+  }
+
+  #errorsInFilter(read: Tx, of: Pick<BroadcastRow, 'list_id' | 'filter'>): FieldErrors {
+    const filter = filterOf(of);
+    return filter === null ? {} : this.deps.contacts.errorsInFilter({ id: of.list_id }, filter, read);
+  }
+
+  /** What a broadcast's filter names that is gone, or is no more of its list; for those that are being sent, too. */
+  filterProblems(row: BroadcastRow, read: Tx): Problem[] {
+    const gone = Object.keys(this.#errorsInFilter(read, row));
+    return problem(
+      gone.length > 0,
+      'filter_gone',
+      `The filter names what is gone, or was sent by a test key: ${gone.join(', ')}. Without it others would get the mail.`,
+    );
   }
 
   /**
@@ -144,6 +166,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const { project_id, template } = row;
     return [
       ...readinessProblems(this.readinessOf(row, mailboxes, read)),
+      ...this.filterProblems(row, read),
       ...(row.started_at !== null
         ? []
         : template === null

@@ -1,6 +1,6 @@
 /**
- * Departures: which ends of a mail take an address out of marketing, what becomes of its contacts, and giving them back their status
- * where the suppression of a hard bounce is lifted.
+ * Departures: which ends of a mail take an address out of marketing, what becomes of its contacts, and giving
+ * them back their status where the suppression of a hard bounce is lifted.
  */
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -33,7 +33,10 @@ export const STATUS_AFTER = {
   complaint: 'complained',
 } as const satisfies Record<Departure, ContactStatus>;
 
-/** A hard bounce or a complaint of any mail of the project counts for marketing, too; null for any other event. */
+/**
+ * Why a mail's event has its recipient leave; null where it does not. Any mail of the project counts, not
+ * marketing alone.
+ */
 export function departureOf({
   kind,
   is_report_of_copy,
@@ -43,7 +46,10 @@ export function departureOf({
   return kind === 'complained' ? 'complaint' : null;
 }
 
-/** Gives contacts of an address the status of having left, unless theirs is as strong; returns those that changed. */
+/**
+ * Marks the contacts of an address as having left, unless they did for as strong a reason. Returns those that
+ * changed.
+ */
 export function depart(
   tx: Tx,
   of: { project_id: number; email: string; kind: Departure; now_ms: number },
@@ -66,7 +72,10 @@ export function depart(
 /** Contacts whose addresses are hashed before others have their turn: some 5 ms. */
 const HASHED_CONTACTS_PIECE = 1_000;
 
-/** Of these hashes, those of contacts that bounced, with the address. In pieces, with pauses for other requests. */
+/**
+ * Which of these hashes are of contacts that bounced, with their addresses. Works in pieces, so that others
+ * have their turn.
+ */
 export async function findBouncedAddresses(
   on: { database: Database; lists: Lists },
   project_id: number,
@@ -89,7 +98,10 @@ export async function findBouncedAddresses(
   return found;
 }
 
-/** Gives contacts of an address that bounced the status that they had, within a transaction; their ids. It enrolls nobody. */
+/**
+ * Gives contacts that bounced the status that they had before, within a transaction. Returns their ids.
+ * Enrolls nobody.
+ */
 export function restoreBounced(tx: Tx, of: { project_id: number; email: string; now_ms: number }): string[] {
   const { now_ms } = of;
   return store

@@ -1,4 +1,4 @@
-/** Contacts of a list as a table: the fields of their records, and behind them each custom field that somebody has. */
+/** Contacts of a list as a table: the fields of their records, then each custom field that somebody has. */
 import { invalid } from '../../errors.ts';
 import { MAX_EXPORTED_CUSTOM_FIELDS } from '../../limits.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
@@ -33,8 +33,8 @@ const FIELDS = [
 ] as const satisfies readonly (keyof ContactRecord)[];
 
 /**
- * Those that fit, newest first. They are gone through twice, first for the names of their custom fields. Throws AppError
- * `invalid` where these are more than a spreadsheet is good for.
+ * Those that fit, newest first. They are gone through twice, first for the names of their custom fields.
+ * Throws AppError `invalid` where these are more than a spreadsheet is good for.
  */
 export async function exportContacts(
   on: FindingDeps,

@@ -18,7 +18,10 @@ export const SOURCE_PLATFORM = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Too many to guess at any rate: 192 random bits. */
 const TOKEN_BYTES = 24;
 
-/** A random token that stands for a contact, in links to a list's token_hosts and of public pages: 32 characters of base64url. */
+/**
+ * A random token that stands for a contact, in links to a list's token_hosts and to public pages. 32
+ * characters, base64url.
+ */
 export function createContactToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }

@@ -2,13 +2,14 @@
  * SQL of filters. Ids come from an index, in order and in pieces; which of them fit is asked of so many at once. So no
  * statement looks at more rows than it was told to, however many a list has.
  */
-import { and, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { and, gte, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import { type PastCriteria, pastConditionsOf } from './filter-past-store.ts';
 import { type ContactStatus, contacts } from './tables.ts';
 
 /** A filter made plain for SQL: days are a moment, and single tags stand together. */
-export interface Criteria {
+export interface Criteria extends PastCriteria {
   readonly status: ContactStatus | undefined;
   readonly q: string | undefined;
   readonly tags_any: readonly string[];
@@ -19,6 +20,10 @@ export interface Criteria {
   readonly joined_from_ms: number | undefined;
   readonly joined_until_ms: number | undefined;
   readonly clicked_from_ms: number | undefined;
+  readonly domains: readonly string[];
+  /** Of each of these, at least one fits where there are any, and none. */
+  readonly any_of: readonly Criteria[];
+  readonly none_of: readonly Criteria[];
 }
 
 /* --- Ids, from an index ------------------------------------------------------------------------------------------- */
@@ -145,7 +150,7 @@ export function matching(read: Tx, list_id: number, criteria: Criteria, ids: rea
         sql`${contacts.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
         // The plus keeps SQLite from walking an index of the whole list.
         sql`+${contacts.list_id} = ${list_id}`,
-        ...conditionsOf(criteria),
+        ...conditionsOf(list_id, criteria),
       ),
     )
     .all();
@@ -153,18 +158,11 @@ export function matching(read: Tx, list_id: number, criteria: Criteria, ids: rea
   return ids.filter((id) => fits.has(id));
 }
 
-function conditionsOf(criteria: Criteria): SQL[] {
-  const {
-    status,
-    q,
-    tags_any,
-    tags_all,
-    tags_none,
-    custom,
-    joined_from_ms,
-    joined_until_ms,
-    clicked_from_ms,
-  } = criteria;
+/** None of them is NULL where nothing is gone: `none` turns each round. */
+function conditionsOf(list_id: number, criteria: Criteria): SQL[] {
+  const { status, q, tags_any, tags_all, tags_none, custom, domains, any_of, none_of } = criteria;
+  const { joined_from_ms, joined_until_ms, clicked_from_ms } = criteria;
+  const allOf = (one: Criteria): SQL => sql`(${and(sql`1`, ...conditionsOf(list_id, one))})`;
   return [
     ...(status === undefined ? [] : [sql`+${contacts.status} = ${status}`]),
     ...(q === undefined ? [] : [beginsWith(q)]),
@@ -174,17 +172,28 @@ function conditionsOf(criteria: Criteria): SQL[] {
     ...custom.map(([name, value]) => hasCustom(name, value)),
     ...(joined_from_ms === undefined ? [] : [gte(contacts.created_at, joined_from_ms)]),
     ...(joined_until_ms === undefined ? [] : [lt(contacts.created_at, joined_until_ms)]),
-    ...(clicked_from_ms === undefined ? [] : [sql`+${contacts.clicked_at} >= ${clicked_from_ms}`]),
+    ...(clicked_from_ms === undefined
+      ? []
+      : [sql`coalesce(${contacts.clicked_at} >= ${clicked_from_ms}, 0)`]),
+    ...(domains.length === 0 ? [] : [isAt(domains)]),
+    ...pastConditionsOf(list_id, criteria),
+    ...(any_of.length === 0 ? [] : [sql`(${or(...any_of.map(allOf))})`]),
+    ...none_of.map((one) => sql`NOT ${allOf(one)}`),
   ];
+}
+
+function isAt(domains: readonly string[]): SQL {
+  const { email } = contacts;
+  return sql`substr(${email}, instr(${email}, '@') + 1) IN (SELECT value FROM json_each(${JSON.stringify(domains)}))`;
 }
 
 function beginsWith(q: string): SQL {
   const email = q.toLowerCase();
   const until = afterPrefix(q);
   const { first_name, last_name } = contacts;
-  return sql`(${contacts.email} >= ${email} AND ${contacts.email} < ${afterPrefix(email)}
+  return sql`coalesce(${contacts.email} >= ${email} AND ${contacts.email} < ${afterPrefix(email)}
     OR ${first_name} >= ${q} COLLATE NOCASE AND ${first_name} < ${until} COLLATE NOCASE
-    OR ${last_name} >= ${q} COLLATE NOCASE AND ${last_name} < ${until} COLLATE NOCASE)`;
+    OR ${last_name} >= ${q} COLLATE NOCASE AND ${last_name} < ${until} COLLATE NOCASE, 0)`;
 }
 
 function tagsAmong(what: SQL, tags: readonly string[]): SQL {

@@ -6,7 +6,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { type Found, findInPieces, type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
-import { isCounted } from './filter.ts';
+import { isCounted, pieceOf } from './filter.ts';
 import {
   type Criteria,
   findFew,
@@ -17,7 +17,7 @@ import {
   theseIds,
 } from './filter-store.ts';
 
-/** Contacts that are looked at before others have their turn: one or two milliseconds. */
+/** Contacts that are looked at before others have their turn, fewer where the filter asks for much: one or two milliseconds. */
 const SCAN_PIECE = 1_000;
 /** Entries of an index that are passed over at once: a millisecond. */
 const SKIP_PIECE = 20_000;
@@ -40,7 +40,7 @@ function candidatesOf(on: FindingDeps, list_id: number, criteria: Criteria, orde
 }
 
 /**
- * All that fit, by ids, in pieces of `size` or fewer; empty ones among them, where a thousand were looked at and none fits.
+ * All that fit, by ids, in pieces of `size` or fewer; empty ones among them, where many were looked at and none fits.
  * Each piece is read when it is asked for, within a transaction too.
  */
 export function* piecesOf(
@@ -50,9 +50,10 @@ export function* piecesOf(
   { order, size = SCAN_PIECE }: { order: Order; size?: number },
 ): Generator<number[], undefined> {
   const candidates = candidatesOf(on, list_id, criteria, order);
+  const limit = pieceOf(criteria, SCAN_PIECE);
   for (let behind: number | null = null; ; ) {
     const { read } = on.database;
-    const ids: number[] = candidates(read, { behind, limit: SCAN_PIECE });
+    const ids: number[] = candidates(read, { behind, limit });
     const last = ids.at(-1);
     if (last === undefined) return;
     behind = last;

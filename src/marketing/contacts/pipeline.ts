@@ -1,6 +1,7 @@
 /**
- * The pipeline that every contact passes through, whether it comes by API, paste, CSV or form: syntax, consent,
- * suppression, MX, duplicate. `screen` asks the DNS and changes nothing; `admit` decides the rest within a transaction.
+ * The pipeline that every contact passes through, whether it comes by API, paste, CSV or form: syntax,
+ * consent, suppression, MX, duplicate. `screen` asks the DNS and changes nothing; `admit` decides the rest
+ * within a transaction.
  */
 
 import { AppError } from '../../errors.ts';
@@ -24,7 +25,9 @@ export interface Candidate {
   source: string | null;
   reason: string | null;
   source_platform: string;
-  /** Null: the list's default counts. An unknown word counts as no consent; the default does not replace it. */
+  /**
+   * Null means the list's default. An unknown word counts as no consent, and the default does not replace it.
+   */
   consent_basis: string | null;
   consent_at: number;
   consent_ip: string | null;
@@ -107,7 +110,9 @@ export interface AdmitOptions {
   now_ms: number;
 }
 
-/** Puts a candidate that passed on the list, unless the address is suppressed by now or on the list already. */
+/**
+ * Puts a candidate that passed on the list, unless its address is suppressed by now or on the list already.
+ */
 export function admit(
   tx: Tx,
   list: Pick<ListRow, 'id' | 'project_id'>,

@@ -1,4 +1,7 @@
-/** Addresses on whatever list of a project: finding them; and what is held about one: exporting it, explaining it, forgetting it. */
+/**
+ * An address on all lists of a project: finding it, and exporting, explaining and forgetting what is held
+ * about it.
+ */
 
 import { invalid } from '../../errors.ts';
 import { COUNTED_MATCHES } from '../../limits.ts';
@@ -55,7 +58,10 @@ export class Privacy {
     this.#deps = deps;
   }
 
-  /** Contacts of all lists whose address begins so, in the order of addresses; counted as far as those that a filter fits. */
+  /**
+   * Contacts of all lists whose address begins with this text, ordered by address. Counts as far as filtered
+   * lists do.
+   */
   find(project_id: number, query: PageQuery & { email?: string | undefined }): Page<FoundContact> {
     const { read } = this.#deps.database;
     const prefix = query.email?.trim().toLowerCase() ?? '';
@@ -92,8 +98,9 @@ export class Privacy {
   }
 
   /**
-   * Deletes the contacts of an address, empties it and its content wherever else it stands, and keeps nothing but its
-   * suppression, which is a hash. The audit trail tells that it was done, without the address. Throws AppError `invalid`.
+   * Deletes the contacts of an address, empties it and its content wherever else it stands, and keeps nothing
+   * but its suppression, which is a hash. The audit trail tells that it was done, without the address. Throws
+   * AppError `invalid`.
    */
   async forget(actor: Actor, owner: KeyOwner, address: string): Promise<Record<string, number>> {
     const email = requireAddress(address);

@@ -141,7 +141,10 @@ function changingRoutes(deps: ListDeps): Route[] {
       example: { filter: { status: 'active', tags_none: ['winter'] }, add: ['spring'] },
       response: t.Object({ changed: t.Integer() }),
       load,
-      errorsIn: ({ body }) => errorsInBulkTag(body),
+      errorsIn: ({ body, resource }) => ({
+        ...errorsInBulkTag(body),
+        ...(body.filter ? contacts.errorsInFilter(resource, body.filter) : {}),
+      }),
       together: ['contact_ids', 'filter'],
       handle: async ({ caller, resource, body }) => {
         refuseAll(errorsInBulkTag(body));

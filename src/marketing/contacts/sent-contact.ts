@@ -1,4 +1,7 @@
-/** Contacts as they are sent one by one: what may not be so past the schema, and what a new one comes to. Pure functions. */
+/**
+ * A contact as it is sent by itself: errors beyond its schema, and the candidate that it makes. Pure
+ * functions.
+ */
 import type { FieldErrors } from '../../errors.ts';
 import type { Static } from '../../platform/http/schema.ts';
 import { readCustom, readTags, SOURCE_PLATFORM } from './fields.ts';

@@ -1,10 +1,10 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { BULK_CONTACTS_BATCH, MX_RETRY_AFTER_S } from '../../limits.ts';
+import { MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, monotonicMs } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
 import { present, setBy } from '../../platform/http/fields.ts';
@@ -26,6 +26,7 @@ import {
 import { exportContacts } from './export.ts';
 import { contactAddress, readCustom, readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
+import { criteriaIn, errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf } from './finding.ts';
 import {
@@ -40,12 +41,14 @@ import {
 import { type ContactChanges, type ContactRecord, FIELDS } from './schemas.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
+import { sweepContacts } from './sweeping.ts';
 import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
 export type { ContactEvent } from './departures.ts';
 export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
 export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
+export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
 export type { ContactStanding } from './store.ts';
@@ -158,9 +161,14 @@ export class Contacts {
 
   /* --- Reading and changing --------------------------------------------------------------------------------------- */
 
-  /** A page of those that a filter fits, newest first. */
+  /** What is wrong with the `filter` of a request past its shape, by field. */
+  errorsInFilter(list: { id: number }, filter: ContactFilter, read?: Tx): FieldErrors {
+    return errorsInFilter(read ?? this.#deps.database.read, list.id, filter, 'filter.');
+  }
+
+  /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
   async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = criteriaOf(query, this.#deps.clock.now());
+    const criteria = criteriaIn(this.#deps, list.id, query);
     const found = await findPage(this.#deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
@@ -189,10 +197,10 @@ export class Contacts {
 
   /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
-    const { database, clock } = this.#deps;
-    const criteria = criteriaOf(filter, clock.now());
+    const criteria = criteriaIn(this.#deps, list.id, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
-    await database.write((tx) => note(tx, { ...entry, metadata: { filter: Object.keys(filter) } }));
+    const told = { ...entry, metadata: { filter: Object.keys(filter) } };
+    await this.#deps.database.write((tx) => note(tx, told));
     return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }
 
@@ -463,21 +471,8 @@ export class Contacts {
   }
 
   /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
-  async sweep(): Promise<void> {
-    const { database, lists } = this.#deps;
-    for (let list_id = store.nextListWithContacts(database.read, 0); list_id !== null; ) {
-      const current = list_id;
-      let has_more = lists.findById(current) === null;
-      while (has_more) {
-        const began_ms = monotonicMs();
-        const deleted = await database.writePiece((tx) =>
-          store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH),
-        );
-        has_more = deleted === BULK_CONTACTS_BATCH;
-        await Bun.sleep(monotonicMs() - began_ms);
-      }
-      list_id = store.nextListWithContacts(database.read, current);
-    }
+  sweep(): Promise<void> {
+    return sweepContacts(this.#deps);
   }
 
   #announce(tx: Tx, event: ContactEvent): void {

@@ -148,7 +148,7 @@ export function countByAddress(read: Tx, of: { project_id: number; prefix: strin
 const isMxUnasked = rawSql<{ n: number }, [number, string]>(
   'SELECT 1 AS n FROM contacts WHERE project_id = ? AND email = ? AND is_mx_unasked = 1 LIMIT 1',
 );
-/** Whether an address came to a project without its domain being looked up. Few did; a partial index holds those. */
+/** Whether an address came without a look-up of its domain. Few did: a partial index holds them. */
 export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
   return isMxUnasked.get(read, project_id, email) !== null;
 }
@@ -252,7 +252,7 @@ export function findLastId(read: Tx, list_id: number): number {
   return found?.id ?? 0;
 }
 
-/** Up to `limit` contacts of a list with a higher id than `after_id`, of whatever status, in the order of ids. */
+/** Up to `limit` contacts of a list whose id is above `after_id`, of any status, in the order of ids. */
 export function listStandingsAfter(
   read: Tx,
   list_id: number,
@@ -309,7 +309,7 @@ export function deleteContact(tx: Tx, id: number): void {
   tx.delete(contacts).where(eq(contacts.id, id)).run();
 }
 
-/** The lowest numeric id of a list above `after` that has contacts, whether or not the list is still there. */
+/** The lowest numeric id above `after` of a list that has contacts, even where the list itself is gone. */
 export function nextListWithContacts(read: Tx, after: number): number | null {
   const found = read
     .select({ list_id: contacts.list_id })

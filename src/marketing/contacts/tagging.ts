@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import type { ListRow } from '../lists/service.ts';
 import { readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
+import { errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
 import { type FindingDeps, piecesOf } from './finding.ts';
 import * as store from './store.ts';
@@ -33,10 +34,12 @@ export async function tagContacts(
   const errors: FieldErrors = {};
   const add = readTags(wanted.add, 'add', errors);
   const remove = readTags(wanted.remove, 'remove', errors);
+  const { database, clock } = on;
+  if ('filter' in selection)
+    Object.assign(errors, errorsInFilter(database.read, list.id, selection.filter, 'filter.'));
   refuseAll(errors);
   const change = { add, remove };
   const entry = { event: 'contacts.tagged', target: `list:${list.public_id}`, metadata: change };
-  const { database, clock } = on;
   if ('contact_ids' in selection)
     return tagThese(database, list, selection.contact_ids, { change, told: (tx) => note(tx, entry) });
   const criteria = criteriaOf(selection.filter, clock.now());

@@ -1,4 +1,4 @@
-/** Which column of a file is which field of a contact, and a row as a candidate for the pipeline. Pure functions. */
+/** Which column of a file is which field of a contact, and how a row becomes a candidate. Pure functions. */
 
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import {
@@ -58,8 +58,8 @@ const USUAL_HEADERS: Readonly<Record<string, MappableField>> = {
 };
 
 /**
- * The columns of a file. Throws AppError `invalid`: under `column_map` and `keep_columns` for headers that the file does
- * not have and fields that there are not, under `object` where no column holds email addresses.
+ * The columns of a file. Throws AppError `invalid`: under `column_map` and `keep_columns` for headers that
+ * the file does not have and fields that there are not, under `object` where no column holds email addresses.
  */
 export function findColumns(
   headers: readonly string[],

@@ -1,10 +1,13 @@
-/** Reading a CSV file row by row from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged rows. */
+/**
+ * Reads a CSV file row by row, from any row on: RFC 4180, UTF-8 with or without BOM, any line ends, ragged
+ * rows.
+ */
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
 import { DELIMITERS, type Delimiter } from './schemas.ts';
 
-/** A CSV file is read and parsed in pieces of so many bytes: a few hundred rows, so that nobody waits long behind them. */
+/** Bytes of a CSV file that are read and parsed at once: a few hundred rows, so that nobody waits long. */
 const CSV_PIECE_BYTES = 16 * 1024;
 
 /** One row with the place after it, from which the next reading may begin. */
@@ -33,8 +36,8 @@ export interface Dialect {
 const SEP_LINE = /^\ufeff?"?sep=(.)"?(?:\r\n|\n|\r)/i;
 
 /**
- * How a file is written: with the delimiter that is wanted, else the one that its `sep=` line names, else the one that its
- * header has most of outside of quotes. Throws MissingFile.
+ * How a file is written: with the delimiter that is wanted, else the one that its `sep=` line names, else the
+ * one that its header has most of outside of quotes. Throws MissingFile.
  */
 export async function readDialect(file: CsvFile, wanted: Delimiter | null): Promise<Dialect> {
   const bytes = await readStart(file).catch((error: unknown) => {
@@ -79,8 +82,9 @@ const CSV = {
 };
 
 /**
- * Rows of the file from a byte on at which a row begins. Memory stays the same for any size. Throws MissingFile, and
- * UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that is never closed, mostly).
+ * Rows of the file from a byte on at which a row begins. Memory stays the same for any size. Throws
+ * MissingFile, and UnreadableCsv for what is no UTF-8, holds NUL, or has a row longer than any (a quote that
+ * is never closed, mostly).
  */
 export async function* readCsvRows(open: CsvFile, { from_byte, delimiter }: Dialect): AsyncGenerator<CsvRow> {
   const parser = parse({ ...CSV, delimiter });

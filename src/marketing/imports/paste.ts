@@ -1,4 +1,4 @@
-/** Addresses as people paste them: a line each, or several on a line, with a name before or behind. Pure functions. */
+/** Addresses as people paste them: one or several a line, with a name before or behind. Pure functions. */
 import addressparser from 'nodemailer/lib/addressparser';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
 
@@ -8,7 +8,9 @@ interface PastedRow {
   last_name: string | null;
 }
 
-/** One row for each address, and for each text where an address should be. Reading stops once there are too many. */
+/**
+ * One row for each address, and one for each text that should be an address. Stops once there are too many.
+ */
 export function readPaste(text: string): PastedRow[] {
   const rows: PastedRow[] = [];
   for (const given of text.split(/\r\n|\n|\r/)) {

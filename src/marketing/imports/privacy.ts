@@ -7,8 +7,8 @@ import { cellsOf } from './columns.ts';
 import * as store from './store.ts';
 
 /**
- * Takes part in telling and forgetting what is held about an address: rows that were not taken, and those that wait for the
- * DNS. However a file writes the address, it is found.
+ * Takes part in telling and forgetting what is held about an address: rows that were not taken, and those
+ * that wait for the DNS. However a file writes the address, it is found.
  */
 export const importsHolder = {
   name: 'import_rows',

@@ -6,7 +6,7 @@ import type { ImportRow } from './tables.ts';
 
 /** Row numbers count the header. */
 const HEADER_ROWS = 1;
-/** What may become of a row, in the order in which it is told. */
+/** What may become of a row, in the order in which people see it. */
 export const COUNTERS = [
   'accepted',
   'updated_existing',
@@ -28,7 +28,7 @@ function processedRows(row: Counters): number {
   return COUNTERS.reduce((sum, counter) => sum + row[counter], 0);
 }
 
-/** A row with its list's id, as it stands at a moment. `rows_per_minute`: the rate of those that API keys start. */
+/** An import as it stands at a moment. `rows_per_minute` is the rate of imports that API keys start. */
 export function presentImport(
   row: ImportRow,
   list: string,
@@ -48,7 +48,10 @@ export function presentImport(
   });
 }
 
-/** When the last row is taken up at this rate, or at the speed so far; null where that can't be told, and once it was. */
+/**
+ * When the last row is taken up, by its rate or by its speed so far; null where that can't be told, or it is
+ * done.
+ */
 function estimateEnd(row: ImportRow, rows_per_minute: number | null, now_ms: number): number | null {
   const { status, position, total_rows, started_at } = row;
   const is_under_way = status === 'pending' || status === 'processing';

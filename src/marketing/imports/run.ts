@@ -1,6 +1,6 @@
 /**
- * The work of an import, in pieces. A piece commits its contacts, its rejected rows, the counters and the place where the
- * next one begins together: however it is cut off, every row counts once.
+ * The work of an import, in pieces. A piece commits its contacts, its rejected rows, the counters and the
+ * place where the next one begins together: however it is cut off, every row counts once.
  */
 
 import { AppError } from '../../errors.ts';
@@ -19,7 +19,7 @@ import type { ImportPosition, WaitingFields } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
-/** Rows whose domains are looked up together, and that are judged together before their commit, which takes some milliseconds. */
+/** Rows that are looked up and judged together before one commit, which takes some milliseconds. */
 const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_COMMIT_ROWS = 50;
@@ -45,7 +45,7 @@ export interface ImportRunDeps {
   contacts: Contacts;
   lists: Lists;
   objects: Pick<Objects, 'findMany' | 'chunksOf'>;
-  /** Told within the transaction that ends an import well. */
+  /** Called in the transaction that ends an import well. */
   onCompleted(tx: Tx, row: ImportRow): void;
 }
 
@@ -191,7 +191,7 @@ export class ImportRun {
     return taken;
   }
 
-  /** Only the cells that are needed, in their places: keeping all cells of long rows would fill the memory. */
+  /** Only the cells that are needed, in their places. All cells of long rows would fill the memory. */
   #wantedOf(cells: readonly string[]): string[] {
     const { fields, kept } = this.#import.settings.columns;
     const wanted: string[] = new Array(cells.length).fill('');

@@ -1,4 +1,4 @@
-/** Imports of contacts: starting one from a paste or a CSV file, how it stands, what it did not take, and going on. */
+/** Imports of contacts: starting one from a paste or a CSV file, showing it, resuming and cancelling it. */
 
 import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import {
@@ -28,9 +28,7 @@ import type { Delimiter, ImportPosition, ImportRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
-export { MAPPABLE_FIELDS } from './columns.ts';
 export { DELIMITERS, type ImportRecord } from './schemas.ts';
-export { IMPORT_STATUSES } from './tables.ts';
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';
@@ -54,7 +52,7 @@ interface CsvInput {
   delimiter?: Delimiter | null | undefined;
 }
 
-/** How an import is told apart by who starts it: by an API key, and by a test key. */
+/** Who starts an import: an API key, and a test key. */
 interface Starter {
   is_paced: boolean;
   is_test: boolean;
@@ -86,14 +84,14 @@ export class Imports {
     this.#deps = deps;
   }
 
-  /** Has something told of each import that is completed, in the transaction that ends it. */
+  /** Adds a listener for each completed import, called in the transaction that ends it. */
   listen(listener: CompletedListener): void {
     this.#listeners.push(listener);
   }
 
   /**
-   * Imports what was pasted within the request. Rows whose domain the DNS gives no answer about wait, and the import stays
-   * `processing`. Throws AppError `invalid` by field, and `conflict` (list_archived).
+   * Imports what was pasted within the request. Rows whose domain the DNS gives no answer about wait, and the
+   * import stays `processing`. Throws AppError `invalid` by field, and `conflict` (list_archived).
    */
   async paste(
     owner: KeyOwner,
@@ -122,8 +120,9 @@ export class Imports {
   }
 
   /**
-   * Imports a CSV file: up to 500 rows within the request, more in the background (`is_done` tells). Throws AppError
-   * `invalid` by field for what is no CSV with addresses or a public object, `not_found`, and `conflict` (list_archived).
+   * Imports a CSV file: up to 500 rows within the request, more in the background (`is_done` tells). Throws
+   * AppError `invalid` by field for what is no CSV with addresses or a public object, `not_found`, and
+   * `conflict` (list_archived).
    */
   async csv(
     owner: KeyOwner,
@@ -222,7 +221,10 @@ export class Imports {
     }
   }
 
-  /** Has a failed CSV import go on where it was. Throws AppError `not_found`, and `conflict` where there is nothing to go on with. */
+  /**
+   * Resumes a failed CSV import where it stopped. Throws AppError `not_found`, and `conflict` where there is
+   * nothing to resume.
+   */
   async resume(project_id: number, id: string, note: Note): Promise<ImportRecord> {
     const row = await this.#deps.database.write((tx) => {
       const current = this.require(project_id, id, tx);
@@ -247,8 +249,8 @@ export class Imports {
   }
 
   /**
-   * Ends an import that has not ended, for good: what was taken stays. Throws AppError `not_found`, and `conflict` where there is
-   * nothing to cancel.
+   * Ends an import that has not ended, for good: what was taken stays. Throws AppError `not_found`, and
+   * `conflict` where there is nothing to cancel.
    */
   async cancel(project_id: number, id: string, note: Note): Promise<ImportRecord> {
     const { database, clock } = this.#deps;
@@ -283,8 +285,8 @@ export class Imports {
   }
 
   /**
-   * As the server starts, no request is at work any more: what one was cut off from goes on by its job, a moment later. What waits
-   * for the DNS keeps its time.
+   * As the server starts, no request is at work any more: what one was cut off from goes on by its job, a
+   * moment later. What waits for the DNS keeps its time.
    */
   async goOnSoon(): Promise<void> {
     const { database, clock, hasten } = this.#deps;
@@ -315,7 +317,10 @@ export class Imports {
     return ImportRun.advance({ ...this.#deps, onCompleted }, owner, id, limits);
   }
 
-  /** Forgets the rejected rows of old imports, and the waiting ones of those that a crash cut off as they were cancelled. */
+  /**
+   * Deletes the rejected rows of old imports, and waiting rows that a crash left when their import was
+   * cancelled.
+   */
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;
     for (const id of store.listCancelledThatWait(database.read)) await this.#forgetWaiting(id);
@@ -430,7 +435,10 @@ function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: Fie
   };
 }
 
-/** The header of a file, and whether it is short enough for the request. Throws AppError `invalid` under `object`. */
+/**
+ * Reads the header of a file, and whether the request can import it all. Throws AppError `invalid` under
+ * `object`.
+ */
 async function readHead(
   file: CsvFile,
   wanted: Delimiter | null,

@@ -11,7 +11,9 @@ import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_IMPORT, endOf, type Imports } from './service.ts';
 
-/** An import in the background takes up rows in turns of this length, so that its rate is even, and others come in between. */
+/**
+ * How long one turn of an import in the background takes. Short turns keep its rate even and let others in.
+ */
 const IMPORT_TURN_MS = 12_000;
 /** Imports that go on at once: each holds the event loop up for a few milliseconds at a time. */
 const IMPORT_CONCURRENCY = 2;
@@ -24,7 +26,10 @@ export interface ImportTaskDeps {
   clock: Clock;
 }
 
-/** Runs jobs of the type `email.import`: each turn takes as many rows as the rate allows, and the next turn comes when it allows more. */
+/**
+ * Runs jobs of the type `email.import`. Each turn takes as many rows as the rate allows; the next comes when
+ * it allows more.
+ */
 export function createImportTask(deps: ImportTaskDeps): Task<null> {
   return {
     type: EMAIL_IMPORT,
@@ -53,7 +58,7 @@ async function takeTurn(deps: ImportTaskDeps, job: JobRow, stopping: AbortSignal
     if (mayPass(explainDescriptors(error))) return null;
     throw error;
   });
-  // A full disk, or no descriptor to read the file with: what is done is committed, and the rest waits until there is room.
+  // The disk is full, or no descriptor is left to read the file: what is done is committed, the rest waits.
   if (pause === null) return { status: 'continue', run_at: clock.now() + IMPORT_TURN_MS };
   if (pause.status === 'more') {
     const owed_ms = rows_per_minute === null ? 0 : Math.ceil((pause.rows * MINUTE_MS) / rows_per_minute);

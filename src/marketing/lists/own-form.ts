@@ -1,7 +1,10 @@
 /** The form that somebody puts on a page of their own, which posts to the sign-up page of a list. */
 import { MAX_ADDRESS_CHARS, MAX_FORM_NAME_CHARS } from '../../limits.ts';
 
-/** A field that people don't see: whoever fills it is a robot. Browsers fill none of this name by themselves. */
+/**
+ * A field that people don't see: whoever fills it is a robot. No browser fills a field of this name by
+ * itself.
+ */
 export const TRAP_FIELD = 'comment';
 
 /** HTML that works as it stands, without a script. `sign_up_url` is the list's. */

@@ -17,7 +17,7 @@ import type { ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
 export type { ListRecord } from './schemas.ts';
-export { CONSENT_BASES, type ConsentBasis, LANGUAGES, type Language, type ListRow } from './tables.ts';
+export { CONSENT_BASES, type ConsentBasis, type Language, type ListRow } from './tables.ts';
 
 export interface ListsDeps {
   database: Database;
@@ -27,7 +27,7 @@ export interface ListsDeps {
   refusalOfConfirmation(project_id: number, slug: string): string | null;
   /** Why the link in that mail would lead its reader nowhere, or null; `from` is the list's. */
   problemOfConfirmations(project_id: number, from: string | null): string | null;
-  /** The address, as it is stored, of an active mailbox that the mail may go out from; null where it has none. */
+  /** The stored address of an active mailbox that the mail may go out from; null where there is none. */
   senderOf(project_id: number, address: string): string | null;
 }
 
@@ -77,9 +77,10 @@ export class Lists {
   }
 
   /**
-   * The numeric id of the list that something has after a change: that which the request names in its field `list`, else its own;
-   * `current` is null for a new thing. Throws AppError `invalid` with `errors`, to which it adds that there is no such list, and
-   * `conflict` (list_archived) for another than its own that takes nobody.
+   * The numeric id of the list that something has after a change: that which the request names in its field
+   * `list`, else its own; `current` is null for a new thing. Throws AppError `invalid` with `errors`, to
+   * which it adds that there is no such list, and `conflict` (list_archived) for another than its own that
+   * takes nobody.
    */
   choose(
     tx: Tx,
@@ -124,7 +125,7 @@ export class Lists {
     return store.findListById(read, id) ?? null;
   }
 
-  /** What changed of a row that has a list, which is told by its id. */
+  /** What changed of a row that has a list. The list shows by its public id. */
   changesOf(tx: Tx, before: { list_id: number }, after: { list_id: number }): Changes {
     const told = (row: { list_id: number }): object => ({
       ...row,
@@ -133,7 +134,7 @@ export class Lists {
     return changesOf(told(before), told(after));
   }
 
-  /** The list whose sign-up page this is the token of; null where there is none, or the list takes nobody any more. */
+  /** The list whose sign-up page has this token; null where there is none, or the list is archived. */
   findBySignUpToken(token: string): ListRow | null {
     const row = isUlid(token) ? store.findAnyList(this.#deps.database.read, token.toUpperCase()) : undefined;
     return row?.sign_up_page && row.archived_at === null ? row : null;
@@ -144,7 +145,10 @@ export class Lists {
     return store.listIds(this.#deps.database.read, project_id);
   }
 
-  /** How many contacts a list has with a tag, a status, both or neither; costs the same for any number of them. */
+  /**
+   * How many contacts a list has with a tag, a status, both or neither. Costs the same for any number of
+   * them.
+   */
   countContacts(
     list_id: number,
     of: { status?: string | undefined; tag?: string | undefined },
@@ -154,8 +158,8 @@ export class Lists {
   }
 
   /**
-   * The list, read in the transaction that adds to it. Throws AppError `conflict` (list_archived) where it takes
-   * nobody any more, and `not_found` where it is gone.
+   * The list, read in the transaction that adds to it. Throws AppError `conflict` (list_archived) where it
+   * takes nobody any more, and `not_found` where it is gone.
    */
   requireOpen(tx: Tx, list: Pick<ListRow, 'id'>): ListRow {
     const current = store.findListById(tx, list.id);
@@ -168,8 +172,8 @@ export class Lists {
   }
 
   /**
-   * The template that asks for confirmation of a sign-up to this list. Throws AppError `conflict` when there is none, or
-   * the one there is no longer fits, and `public_url` where its link would lead nowhere.
+   * The template that asks for confirmation of a sign-up to this list. Throws AppError `conflict` when there
+   * is none, or the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
     if (this.#deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
@@ -198,7 +202,10 @@ export class Lists {
     if (problem !== null) throw conflict(problem, { code: 'public_url' });
   }
 
-  /** Throws AppError `invalid` by field, and `conflict` for a double opt-in whose links would lead nowhere (public_url). */
+  /**
+   * Throws AppError `invalid` by field, and `conflict` (public_url) where the links of its double opt-in
+   * would lead nowhere.
+   */
   async create(project_id: number, input: ListChanges & { name: string }, note: Note): Promise<ListRecord> {
     const row = await this.#deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
@@ -240,7 +247,7 @@ export class Lists {
     return this.#present(row);
   }
 
-  /** Everything that is wrong with the fields of a list beyond what the schema checks; `current` is null for a new one. */
+  /** What is wrong with the fields of a list beyond their schema; `current` is null for a new list. */
   errorsIn(
     project_id: number,
     current: Pick<ListRecord, 'double_opt_in' | 'sign_up_page' | 'confirmation_template' | 'from'> | null,
@@ -316,7 +323,10 @@ export class Lists {
   }
 }
 
-/** The sign-up page of a list. Its token is the list's id: the page is for everybody, and an id of a list opens nothing else. */
+/**
+ * The sign-up page of a list. Its token is the list's id: the page is for everybody, and the id opens nothing
+ * else.
+ */
 export function signUpUrl(public_url: string, list_public_id: string): string {
   return `${public_url}/join/${list_public_id}`;
 }

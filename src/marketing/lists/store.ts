@@ -103,7 +103,9 @@ export function updateList(tx: Tx, id: number, changes: Partial<Omit<ListRow, 'i
   return tx.update(contactLists).set(changes).where(eq(contactLists.id, id)).returning().get();
 }
 
-/** How many contacts each of these lists has, by status: kept by triggers, so it costs the same for a million. */
+/**
+ * How many contacts each of these lists has, by status. Triggers count, so it costs the same for a million.
+ */
 export function countContacts(
   read: Tx,
   list_ids: readonly number[],

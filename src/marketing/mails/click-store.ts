@@ -1,6 +1,6 @@
 /**
- * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners from people. What
- * it says of a mail stands in the mail's own row, which is the log's.
+ * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners
+ * from people. What it says of a mail stands in the mail's own row, which is the log's.
  */
 import { and, asc, eq, gt, lte, min, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
@@ -36,8 +36,9 @@ export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }
 }
 
 /**
- * What makes a scanner of two different addresses of one mail (?1), of which one is known (?2: its position, ?3: when it was
- * asked for): two links, or anything with the hidden link, within ?4 ms; any other two within ?5 ms.
+ * What makes a scanner of two different addresses of one mail (?1), of which one is known (?2: its position,
+ * ?3: when it was asked for): two links, or anything with the hidden link, within ?4 ms; any other two within
+ * ?5 ms.
  */
 const PARTNERS = `email_id = +?1 AND position <> +?2 AND at BETWEEN ?3 - ?4 AND ?3 + ?4
       AND (abs(at - ?3) <= ?5 OR (position > 0 AND ?2 > 0) OR ${PLACE.hidden_link} IN (position, ?2))`;
@@ -49,7 +50,10 @@ const flagPartners = rawSql<never, [string, number, number, number, number]>(
   `UPDATE email_clicks SET flag = 'burst', is_settled = 1 WHERE ${PARTNERS} AND is_settled = 0`,
 );
 
-/** Whether other addresses of the mail were visited at about the same time. If so, those that have not counted yet never will. */
+/**
+ * Whether other addresses of the mail were visited at about the same time. If so, those that did not count
+ * yet never will.
+ */
 export function flagBurst(
   tx: Tx,
   { email_id, position, at }: NewClick,

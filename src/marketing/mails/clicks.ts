@@ -1,6 +1,6 @@
 /**
- * Clicks and opens. They are collected for a moment, so that no redirect waits for the disk, and each counts only once it can
- * no longer turn out to be a scanner's.
+ * Clicks and opens. They are collected for a moment, so that no redirect waits for the disk, and each counts
+ * only once it can no longer turn out to be a scanner's.
  */
 import { messageOf } from '../../errors.ts';
 import {
@@ -10,13 +10,7 @@ import {
   SCANNER_MOMENT_MS,
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
-import {
-  BULK_SOURCES,
-  findReadMail,
-  listIdsTo,
-  noteReading,
-  type ReadMail,
-} from '../../mail/emails/service.ts';
+import { BULK_SOURCES, type ReadMail, sentMails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -38,7 +32,10 @@ export const OPENED_BY_MACHINE =
 /** No limit, as SQLite says it. */
 const ALL = -1;
 
-/** A person opened a mail, or followed a link of it, for the first time; or a machine fetched its picture for the first time. */
+/**
+ * A person opened a mail or followed a link of it for the first time, or a machine fetched its picture for
+ * the first time.
+ */
 export interface Reading {
   kind: 'clicked' | 'opened' | 'opened_by_machine';
   email_id: string;
@@ -54,7 +51,7 @@ export function readAt(kind: Reading['kind'], at: number) {
   return kind === 'clicked' ? { clicked_at: at } : { opened_at: at };
 }
 
-/** Told within the transaction in which a click or an opening begins to count. */
+/** Called in the transaction in which a click or an opening begins to count. */
 type ReadingListener = (tx: Tx, reading: Reading) => void;
 
 /** A person followed a link of a mail; `is_first` unless they had followed that one before. */
@@ -90,12 +87,12 @@ export class Clicks {
     this.#deps = deps;
   }
 
-  /** Has something told of each mail's first opening, and of its first click by a person. */
+  /** Adds a listener for each mail's first opening, and its first click by a person. */
   listen(listener: ReadingListener): void {
     this.#listeners.push(listener);
   }
 
-  /** Has something told of each link that a person followed, as often as that is kept. */
+  /** Adds a listener for each link that a person followed, as often as that is kept. */
   listenToLinks(listener: LinkListener): void {
     this.#link_listeners.push(listener);
   }
@@ -128,11 +125,14 @@ export class Clicks {
     this.#gather({ email_id, position: store.PLACE.hidden_link }, visit);
   }
 
-  /** Notes a visit to an address's unsubscribe page. All its mails link there, so the visit counts for the newest of them. */
+  /**
+   * Notes a visit to the unsubscribe page of an address. All its mails link there: the visit counts for the
+   * newest of them.
+   */
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
     const { project_id, email } = of;
     const to = { project_id, email, sources: BULK_SOURCES };
-    for (const email_id of listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
+    for (const email_id of sentMails.listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
       this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
   }
 
@@ -145,7 +145,10 @@ export class Clicks {
     this.#plan(CLICK_FLUSH_MS);
   }
 
-  /** Writes what was collected, and counts clicks that are old enough to be no scanner's. Returns whether some still wait. */
+  /**
+   * Writes what was collected. Counts clicks that are too old to be a scanner's. Returns whether some still
+   * wait.
+   */
   async settle(): Promise<boolean> {
     const { database, clock } = this.#deps;
     const until_ms = clock.now() - SCANNER_WINDOW_MS - 1;
@@ -178,13 +181,16 @@ export class Clicks {
     return first;
   }
 
-  /** How clicks take part in what is held about an address; it must be asked before the log empties its addresses. */
+  /** Clicks as a holder of an address's data. It must be asked before the log empties its addresses. */
   holderOfAddresses() {
     return {
       name: 'clicks',
       export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
         store
-          .listClicks(read, listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL))
+          .listClicks(
+            read,
+            sentMails.listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL),
+          )
           .map(({ email_id, position, at, flag, user_agent }) => ({
             email_id,
             what: whatOf(position),
@@ -193,7 +199,7 @@ export class Clicks {
             user_agent,
           })),
       forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteClicks(tx, listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
+        store.deleteClicks(tx, sentMails.listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
     };
   }
 
@@ -206,8 +212,8 @@ export class Clicks {
         for (const listener of this.#link_listeners) listener(tx, { email_id, position, is_first });
       }
       store.settleClick(tx, click.id);
-      const mail = findReadMail(tx, email_id);
-      if (!mail || !noteReading(tx, email_id, { kind, at })) continue;
+      const mail = sentMails.find(tx, email_id);
+      if (!mail || !sentMails.noteReading(tx, email_id, { kind, at })) continue;
       this.#tell(tx, mail, { kind, email_id, at });
     }
   }
@@ -217,10 +223,13 @@ export class Clicks {
     for (const listener of this.#listeners) listener(tx, { ...what, contact_id, is_test: mail.is_test });
   }
 
-  /** Keeps a click. If it is part of a burst over several addresses of one mail, it and those before it are flagged as a scanner's. */
+  /**
+   * Keeps a click. A burst over several addresses of one mail is a scanner's: the click and those before it
+   * are flagged.
+   */
   #keep(tx: Tx, click: store.NewClick): void {
     const { email_id, at } = click;
-    const mail = findReadMail(tx, email_id);
+    const mail = sentMails.find(tx, email_id);
     if (!mail) return;
     const is_burst = store.flagBurst(tx, click, WINDOWS);
     const flag = click.flag ?? (is_burst ? 'burst' : null);
@@ -234,8 +243,8 @@ export class Clicks {
   }
 
   /**
-   * Plans the next write, which is not put off by a later settling. After a failure it is not moved up: each click would be
-   * another try on a full disk, and another line in the log.
+   * Plans the next write, which is not put off by a later settling. After a failure it is not moved up: each
+   * click would be another try on a full disk, and another line in the log.
    */
   #plan(delay_ms: number): void {
     const due = performance.now() + delay_ms;
@@ -270,8 +279,8 @@ export class Clicks {
 const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
 
 /**
- * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures it may be a
- * machine's that fetches them for people, whether these look at the mail or not.
+ * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures
+ * it may be a machine's that fetches them for people, whether these look at the mail or not.
  */
 function flagOf(position: number, { method, headers }: Visit): ClickFlag | null {
   if (method === 'HEAD') return 'head';

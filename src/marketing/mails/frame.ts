@@ -1,4 +1,4 @@
-/** The frame of a source: what the bodies of its mails share, for the mailer to compose once. Pure functions. */
+/** The frame of a source: what the bodies of its mails share. The mailer composes it once. Pure functions. */
 import type { MailFrame } from '../../platform/mail/types.ts';
 import type { Part, Source } from './source.ts';
 

@@ -1,6 +1,9 @@
 /** The headers by which receivers know marketing mail, and let people leave it. Pure functions. */
 
-/** RFC 8058 asks for both of the first two; RFC 2919 for an id of the list within a domain of ours. Precedence is left out. */
+/**
+ * RFC 8058 asks for the first two, RFC 2919 for the id of the list within a domain of ours. Precedence is
+ * left out.
+ */
 export function mailHeaders(of: {
   public_url: string;
   unsubscribe_url: string;

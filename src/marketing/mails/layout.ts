@@ -1,4 +1,7 @@
-/** The branded layout of marketing mail, as HTML and as text: readable on phones, in the dark, and without pictures. Pure functions. */
+/**
+ * The branded layout of marketing mail, HTML and text: readable on phones, in the dark, without pictures.
+ * Pure functions.
+ */
 import type { Language } from '../lists/service.ts';
 
 /** What a layout shows besides the template's own content; every value is text. */
@@ -35,12 +38,14 @@ body{margin:0;padding:0;width:100%}
 @media (prefers-color-scheme:dark){.s-page{background:#161617!important}.s-card{background:#232325!important}.s-text,.s-text p,.s-text h1,.s-text h2,.s-text h3,.s-text td,.s-text li{color:#ececec!important}.s-text a{color:#9ecbff!important}.s-foot,.s-foot a{color:#b4b4b8!important}}
 [data-ogsc] .s-text{color:#ececec!important}[data-ogsc] .s-foot{color:#b4b4b8!important}`;
 
-/** A table no wider than its page, whatever stands in it: mail programs that read no <style> have it so, too. */
+/** A table that is never wider than its page. It needs no <style>, which some mail programs ignore. */
 const TABLE = 'role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"';
 const CARD = 'width:100%;max-width:600px;margin:0 auto;table-layout:fixed';
 /** Lets words, addresses and lines of code break that are longer than a line. */
 const BREAKS = 'word-break:break-word;overflow-wrap:anywhere';
-/** Heads of columns keep theirs, up to a width: else a long cell would leave the columns beside it a letter a line. */
+/**
+ * Heads of columns keep their width, up to a limit: a long cell would leave its neighbours a letter a line.
+ */
 const WHOLE_WORDS = 'word-break:normal;overflow-wrap:break-word;max-width:6em';
 /** Outlook for Windows knows no max-width: a table of its own holds ours. */
 const FOR_OUTLOOK = {
@@ -73,7 +78,9 @@ export function layOutBodies({ body_html, body_text }: Bodies, values: LayoutVal
   };
 }
 
-/** A template's HTML within the layout. Of a whole document its styles and what stands in its body are taken. */
+/**
+ * A template's HTML within the layout. Of a whole document, its styles and the content of its body are taken.
+ */
 export function layOutHtml(content: string, values: LayoutValues): string {
   const { styles, body } = partsOf(content);
   const name = Bun.escapeHTML(values.brand_name);
@@ -111,7 +118,10 @@ ${FOR_OUTLOOK.close}
 
 const BLOCKS = 'p,h1,h2,h3,h4,h5,h6,dl,blockquote,pre,div,table';
 
-/** Content with the direction of its script block by block, and with pictures and code that stay within its width. */
+/**
+ * Content whose blocks each run in the direction of their script, and whose pictures and code stay within its
+ * width.
+ */
 function fitting(html: string): string {
   // What stands in a list goes the list's way, or its bullets would be on the other side.
   let lists = 0;

@@ -1,4 +1,7 @@
-/** What a mail's row keeps of its contact: the values of its merge fields, those that are missing, and its subject. Pure functions. */
+/**
+ * What a mail's row keeps of its contact: values of merge fields, names of missing ones, the subject. Pure
+ * functions.
+ */
 import type { FieldErrors } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';

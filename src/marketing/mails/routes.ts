@@ -1,4 +1,4 @@
-/** The addresses in marketing mail that people's programs ask for: links that are followed, and the picture of an opening. */
+/** The addresses in marketing mail: links that people follow, and the picture that tells of an opening. */
 import type { Database } from '../../platform/database/database.ts';
 import { html, pageResponse } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';

@@ -1,19 +1,13 @@
 /**
- * Marketing mail: what is accepted of it (values, and the source that they are merged into), rendering it as it is sent or
- * shown, and where its links lead.
+ * Marketing mail: what is accepted of it (values, and the source that they are merged into), rendering it as
+ * it is sent or shown, and where its links lead.
  */
 
 import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import {
-  type EmailRow,
-  type Emails,
-  findReadMail,
-  isBulk,
-  type NewEmail,
-} from '../../mail/emails/service.ts';
+import { type EmailRow, type Emails, isBulk, type NewEmail, sentMails } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -44,7 +38,6 @@ import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './toke
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
 export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
-export type { MergeContact } from './merge-fields.ts';
 export { readVariables } from './merging.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
@@ -105,8 +98,8 @@ export interface MailContact extends MergeContact {
 }
 
 /**
- * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact gets one until
- * it is mended.
+ * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact
+ * gets one until it is mended.
  */
 export type MailPlan = { ok: true; email: NewEmail } | Refusal;
 interface Refusal {
@@ -165,7 +158,7 @@ export class MarketingMail {
     return made.ok ? this.#planFor(tx, of, made, contact) : made;
   }
 
-  /** Puts together what all mails of a mailing are made from, as things stand now, and returns its id, for `planFixed`. */
+  /** Composes what all mails of a mailing share, as things stand now. Returns its id, for `planFixed`. */
   fix(tx: Tx, of: Mailing): { ok: true; id: number } | Refusal {
     return this.#sourceOf(tx, of);
   }
@@ -185,8 +178,8 @@ export class MarketingMail {
   }
 
   /**
-   * The mail as a test: to whomever, marked in its subject, with sample values. Its links lead where they do and are not
-   * counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
+   * The mail as a test: to whomever, marked in its subject, with sample values. Its links lead where they do
+   * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
     const { clock, marketing, link_domains, projects } = this.#deps;
@@ -248,15 +241,15 @@ export class MarketingMail {
           kind: of.source,
           tag: of.email_tag.slice(0, MAX_FEEDBACK_TAG_CHARS),
         }),
-        // Mailboxes that the settings name, removed ones too: with none of them left, mail waits rather than goes out from another.
+        // Named mailboxes that were removed count, too: with none left, mail waits and goes out from no other.
         allowed_mailboxes: settings.accounts,
       },
     };
   }
 
   /**
-   * What a mail would come to for a contact, or a sample: its subject and preheader, null where they can't be made, and why
-   * the mail itself can't, as far as its values are at fault. Stores nothing.
+   * What a mail would come to for a contact, or a sample: its subject and preheader, null where they can't be
+   * made, and why the mail itself can't, as far as its values are at fault. Stores nothing.
    */
   outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
     const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
@@ -271,8 +264,9 @@ export class MarketingMail {
   }
 
   /**
-   * The mail as a reader with sample values sees it, in its layout; links stand as they were written. A value that is missing
-   * shows as its placeholder, and is named. Stores nothing. Throws AppError `invalid` where there is no such template.
+   * The mail as a reader with sample values sees it, in its layout; links stand as they were written. A value
+   * that is missing shows as its placeholder, and is named. Stores nothing. Throws AppError `invalid` where
+   * there is no such template.
    */
   show(read: Tx, of: Mailing): ShownMail {
     const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
@@ -366,8 +360,8 @@ export class MarketingMail {
   /* --- Rendering -------------------------------------------------------------------------------------------------- */
 
   /**
-   * What a mail says, the same each time, whatever became of its template, settings and contact since. Throws AppError
-   * `not_found` where its source is gone, `invalid` for a body that its values made too long.
+   * What a mail says, the same each time, whatever became of its template, settings and contact since. Throws
+   * AppError `not_found` where its source is gone, `invalid` for a body that its values made too long.
    */
   render(tx: Tx, merge: Merge, email: EmailRow): FramedBodies {
     const framed = this.#load(tx, email.project_id, merge.s);
@@ -399,7 +393,7 @@ export class MarketingMail {
         throw invalid({ [field]: [`has more than ${max_body_bytes} bytes once its values are merged in`] });
   }
 
-  /** The addresses of the links of sources, as the mail has them, by source and position; merge fields show as `{{name}}`. */
+  /** The addresses of the links of sources, by source and position. Merge fields show as `{{name}}`. */
   linksOf(read: Tx, source_ids: readonly number[]): { source_id: number; position: number; url: string }[] {
     return store.listLinks(read, source_ids).map(({ source_id, position, target }) => {
       const parts = JSON.parse(target) as Link['target']; // Written by `#sourceOf` alone.
@@ -415,7 +409,7 @@ export class MarketingMail {
     const name = readLinkToken(token);
     const row = name && this.#foundBy(read, token, name, (id) => store.findLink(read, id, name.position));
     if (!name || !row) return null;
-    const mail = findReadMail(read, name.email_id);
+    const mail = sentMails.find(read, name.email_id);
     const { v, is_kept } = mergedOf(mail?.merge ?? null);
     const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
     if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
@@ -437,7 +431,7 @@ export class MarketingMail {
     const name = readLinkToken(token);
     if (name?.position !== 0) return null;
     if (!this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id))) return null;
-    const mail = findReadMail(read, name.email_id);
+    const mail = sentMails.find(read, name.email_id);
     return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
   }
 
@@ -448,7 +442,10 @@ export class MarketingMail {
     return source?.project_id ?? null;
   }
 
-  /** What belongs to the source that a token names, if its project made the token: by the source's id, or by one of before it moved here. */
+  /**
+   * What a token names, if its project made the token: by the source's id here, or by its id before the
+   * project moved here.
+   */
   #foundBy<T extends { project_id: number }>(
     read: Tx,
     token: string,

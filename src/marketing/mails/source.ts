@@ -1,13 +1,17 @@
 /**
- * Putting together what marketing mail is rendered from: the template in its layout, with everything that all its mails
- * share filled in and its links found. Only what differs from mail to mail is left open. Pure functions.
+ * Putting together what marketing mail is rendered from: the template in its layout, with everything that all
+ * its mails share filled in and its links found. Only what differs from mail to mail is left open. Pure
+ * functions.
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
-/** Text as it stands, the name of a merge field, or the position of a link; position 0 is the mail's own: its picture and hidden link. */
+/**
+ * A text, the name of a merge field, or the position of a link. Position 0 is the mail's own picture and
+ * hidden link.
+ */
 export type Part = string | readonly [name: string] | number;
 
 export interface Link {
@@ -27,7 +31,7 @@ export interface Source {
   optional: readonly string[];
   /** With which the addresses of its links begin. */
   public_url: string;
-  /** The targets of links that may turn out to be no web address, by position: then the mail has them as they are. */
+  /** The targets, by position, of links that may be no web address: these stay as they are in the mail. */
   open_targets: Readonly<Record<string, Link['target']>>;
 }
 
@@ -139,7 +143,10 @@ function pictureAt(address: string): string {
   return `<img src="${Bun.escapeHTML(address)}" width="1" height="1" alt="" style="display:block;border:0">`;
 }
 
-/** A link that no person can see or reach, by keyboard or screen reader either: whoever follows it is a scanner. */
+/**
+ * A link that no person sees or reaches, by keyboard or screen reader either. Whoever follows it is a
+ * scanner.
+ */
 function hiddenLinkTo(address: string): string {
   return `<a href="${Bun.escapeHTML(address)}" aria-hidden="true" tabindex="-1"></a>`;
 }
@@ -162,7 +169,7 @@ class FoundLinks {
     this.#marks = marks;
   }
 
-  /** What stands in an address's place; null for what is no link to follow, and for the one that unsubscribes. */
+  /** What replaces an address. Null for what is no link to follow, and for the one that unsubscribes. */
   replace(address: string): string | null {
     const target = this.#marks.split(address).filter((part) => typeof part !== 'number');
     const [first = ''] = target;

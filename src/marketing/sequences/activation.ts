@@ -1,4 +1,6 @@
-/** What must be in place before a sequence is activated: one rule a problem, for /check and for activation alike. */
+/**
+ * What must be in place before a sequence is activated: one rule a problem, for /check and for activation.
+ */
 
 import type { TemplateFacts } from '../../mail/templates/service.ts';
 import {

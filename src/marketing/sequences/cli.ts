@@ -8,14 +8,7 @@ import { listOption, type Options, textOption } from '../../platform/cli/options
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import {
-  type CampaignVerbs,
-  checkResult,
-  namedBy,
-  recordOf,
-  registerCopy,
-  registerTransition,
-} from '../campaign-cli.ts';
+import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
@@ -33,24 +26,25 @@ interface Needs {
   template_names: Naming;
 }
 
-const SEQUENCES: CampaignVerbs<Needs, SequenceRecord> = {
-  what: 'sequence',
-  campaigns: ({ sequences }) => sequences,
-  names: ({ sequence_names }) => sequence_names,
-};
-const named_sequence = namedBy(SEQUENCES);
+const { recordOf, named, copy, transition } = campaignVerbs<Needs, SequenceRecord>(
+  'sequence',
+  (services) => ({
+    campaigns: services.sequences,
+    names: services.sequence_names,
+  }),
+);
 
-/** Registers `satchel sequence list | show | push | pull | check | preview | activate | pause | resume | finish | copy | enroll | why`. */
+/** Registers `satchel sequence` and its verbs. */
 export function registerSequenceCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
   registerLooking(noun);
   registerForesight(noun);
   registerTransitions(noun);
   registerSequenceFiles(cli, noun);
-  registerCopy(noun, SEQUENCES, 'make a draft that is as a sequence is, with nobody in it');
+  copy(noun, 'make a draft that is as a sequence is, with nobody in it');
   noun
     .verb('enroll <sequence>', 'enroll contacts of its list')
-    .named(named_sequence)
+    .named(named)
     .option('--all', 'every active one')
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
@@ -85,12 +79,12 @@ function registerLooking(noun: Noun<Needs>): void {
     );
   noun
     .verb('show <sequence>', 'one sequence with its steps and numbers')
-    .named(named_sequence)
+    .named(named)
     .example('satchel sequence show Welcome --project shop')
-    .does(({ services }, _options, id) => present(recordOf(SEQUENCES, services, id)));
+    .does(({ services }, _options, id) => present(recordOf(services, id)));
   noun
     .verb('why <sequence>', 'why a sequence sends or does not; with an address, what that gets')
-    .named(named_sequence)
+    .named(named)
     .option('--contact <address>', 'an address on its list')
     .example('satchel sequence why 01J00000000000000000000000 --contact ann@example.com')
     .does(async ({ services: { sequences } }, options, id) => {
@@ -138,14 +132,14 @@ function explainConditions(steps: readonly (readonly [key: string, condition: st
 function registerForesight(noun: Noun<Needs>): void {
   noun
     .verb('check <sequence>', 'what keeps a sequence from being activated; ends with 1 if anything does')
-    .named(named_sequence)
+    .named(named)
     .example('satchel sequence check 01J00000000000000000000000')
     .does(async ({ services: { sequences } }, _options, id) =>
       checkResult(await sequences.check(sequences.requireAny(id).project_id, id)),
     );
   noun
     .verb('preview <sequence>', 'what a contact would see, and when; sends nothing')
-    .named(named_sequence)
+    .named(named)
     .option('--contact <address>', 'an address on its list; a sample unless given')
     .option('--clicks <steps>', 'steps whose mail is clicked')
     .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
@@ -174,13 +168,13 @@ function registerTransitions(noun: Noun<Needs>): void {
     ['pause', 'send nothing until it is resumed'],
     ['resume', 'go on after a pause; what fell due is sent now'],
   ] as const)
-    registerTransition(noun, SEQUENCES, {
+    transition(noun, {
       name,
       says,
       tell,
       run: ({ sequence_life }, actor, owner, id) => sequence_life[name](actor, owner, id),
     });
-  registerTransition(noun, SEQUENCES, {
+  transition(noun, {
     name: 'finish',
     says: 'end a sequence for good',
     consent: ({ name, stats }) => `ends the sequence ${name} for good: ${stats.active} enrollments exit`,

@@ -1,7 +1,7 @@
 /**
- * The engine: moves enrollments that are due, a piece a transaction. A decision and the mail that it leads to are one
- * commit, so that however the engine is cut off, no step is skipped and none is sent twice. An active sequence has one
- * job, which sleeps until its next enrollment is due.
+ * The engine: moves enrollments that are due, a piece a transaction. A decision and the mail that it leads to
+ * are one commit, so that however the engine is cut off, no step is skipped and none is sent twice. An active
+ * sequence has one job, which sleeps until its next enrollment is due.
  */
 
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
@@ -43,7 +43,7 @@ import type { EnrollmentRow, SequenceRow } from './tables.ts';
 /** Routes that one enrollment takes at once: more go in a circle. */
 const MAX_ROUTES_AT_ONCE = 20;
 
-/** Enrollments that one transaction of the engine moves: a few milliseconds, so that nobody waits long behind it. */
+/** Enrollments that one transaction moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
 
 interface EngineDeps extends CampaignDeps {
@@ -54,7 +54,9 @@ interface EngineDeps extends CampaignDeps {
 
 /** A time when no mail may go: enrollments that are to send wait, and the others move on. */
 interface Shut {
-  /** Until when: by the relay, the window, the cap or a mailbox; for ever while something is missing from the settings. */
+  /**
+   * Until when, by the relay, the window, the cap or a mailbox; for ever while the settings lack something.
+   */
   waits_until: number;
   /** All that is due up to this place has been looked at. */
   after: store.DuePlace;
@@ -71,7 +73,10 @@ export class SequenceEngine {
   readonly what = 'sequence';
   readonly job_type = SEQUENCE_STEP;
   readonly #deps: EngineDeps;
-  /** By sequence: the place up to which a turn has looked at what was due while no mail could go. The next turn begins there. */
+  /**
+   * By sequence: how far a turn has looked through what was due while no mail could go. The next turn begins
+   * there.
+   */
   readonly #asked = new Map<number, store.DuePlace>();
 
   constructor(deps: EngineDeps) {
@@ -105,7 +110,9 @@ export class SequenceEngine {
     }
   }
 
-  /** When a sequence's next enrollment is due; a day hence where nobody waits, as one that comes hastens the job. */
+  /**
+   * When a sequence's next enrollment is due; in a day where none waits. A new enrollment hastens the job.
+   */
   #nextDue(tx: Tx, sequence_id: number): number {
     return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
   }
@@ -170,7 +177,9 @@ export class SequenceEngine {
     return { is_full: due.length === limit, shut };
   }
 
-  /** Moves one enrollment as far as it goes now: through steps that are skipped or routed, up to a sending or an end. */
+  /**
+   * Moves one enrollment as far as it goes now: through skipped and routed steps, up to a mail or its end.
+   */
   #move(tx: Tx, enrollment: EnrollmentRow, move: Move): number | null {
     const { tracks, now_ms } = move;
     const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
@@ -216,8 +225,8 @@ export class SequenceEngine {
   }
 
   /**
-   * Accepts the mail of a step and moves the enrollment behind it; a time where everything must wait, and nothing has
-   * changed.
+   * Accepts the mail of a step and moves the enrollment behind it; a time where everything must wait, and
+   * nothing has changed.
    */
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;

@@ -191,7 +191,9 @@ export function findWaitingFor(
   return waitingFor.get(read, mail.enrollment_id, mail.email_id);
 }
 
-/** Enrollments of a sequence that wait for a mail which waits no more: there are none, unless something went wrong. */
+/**
+ * Enrollments that wait for a mail which no longer waits itself: there are none, unless something went wrong.
+ */
 export function listStranded(
   read: Tx,
   sequence_id: number,

@@ -1,4 +1,4 @@
-/** Product events: what apps say that a contact did. One event of one name a contact, of which the last time counts. */
+/** Product events: what apps say that a contact did. Of each event of a contact, the last time counts. */
 
 import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_EVENT_META_BYTES } from '../../limits.ts';
@@ -34,7 +34,7 @@ export interface EventsDeps {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
-  /** Told of each new event, and of each later time of one, in the transaction that records it. */
+  /** Called for each new event, and each later time of one, in the transaction that records it. */
   onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void;
 }
 
@@ -46,9 +46,9 @@ export class ContactEvents {
   }
 
   /**
-   * Records an event; what it ends, ends with it. A repeat is a duplicate; one of a later time takes the place of what was
-   * known. A time ahead of now counts as now. Throws AppError `invalid` by field, and `not_found` for a token or an
-   * address that is of no contact of the project.
+   * Records an event; what it ends, ends with it. A repeat is a duplicate; one of a later time takes the
+   * place of what was known. A time ahead of now counts as now. Throws AppError `invalid` by field, and
+   * `not_found` for a token or an address that is of no contact of the project.
    */
   async record(
     project_id: number,
@@ -73,7 +73,10 @@ export class ContactEvents {
     });
   }
 
-  /** Notes what the service itself saw a contact do, within that transaction; conditions and exit events know it as any other. */
+  /**
+   * Notes what Satchel itself saw a contact do, within that transaction. Conditions and exit events treat it
+   * as any other.
+   */
   note(tx: Tx, { contact_id, event, at }: { contact_id: number; event: ReservedEvent; at: number }): void {
     // What is learned late does not take the place of what came after it.
     if ((findEvent(tx, contact_id, event)?.occurred_at ?? at) > at) return;

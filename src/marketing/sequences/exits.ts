@@ -1,4 +1,7 @@
-/** What ends an enrollment besides its own steps: its contact leaves, an exit event happens, its sequence is finished. */
+/**
+ * What ends an enrollment besides its steps: its contact leaves, an exit event happens, the sequence is
+ * finished.
+ */
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { CampaignDeps } from '../campaigns.ts';
@@ -23,7 +26,7 @@ export class Exits {
     for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
   }
 
-  /** A product event ends the enrollments whose sequence names it as an exit event, unless they began after it. */
+  /** Ends the enrollments whose sequence names this event as an exit event, unless they began after it. */
   onEvent(tx: Tx, told: { contact_id: number; event: string; occurred_at: number; at: number }): void {
     for (const { enrollment, sequence } of store.listActiveOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {

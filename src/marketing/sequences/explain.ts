@@ -1,4 +1,4 @@
-/** Sequences and enrollments as sentences, as their rows stand now: what was sent, what waits for what, and what never comes and why. */
+/** Sequences and enrollments in sentences: what was sent, what waits for what, what never comes and why. */
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { explainBrake } from '../campaign-brakes.ts';

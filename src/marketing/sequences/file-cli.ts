@@ -67,7 +67,10 @@ function nameOfList({ lists, list_names }: Needs, project_id: number, id: string
   return alike.length === 1 && alike[0]?.id === id ? name : id;
 }
 
-/** The sequence that a file is about; null where it is about a new one. Throws AppError `conflict` where several are called so. */
+/**
+ * The sequence that a file is about; null for a new one. Throws AppError `conflict` where several have its
+ * name.
+ */
 function findCurrent(services: Needs, options: Options, { id, name }: SequenceFile): SequenceRecord | null {
   const { projects, sequences, sequence_names } = services;
   const project = projectOf(services, options);
@@ -84,8 +87,9 @@ function findCurrent(services: Needs, options: Options, { id, name }: SequenceFi
 }
 
 /**
- * The file with the templates of its steps by their slugs, which may stand there as names or ids. Throws AppError `invalid` for
- * those that name none, unless that is how the step is already: a draft may wait for its template.
+ * The file with the templates of its steps by their slugs, which may stand there as names or ids. Throws
+ * AppError `invalid` for those that name none, unless that is how the step is already: a draft may wait for
+ * its template.
  */
 function withSlugs(
   { projects, template_names }: Needs,

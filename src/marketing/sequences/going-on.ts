@@ -1,6 +1,6 @@
 /**
- * What changes the time of an enrollment's next step, besides the engine: its mail ends, a delay is changed, a wrong clock is
- * corrected.
+ * What changes the time of an enrollment's next step, besides the engine: its mail ends, a delay is changed,
+ * a wrong clock is corrected.
  */
 import { ENROLL_PIECE, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -20,7 +20,7 @@ const TIMES_PIECE = 2_000;
 
 type GoingOnDeps = Pick<CampaignDeps, 'database' | 'clock' | 'contacts' | 'hasten'>;
 
-/** An enrollment that came to the end of its sequence; it is described where asked, null where it is a test. */
+/** An enrollment that was completed. `describe` returns null for a test. */
 export interface Completed {
   project_id: number;
   describe(): EnrollmentRecord | null;
@@ -35,7 +35,7 @@ export class GoingOn {
     this.#deps = deps;
   }
 
-  /** Has something told of each enrollment that is completed, in the transaction that records it. */
+  /** Adds a listener for each completed enrollment, called in the transaction that completes it. */
   listen(listener: CompletedListener): void {
     this.#listeners.push(listener);
   }
@@ -56,7 +56,7 @@ export class GoingOn {
     if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
   }
 
-  /** When the mail of a step has ended, the enrollment begins to wait for the next step, or is complete after the last. */
+  /** Has an enrollment whose mail has ended wait for its next step; completes it after the last step. */
   goOn(
     tx: Tx,
     enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
@@ -94,8 +94,8 @@ export class GoingOn {
   }
 
   /**
-   * Enrollments that wait for longer than their step says, because the clock ran ahead for a while, wait anew from now, and the
-   * engine is told.
+   * Enrollments that wait for longer than their step says, because the clock ran ahead for a while, wait anew
+   * from now, and the engine is told.
    */
   async mendTimes(): Promise<void> {
     const { database, clock } = this.#deps;
@@ -128,7 +128,10 @@ export class GoingOn {
     }
   }
 
-  /** Gives every enrollment the time that the steps say now, in pieces; those that have it already are left alone. */
+  /**
+   * Gives every enrollment the time that its steps now say, in pieces. Leaves those alone that have it
+   * already.
+   */
   async retime(sequence_id: number): Promise<void> {
     const { database, hasten } = this.#deps;
     for (let after_id: number | null = 0; after_id !== null; ) {

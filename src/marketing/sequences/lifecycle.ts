@@ -1,6 +1,6 @@
 /** A sequence's life: activating, pausing, resuming, finishing; enrolling; and what it is told from outside. */
 
-import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { AppError, conflict, invalid, notFound, refuseAll } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -179,12 +179,13 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     selection: Selection,
     { is_test = false, note }: { is_test?: boolean; note: Note },
   ): Promise<Enrolled> {
-    const { sequences, lists, database } = this.deps;
+    const { sequences, lists, contacts, database } = this.deps;
     const row = sequences.require(owner.id, public_id);
     const list = lists.findById(row.list_id);
     if (!list) throw notFound('Sequence');
     lists.requireOpen(database.read, list);
     sequences.refuseFrom(row, ['active', 'paused'], 'enrolled in');
+    if ('filter' in selection) refuseAll(contacts.errorsInFilter(list, selection.filter));
     if (!is_test) await this.#refuseTooMany(owner, row, list, selection);
     const total: Enrolled = { enrolled: 0, already: 0, refused_suppressed: 0, refused_status: 0 };
     const whom = whomOf(selection);

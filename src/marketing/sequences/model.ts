@@ -1,9 +1,12 @@
 /**
- * What a sequence is: steps in tracks, each with a condition. Pure types and functions; `store.ts` keeps the steps, and
- * enrollments go through them.
+ * What a sequence is: steps in tracks, each with a condition. Pure types and functions; `store.ts` keeps the
+ * steps, and enrollments go through them.
  */
 
-/** A question about one enrollment, asked when its step is due. `clicked` looks at the last message that it got. */
+/**
+ * A question about an enrollment, asked when its step is due. `clicked` is about the last message that it
+ * got.
+ */
 export type Condition =
   | { type: 'always' }
   | { type: 'clicked' }
@@ -123,8 +126,9 @@ export function decide(step: Step, facts: Facts): Decision {
 export type Next = { step: Step; counts_from: 'last_sending' | 'now' } | { end: 'completed' | 'condition' };
 
 /**
- * The step behind a decision. A sent or skipped one is followed by the next of its track; behind the final one, sent or
- * skipped, the enrollment is complete. A route begins at the first step of its track, whose delay counts from now.
+ * The step behind a decision. A sent or skipped one is followed by the next of its track; behind the final
+ * one, sent or skipped, the enrollment is complete. A route begins at the first step of its track, whose
+ * delay counts from now.
  */
 export function stepAfter(tracks: Tracks, step: Step, decision: Decision): Next {
   if (decision.result === 'exit') return { end: 'condition' };

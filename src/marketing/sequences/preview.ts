@@ -1,4 +1,7 @@
-/** What a contact would see: the walk through a sequence with answers that somebody imagines. Pure functions; nothing is sent. */
+/**
+ * Walks through a sequence with answers that somebody imagines, as a contact would. Pure functions; sends
+ * nothing.
+ */
 import { HOUR_MS } from '../../platform/host/clock.ts';
 import { nextOpening, type SendWindow } from '../settings/service.ts';
 import {
@@ -43,8 +46,9 @@ interface WalkOptions {
 }
 
 /**
- * Steps in the order in which they come due: each when its delay is over, and for a mail the window is open. As if relays took
- * each mail at once; slow relays, other mail and full mailboxes may put them off further. Tracks that route in a circle without sending end as `endless`.
+ * Steps in the order in which they come due: each when its delay is over, and for a mail the window is open.
+ * As if relays took each mail at once; slow relays, other mail and full mailboxes may put them off further.
+ * Tracks that route in a circle without sending end as `endless`.
  */
 export function walk(steps: readonly Step[], options: WalkOptions): Timeline {
   const { exit_events, window, used_up, answers, max_entries } = options;

@@ -3,14 +3,7 @@ import { invalid } from '../../errors.ts';
 import type { Naming } from '../../platform/cli/naming.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
-import {
-  type CampaignRoutes,
-  copyRoute,
-  loaderOf,
-  madeDraft,
-  testRoute,
-  transitionRoutes,
-} from '../campaign-routes.ts';
+import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import {
@@ -36,17 +29,20 @@ export interface SequenceRouteDeps {
   sequence_names: Naming;
 }
 
+type On = SequenceRouteDeps & CampaignRoutes<SequenceRecord>;
+
 export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
+  const { sequences: campaigns, sequence_names: names } = deps;
+  const on = { ...deps, ...campaignRoutes({ campaigns, names, tag: TAG, one: ONE, record }) };
   return [
-    ...draftRoutes(deps),
-    ...copyRoute(campaignsOf(deps), {
+    ...draftRoutes(on),
+    ...on.copy({
       summary: 'Make a draft that is as a sequence is',
       description:
         "It is called 'NAME (copy)', and nobody is in it: for what a running or finished sequence may not change.",
     }),
-    ...foresightRoutes(deps),
-    ...testRoute(
-      campaignsOf(deps),
+    ...foresightRoutes(on),
+    ...on.test(
       {
         path: `${ONE}/steps/:key/test`,
         summary: 'Send a copy of a step to an address',
@@ -57,24 +53,17 @@ export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
       ({ ctx, caller, id, is_test, to }) =>
         deps.sequences.sendTest(caller.project.id, { public_id: id, key: ctx.params.key ?? '', is_test }, to),
     ),
-    ...transitionRoutes(campaignsOf(deps), deps.sequence_life, {
+    ...on.transitions(deps.sequence_life, {
       activate: 'Have a draft run; it enrolls nobody. 422 `activation_refused` lists every problem.',
       pause: 'Send nothing until it is resumed; delays run on.',
       resume: 'Go on: what fell due meanwhile is sent now.',
       finish: 'End a sequence for good: its enrollments exit.',
     }),
-    ...enrollmentRoutes(deps),
+    ...enrollmentRoutes(on),
   ];
 }
 
-function campaignsOf({ sequences, sequence_names }: SequenceRouteDeps): CampaignRoutes<SequenceRecord> {
-  return { campaigns: sequences, names: sequence_names, tag: TAG, one: ONE, record };
-}
-
-function draftRoutes(deps: SequenceRouteDeps): Route[] {
-  const { sequences } = deps;
-  const campaigns = campaignsOf(deps);
-  const load = loaderOf(campaigns);
+function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'GET',
@@ -102,7 +91,7 @@ function draftRoutes(deps: SequenceRouteDeps): Route[] {
       response: record,
       async handle({ caller, body }) {
         const made = await sequences.create(caller.project.id, body, caller.note);
-        return madeDraft(campaigns, { caller }, made);
+        return madeDraft(caller, made);
       },
     }),
     ...marketingRoute({
@@ -135,9 +124,7 @@ function draftRoutes(deps: SequenceRouteDeps): Route[] {
   ];
 }
 
-function foresightRoutes(deps: SequenceRouteDeps): Route[] {
-  const { sequences } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function foresightRoutes({ sequences, load }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'GET',
@@ -179,9 +166,7 @@ function foresightRoutes(deps: SequenceRouteDeps): Route[] {
   ];
 }
 
-function enrollmentRoutes(deps: SequenceRouteDeps): Route[] {
-  const { sequences, sequence_life } = deps;
-  const load = loaderOf(campaignsOf(deps));
+function enrollmentRoutes({ sequences, sequence_life, load }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'POST',

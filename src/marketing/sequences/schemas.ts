@@ -1,4 +1,4 @@
-/** The fields of sequences, of their steps and of enrollments, and the shapes of requests and answers about them. */
+/** The fields of sequences, steps and enrollments, and the shapes of requests and answers about them. */
 import {
   MAX_CONTACT_IDS,
   MAX_NAME_CHARS,

@@ -1,4 +1,7 @@
-/** A sequence as a file that people keep: what it may hold, what it says of one that is there, and how it differs from that. */
+/**
+ * A sequence as a file: reading one, writing one, and telling how a file differs from the sequence that is
+ * there.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
@@ -44,7 +47,9 @@ function errorsInSteps(steps: readonly StepInput[]): FieldErrors {
 
 const CONDITION_MEMBERS = ['type', 'event', 'of', 'else'];
 
-/** The API ignores them; without an `else` that was misspelt a step would be skipped instead of what was meant. */
+/**
+ * The API ignores them. Without an `else` that was misspelt, a step would be skipped against what was meant.
+ */
 function refuseUnknownParts(condition: unknown, at: string, errors: FieldErrors): void {
   if (!isPlainObject(condition)) return;
   const unknown = Object.keys(condition).find((member) => !CONDITION_MEMBERS.includes(member));
@@ -61,7 +66,10 @@ export function writeSequenceFile(record: SequenceRecord, list: string): string 
   return `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`;
 }
 
-/** What a file would change of a sequence, and in words; what it leaves out stays. `list` is the id of that which it names. */
+/**
+ * What a file would change of a sequence, also in words. What it leaves out stays. `list` is the id of the
+ * list it names.
+ */
 export function differencesOf(
   record: SequenceRecord,
   { id: _id, list: _list, ...sent }: SequenceFile,

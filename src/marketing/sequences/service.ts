@@ -35,7 +35,6 @@ import * as store from './store.ts';
 import type { EnrollmentState, SequenceRow } from './tables.ts';
 
 export type { SequenceRecord } from './schemas.ts';
-export type { SequenceRow } from './tables.ts';
 
 interface SequencesDeps extends CampaignDeps {
   going_on: Pick<GoingOn, 'retime'>;
@@ -54,7 +53,10 @@ export class Sequences extends Campaigns<
   readonly rows = store.rows;
   protected readonly over = ['finished'] as const;
   protected readonly unstarted = NOT_STARTED;
-  /** Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict` (list_archived). */
+  /**
+   * Makes a draft, which may be incomplete. Throws AppError `invalid` by field, and `conflict`
+   * (list_archived).
+   */
   async create(project_id: number, input: NewSequence, note: Note): Promise<SequenceRecord> {
     const row = await this.deps.database.write((tx) =>
       this.insert(tx, { project_id, ...this.#merge(tx, { project_id, current: null }, input) }, note),
@@ -63,9 +65,10 @@ export class Sequences extends Campaigns<
   }
 
   /**
-   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template, preheader, delay_hours and variables
-   * may differ. Throws AppError `not_found`, `invalid` by field, and `conflict` for one that is finished, and for another list,
-   * exit events or rule of whom it enrolls once it runs.
+   * Changes what is given; steps are replaced whole. Once a sequence runs, of a step only template,
+   * preheader, delay_hours and variables may differ. Throws AppError `not_found`, `invalid` by field, and
+   * `conflict` for one that is finished, and for another list, exit events or rule of whom it enrolls once it
+   * runs.
    */
   async update(
     project_id: number,
@@ -87,12 +90,15 @@ export class Sequences extends Campaigns<
       });
       return changed;
     });
-    // Also when no delay differs: an earlier request may have been cut off before everybody was given their new time.
+    // Also when no delay differs: an earlier request may have been cut off before everybody had a new time.
     if (row.status !== 'draft' && changes.steps) await this.deps.going_on.retime(row.id);
     return this.present(row);
   }
 
-  /** The values of a sequence after a change; `current` is null for a new one. Throws as `create` and `update` do. */
+  /**
+   * The values of a sequence after a change; `current` is null for a new one. Throws as `create` and `update`
+   * do.
+   */
   #merge(
     tx: Tx,
     { project_id, current }: { project_id: number; current: SequenceRow | null },
@@ -132,8 +138,8 @@ export class Sequences extends Campaigns<
   }
 
   /**
-   * What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain; but not where it
-   * is `captured`, as all mailboxes of the project's marketing capture.
+   * What keeps a sequence from being activated. DNS records are looked up, also those of a trusted domain;
+   * but not where it is `captured`, as all mailboxes of the project's marketing capture.
    */
   async check(
     project_id: number,
@@ -161,7 +167,10 @@ export class Sequences extends Campaigns<
     });
   }
 
-  /** What a contact would see, or a sample; stores and sends nothing. Throws AppError `not_found`, and `invalid` by field. */
+  /**
+   * What a contact, or a sample, would get. Stores and sends nothing. Throws AppError `not_found`, and
+   * `invalid` by field.
+   */
   preview(project_id: number, public_id: string, input: PreviewInput) {
     const owner = this.ownerOf(project_id);
     const row = this.require(owner.id, public_id);
@@ -212,9 +221,9 @@ export class Sequences extends Campaigns<
   }
 
   /**
-   * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and nothing of it
-   * counts; it is captured where `is_test`. Returns the ids of the email and of its job. Throws AppError `not_found`, `invalid` where no mail can be made of the step, and
-   * what accepting a mail throws.
+   * Sends the mail of a step as a test: marked in its subject, with sample values; no enrollment moves, and
+   * nothing of it counts; it is captured where `is_test`. Returns the ids of the email and of its job. Throws
+   * AppError `not_found`, `invalid` where no mail can be made of the step, and what accepting a mail throws.
    */
   sendTest(
     project_id: number,
@@ -266,7 +275,9 @@ export class Sequences extends Campaigns<
     return explainContact(this.deps, this.contactOf(row, address), { sequences: [row], with_others: false });
   }
 
-  /** What waits for an address in any sequence of the project, what it was sent, and what it never gets: a sentence a line. */
+  /**
+   * What an address got and still gets of any sequence, and what it never gets and why: a sentence a line.
+   */
   explainAddress(project_id: number, email: string): string[] {
     const { contacts, database } = this.deps;
     return contacts.ofAddress(project_id, email).flatMap(({ id }) => {

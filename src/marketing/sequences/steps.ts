@@ -1,4 +1,4 @@
-/** Steps as they are sent: reading them into the model, with every problem named under its field. Pure functions. */
+/** Reads steps as they are sent into the model, and names every problem under its field. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
 import { conflict, type FieldErrors } from '../../errors.ts';
 import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
@@ -14,7 +14,7 @@ export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;
 
-/** A draft's steps. What is still missing is for the checks to say; what can never be right is named in `errors`. */
+/** Reads a draft's steps. `errors` names what can never be right; what is still missing is for the checks. */
 export function readSteps(inputs: readonly StepInput[], errors: FieldErrors): Step[] {
   const keys = new Set<string>();
   return inputs.map((input, index) => {
@@ -91,7 +91,8 @@ export function presentStep(step: Step): BareStep {
 }
 
 /**
- * Names in `errors` what a running sequence's steps must not change: all but template, preheader, delay and variables.
+ * Names in `errors` what a running sequence's steps must not change: all but template, preheader, delay and
+ * variables.
  */
 export function refuseOtherSteps(
   current: readonly Step[],
@@ -113,7 +114,8 @@ export function refuseOtherSteps(
 }
 
 /**
- * Throws AppError `conflict` for a change that decides who gets a running sequence or leaves it: people came in by the old rules.
+ * Throws AppError `conflict` for a change that decides who gets a running sequence or leaves it: people came
+ * in by the old rules.
  */
 export function refuseOthersMail(
   current: Pick<

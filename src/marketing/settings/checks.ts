@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of marketing: links that lead nowhere, and keys that do not open, without which no mail of it goes out. */
+/** What `satchel doctor` asks of marketing: whether links lead anywhere, and whether keys open. */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { type HealthCheck, problem, sealedCheck } from '../../platform/host/health-check.ts';

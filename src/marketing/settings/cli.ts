@@ -1,4 +1,4 @@
-/** `satchel marketing`: who a project's marketing comes from, how it looks, when and how much of it goes out. */
+/** `satchel marketing`: a project's sender, its look, and when and how much of its marketing goes out. */
 import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions, optionNames, readFields, takesChanges } from '../../platform/cli/fields.ts';

@@ -1,6 +1,7 @@
 /**
- * The key of a project's marketing: what suppression hashes and the tokens of public pages are made with. It is made at
- * its first use and stored sealed, so that nobody with the database alone can try addresses against the hashes.
+ * The key of a project's marketing: what suppression hashes and the tokens of public pages are made with. It
+ * is made at its first use and stored sealed, so that nobody with the database alone can try addresses
+ * against the hashes.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../errors.ts';
@@ -30,8 +31,9 @@ export class MarketingKeys {
   }
 
   /**
-   * The hash of a project's key, or null while it has none: then nothing was ever hashed with it. Opened once for as many
-   * texts as the caller has. Throws AppError `unavailable` when the key does not open under the master key.
+   * The hash of a project's key, or null while it has none: then nothing was ever hashed with it. Opened once
+   * for as many texts as the caller has. Throws AppError `unavailable` when the key does not open under the
+   * master key.
    */
   find(read: Tx, owner: KeyOwner, purpose: HashPurpose): KeyedHash | null {
     const sealed = findSealedKey(read, owner.id);
@@ -68,7 +70,9 @@ function contextOf(owner: KeyOwner): string[] {
   return ['marketing_key', owner.public_id];
 }
 
-/** Bun's own hasher: that of `node:crypto` takes fifteen times as long, and each link of each mail is hashed. */
+/**
+ * Bun's own hasher. That of `node:crypto` takes fifteen times as long, and each link of each mail is hashed.
+ */
 function hashWith(key: Uint8Array, purpose: HashPurpose): KeyedHash {
   return (text) => new Bun.CryptoHasher('sha256', key).update(`${purpose}\0${text}`).digest('hex');
 }

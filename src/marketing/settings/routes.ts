@@ -13,7 +13,9 @@ export function marketingRoutes({ marketing }: { marketing: MarketingSettings })
     const { accounts: _, ...rest } = sent;
     return caller.manager ? sent : rest;
   };
-  /** Which mailboxes there are is the deployment's business: only the management plane shows and sets them. */
+  /**
+   * The deployment's mailboxes are no business of a project: only the management plane shows and sets them.
+   */
   const shown = (caller: ProjectCaller) => {
     const { accounts: named, ...rest } = marketing.settings(caller.project.id);
     return caller.manager ? { ...rest, accounts: named } : rest;

@@ -10,10 +10,10 @@ import type { Settings, SettingsChanges } from './schemas.ts';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
-export { type HashPurpose, type KeyedHash, type KeyOwner, type MarketingKeys, sameHash } from './keys.ts';
-export type { Settings, SettingsChanges } from './schemas.ts';
+export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
+export type { Settings } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
-export { isOpen, lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
+export { lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
 
 /** What a receiver finds of one mailbox's domain. */
 export interface DnsCheck {
@@ -43,7 +43,10 @@ interface MailboxUse {
 interface MarketingMailboxes {
   /** Of the mailboxes that a project may send from. */
   listUses(project_id: number): MailboxUse[];
-  /** Why none of these, or of all where none is named, can take its marketing mail, quotas apart; null where one can. */
+  /**
+   * Why none of these mailboxes can take the project's marketing mail, quotas apart; null where one can. None
+   * named means all.
+   */
   refusalOf(project_id: number, accounts: readonly string[]): string | null;
   /** Looks up the DNS records of a mailbox's domain. */
   checkDns(address: string): Promise<MailboxDnsCheck>;
@@ -77,7 +80,10 @@ export class MarketingSettings {
     return settings;
   }
 
-  /** Changes what is given; null clears an optional field. Throws AppError `invalid` by field; then nothing changes. */
+  /**
+   * Changes what is given; null clears an optional field. Throws AppError `invalid` by field, and then
+   * changes nothing.
+   */
   async change(project_id: number, changes: SettingsChanges, note: Note): Promise<Settings> {
     const { database, clock } = this.#deps;
     return database.write((tx) => {
@@ -101,7 +107,10 @@ export class MarketingSettings {
     return this.keys.opens(this.#deps.database.read, owner);
   }
 
-  /** The mailboxes that a project's marketing may go out from, paused ones too: those it names, else every one for marketing. */
+  /**
+   * The mailboxes that a project's marketing may use, paused ones too: those it names, else all that are for
+   * marketing.
+   */
   #usesOf(project_id: number): MailboxUse[] {
     const { accounts } = this.settings(project_id);
     return this.#deps.mailboxes
@@ -113,8 +122,9 @@ export class MarketingSettings {
   }
 
   /**
-   * The mailboxes, paused ones too, that mails may go out from which ask to confirm a sign-up: the list's own (`from`), else those
-   * of the project's marketing that are for transactional mail, too, else every one for that.
+   * The mailboxes, paused ones too, that mails may go out from which ask to confirm a sign-up: the list's own
+   * (`from`), else those of the project's marketing that are for transactional mail, too, else every one for
+   * that.
    */
   #confirmingUsesOf(project_id: number, from: string | null): MailboxUse[] {
     const { accounts } = this.settings(project_id);
@@ -126,7 +136,10 @@ export class MarketingSettings {
     return named.length > 0 ? named : able;
   }
 
-  /** The only mailboxes that those mails may go out from, by address; empty where they go out as other mail does. */
+  /**
+   * The only mailboxes that these mails may go out from, by address; empty where all may that take the
+   * project's other mail.
+   */
   confirmingAccounts(project_id: number, from: string | null): string[] {
     // Bound to it whatever became of it: nobody is asked in another name.
     if (from !== null) return [from];
@@ -142,8 +155,8 @@ export class MarketingSettings {
   }
 
   /**
-   * Whether all mailboxes of a project's marketing capture. Then it is being tried out, nobody gets mail, and nothing is looked
-   * up in the DNS.
+   * Whether all mailboxes of a project's marketing capture. Then it is being tried out, nobody gets mail, and
+   * nothing is looked up in the DNS.
    */
   isCaptured(project_id: number): boolean {
     const uses = this.#usesOf(project_id);
@@ -166,8 +179,8 @@ export class MarketingSettings {
   }
 
   /**
-   * Why links in a project's marketing mail would lead their readers nowhere; null where they work, or none of it leaves this
-   * machine.
+   * Why links in a project's marketing mail would lead their readers nowhere; null where they work, or none
+   * of it leaves this machine.
    */
   problemOfLinks(project_id: number): string | null {
     return this.#problemOfLinksFrom(() => this.#usesOf(project_id));

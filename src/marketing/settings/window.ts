@@ -1,6 +1,6 @@
 /**
- * When marketing mail of a project may go out: what its settings must hold, its daily cap, and its window of hours in a time zone,
- * also over midnight and through daylight saving. Pure functions.
+ * When marketing mail of a project may go out: what its settings must hold, its daily cap, and its window of
+ * hours in a time zone, also over midnight and through daylight saving. Pure functions.
  */
 import { DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import type { Settings } from './schemas.ts';
@@ -20,7 +20,7 @@ export function shutUntil(
 ): number | null {
   const { now_ms, is_test } = of;
   if (lackOf(settings) !== null) return Number.POSITIVE_INFINITY;
-  // A relay was added, or the public URL removed, while it ran: nobody gets mail whose unsubscribe link does not work.
+  // A relay may have been added, or the public URL removed: no mail leaves whose unsubscribe link fails.
   if (!is_test && !of.have_links_a_place) return Number.POSITIVE_INFINITY;
   if (!isOpen(settings, now_ms)) return nextOpening(settings, now_ms);
   const is_used_up = settings.daily_cap !== null && !is_test && of.usedToday() >= settings.daily_cap;
@@ -67,8 +67,8 @@ export function isOpen(window: SendWindow, at_ms: number): boolean {
 }
 
 /**
- * The first moment at or after one at which the window is open. Local time may jump by hours and back, so it is looked for
- * by steps of what the local clock says is left, and every minute near a jump.
+ * The first moment at or after one at which the window is open. Local time may jump by hours and back, so it
+ * is looked for by steps of what the local clock says is left, and every minute near a jump.
  */
 export function nextOpening(window: SendWindow, from_ms: number): number {
   const { send_window_start, timezone } = window;

@@ -16,7 +16,9 @@ export function confirmUrl(public_url: string, token: string): string {
   return `${public_url}/confirm/${token}`;
 }
 
-/** The token of a contact's unsubscribe link: the contact, and a keyed hash that only this service can make. */
+/**
+ * The token of a contact's unsubscribe link: the contact, and a keyed hash that only this server can make.
+ */
 function unsubscribeToken(contact_public_id: string, hash: KeyedHash): string {
   return `${contact_public_id}-${hash(contact_public_id).slice(0, MAC_CHARS)}`;
 }
@@ -32,7 +34,7 @@ export function testUnsubscribeUrl(public_url: string): string {
   return `${public_url}/unsubscribe/${TEST_TOKEN}`;
 }
 
-/** The contact that a token claims to be of; null for what is no token. `isTrueToken` tells whether it may. */
+/** The contact that a token claims to be of; null for what is no token. `isTrueToken` says whether it is. */
 export function contactOfToken(token: string): string | null {
   const [contact = '', mac, ...more] = token.split('-');
   return isUlid(contact) && mac?.length === MAC_CHARS && more.length === 0 ? contact.toUpperCase() : null;

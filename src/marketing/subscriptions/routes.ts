@@ -1,4 +1,4 @@
-/** Signing up by form, and the public pages: signing up, and what links in mails lead to, confirming and leaving. */
+/** Signing up by form, and the public pages: sign-up, confirmation, unsubscribing. */
 import { forbidden } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,

@@ -1,6 +1,7 @@
 /**
- * Sign-ups by form, their confirmation, and leaving by link: what strangers may do without a key of their own. A sign-up
- * is written down and answered at once, whoever is on the list; what it comes to is decided by its job.
+ * Sign-ups by form, their confirmation, and leaving by link: what strangers may do without a key of their
+ * own. A sign-up is written down and answered at once, whoever is on the list; what it comes to is decided by
+ * its job.
  */
 
 import type { LinkDomains } from '../../access/projects/service.ts';
@@ -135,7 +136,9 @@ export class Subscriptions {
     };
   }
 
-  /** Throws AppError `conflict` where nobody could sign up by the form of a sign-up page, so that nobody fills it in in vain. */
+  /**
+   * Throws AppError `conflict` where nobody can sign up by this page, so that nobody fills its form in vain.
+   */
   requireForm({ list, owner, widget }: SignUpPage): void {
     this.#deps.lists.requireConfirmationTemplate(list);
     if (widget === null && this.#deps.captcha.isConfigured(owner))
@@ -145,16 +148,17 @@ export class Subscriptions {
       );
   }
 
-  /** Counts a visitor of a form, before anything of what they sent is read. Throws AppError `rate_limited`. */
+  /** Counts a visitor of a form before it reads what they sent. Throws AppError `rate_limited`. */
   async countVisitor(ip: string): Promise<void> {
     const caller = `subscribe ${networkOf(ip)}`;
     await this.#deps.database.write((tx) => this.#deps.rates.take(tx, caller, SIGN_UPS));
   }
 
   /**
-   * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid` for the address,
-   * the names and the captcha, `conflict` where the list takes no sign-ups, `upstream_failed` when the captcha provider is
-   * down, and `rate_limited` where a project's confirmation mails of the day are used up.
+   * Takes a sign-up; nothing in its answer or its time tells who is on the list. Throws AppError `invalid`
+   * for the address, the names and the captcha, `conflict` where the list takes no sign-ups,
+   * `upstream_failed` when the captcha provider is down, and `rate_limited` where a project's confirmation
+   * mails of the day are used up.
    */
   async request(
     owner: KeyOwner,
@@ -217,8 +221,9 @@ export class Subscriptions {
   }
 
   /**
-   * Carries a sign-up out: a new contact, active or waiting for its click, or another confirmation mail for one that
-   * waits. Throws AppError `rate_limited` or `unavailable` where the mail must wait; then nothing has changed.
+   * Carries a sign-up out: a new contact, active or waiting for its click, or another confirmation mail for
+   * one that waits. Throws AppError `rate_limited` or `unavailable` where the mail must wait; then nothing
+   * has changed.
    */
   async carryOut(project_id: number, sign_up: SignUp): Promise<SignUpEnd> {
     const { contacts, database, lists, projectOf } = this.#deps;
@@ -309,8 +314,8 @@ export class Subscriptions {
   }
 
   /**
-   * Makes the contact active whose click it is. May be repeated. `closed`: the list was archived; `left`: the address was
-   * suppressed since.
+   * Makes the contact active whose click it is. May be repeated. `closed`: the list was archived; `left`: the
+   * address was suppressed since.
    */
   confirm(visitor: Confirming): Promise<'confirmed' | 'closed' | 'left'> {
     const { contacts, database, lists, suppressions } = this.#deps;

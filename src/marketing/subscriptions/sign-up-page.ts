@@ -1,4 +1,4 @@
-/** The page where anybody signs up for a list, and what it says to them; forms on other people's pages post here as well. */
+/** The page where anybody signs up for a list. Forms on other people's pages post here as well. */
 import { AppError, type FieldErrors } from '../../errors.ts';
 import {
   MAX_ADDRESS_CHARS,
@@ -114,7 +114,10 @@ async function signUp(
   }
 }
 
-/** The page that a form stands on, as its browser names it: ours tells nobody where it is. Null for what is no origin. */
+/**
+ * The origin of the page with the form, as its browser names it; null for what is none. Ours does not tell
+ * it.
+ */
 function originOf(request: Request): string | null {
   const origin = request.headers.get('origin') ?? '';
   const is_one =

@@ -40,7 +40,9 @@ export function mayPassLater(error: unknown): error is AppError {
   return error instanceof AppError && (error.kind === 'rate_limited' || error.kind === 'unavailable');
 }
 
-/** Links and line breaks in a name: they would let anybody send advertisements to anybody by way of a confirmation mail. */
+/**
+ * Links and line breaks in a name. They would let anybody advertise to anybody by way of a confirmation mail.
+ */
 const NO_NAME = /:\/\/|www\.|\p{Cc}/iu;
 
 /** What is wrong with a sign-up beyond what its schema checks. */

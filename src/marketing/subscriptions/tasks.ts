@@ -24,7 +24,7 @@ const sign_up = t.Object({
   at: t.Integer(),
 });
 
-/** Runs jobs of the type `email.subscribe`. A job that has ended keeps neither the address nor what came of it. */
+/** Runs jobs of the type `email.subscribe`. A job that has ended keeps neither the address nor the result. */
 export function createSubscribeTask(subscriptions: Subscriptions, clock: Clock): Task<null> {
   return {
     type: EMAIL_SUBSCRIBE,

@@ -1,6 +1,6 @@
 /**
- * Suppressions: addresses that get no marketing mail from a project, whatever list they are on. Only keyed hashes are
- * kept, so a suppression outlives the person's data without being any.
+ * Suppressions: addresses that get no marketing mail from a project, whatever list they are on. Only keyed
+ * hashes are kept, so a suppression outlives the person's data without being any.
  */
 import { invalid, notFound } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
@@ -16,7 +16,10 @@ import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './
 
 export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
 
-/** Suppressions that one transaction of a lifting in bulk takes; a command does it beside the server, which waits meanwhile. */
+/**
+ * Suppressions that are lifted in one transaction. A command lifts them beside the server, which waits
+ * meanwhile.
+ */
 const LIFT_BATCH = 50;
 const LIFT_PAUSE_MS = 25;
 
@@ -78,7 +81,10 @@ export class Suppressions {
     });
   }
 
-  /** The page that holds the suppression of one address, or none. Throws AppError `invalid` for what is no address. */
+  /**
+   * A page with the suppression of one address, or an empty one. Throws AppError `invalid` for what is no
+   * address.
+   */
   lookUp(owner: KeyOwner, address: string, query: PageQuery): Page<SuppressionRecord> {
     if (canonical(address) === null)
       throw invalid({ email: ['must be an email address, such as ann@example.com'] });
@@ -95,15 +101,19 @@ export class Suppressions {
     return found ? present(found) : null;
   }
 
-  /** Looks addresses up within a read or a transaction. Throws AppError `unavailable` where no look-up is possible. */
+  /**
+   * Looks addresses up within a read or a transaction. Throws AppError `unavailable` where the project's key
+   * does not open.
+   */
   checker(read: Tx, owner: KeyOwner): SuppressionCheck {
     const hash = this.#hash(read, owner);
     return (address) => this.#find(read, owner, hash, address)?.kind ?? null;
   }
 
   /**
-   * Suppresses an address, in its canonical form, within the transaction that learns of the reason. A weaker reason never takes the place of a
-   * stronger one. `mailbox` is the address of that whose mail came back, where one did. Tells whether it was new.
+   * Suppresses an address, in its canonical form, within the transaction that learns of the reason. A weaker
+   * reason never takes the place of a stronger one. `mailbox` is the address of that whose mail came back,
+   * where one did. Tells whether it was new.
    */
   add(
     tx: Tx,
@@ -133,8 +143,9 @@ export class Suppressions {
   }
 
   /**
-   * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, and of one by hand that outlasted it,
-   * contacts of the address that bounced get the status that they had; whoever left or complained keeps that status. Throws AppError `not_found`.
+   * Lifts a suppression, of whatever kind, and records who did. Of a hard bounce, and of one by hand that
+   * outlasted it, contacts of the address that bounced get the status that they had; whoever left or
+   * complained keeps that status. Throws AppError `not_found`.
    */
   async lift(
     actor: Actor,
@@ -161,8 +172,8 @@ export class Suppressions {
   }
 
   /**
-   * Lifts the hard bounces since a moment, of one mailbox's mail where that is given, as `lift` does: a few in a transaction,
-   * so that after a crash the same call does the rest.
+   * Lifts the hard bounces since a moment, of one mailbox's mail where that is given, as `lift` does: a few
+   * in a transaction, so that after a crash the same call does the rest.
    */
   async liftBounces(
     actor: Actor,

@@ -7,7 +7,9 @@ import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { Exported, Imported, LetGo, Transfers } from './service.ts';
+import type { Exported } from './exporting.ts';
+import type { Imported } from './importing.ts';
+import type { LetGo, Transfers } from './service.ts';
 
 interface Services {
   projects: Pick<Projects, 'find' | 'require'>;

@@ -25,9 +25,6 @@ import { IMPORT_SPARE_BYTES, Import, type Imported, refuseKnown } from './import
 import { listGoing, selectRanges } from './rows-store.ts';
 import * as store from './store.ts';
 
-export type { Exported } from './exporting.ts';
-export type { Imported } from './importing.ts';
-
 /** Rows that one transaction of an undone import takes out. */
 const PIECE_ROWS = 200;
 const LOOK_AGAIN_MS = 200;

@@ -3,8 +3,8 @@ import { Kind } from '@sinclair/typebox';
 import type { TSchema } from './schema.ts';
 
 /**
- * By name, each as text; of one that is there twice the last counts. Those of a record stand one by one, `custom.plan=pro`,
- * and are gathered under its name.
+ * By name, each as text; of one that is there twice the last counts. Those of a record or an object stand one by one,
+ * `custom.plan=pro`, and are gathered under its name.
  */
 export function readParameters(
   schema: TSchema | undefined,
@@ -16,7 +16,8 @@ export function readParameters(
   for (const [name, value] of parameters) {
     const dot = name.indexOf('.');
     const head = name.slice(0, Math.max(0, dot));
-    if (!Object.hasOwn(properties, head) || properties[head]?.[Kind] !== 'Record') given.set(name, value);
+    const kind = Object.hasOwn(properties, head) ? properties[head]?.[Kind] : undefined;
+    if (kind !== 'Record' && kind !== 'Object') given.set(name, value);
     else records.set(head, (records.get(head) ?? new Map()).set(name.slice(dot + 1), value));
   }
   for (const [name, members] of records) given.set(name, Object.fromEntries(members));

@@ -275,6 +275,8 @@ function checkObject(schema: TSchema, input: unknown, path: string, walk: Walk):
     else if (property.default !== undefined) value[name] = property.default;
   }
   if (schema.additionalProperties === false) refuseUnknown(properties, input, path, walk);
+  if (schema.minProperties !== undefined && Object.keys(input).length < schema.minProperties)
+    fail(walk, path, 'must not be empty');
   return value;
 }
 

@@ -27,7 +27,7 @@ const frames = new Map<string, FramedMessages>();
 let deadlines: SmtpDeadlines | null = null;
 let delivering = 0;
 let is_stopping = false;
-const stopped = Promise.withResolvers<MailerReply>();
+let stopped = Promise.withResolvers<MailerReply>();
 const DONE: MailerReply = { op: 'done' };
 
 serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
@@ -37,6 +37,7 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
       pools.clear();
       frames.clear();
       is_stopping = false;
+      stopped = Promise.withResolvers();
       deadlines = request.deadlines;
       return DONE;
     case 'keep_frame':

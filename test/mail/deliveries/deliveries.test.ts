@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { AppError } from '../../../src/errors.ts';
-import { recipientsOf } from '../../../src/mail/deliveries/recipients.ts';
+import { recipientsOf } from '../../../src/mail/deliveries/beginning.ts';
 import { EMAIL_RECORD_RETRY_MS, EMAIL_RECORD_WAIT_MS } from '../../../src/mail/deliveries/sending-now.ts';
 import { mailboxChecks } from '../../../src/mail/mailboxes/checks.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';

@@ -44,7 +44,7 @@ test('a mail that is rendered as it is sent keeps what it is made from, and no b
   await sender.pass(15_000);
   const { text } = await PostalMime.parse(sink.mails[0]?.raw ?? '');
   expect(text).toBe('Hi Ada, r7\n');
-  expect(emails.readContent({ id: Number(sender.project.id) }, id).body_text).toBe('Hi Ada, r7');
+  expect((await emails.readContent({ id: Number(sender.project.id) }, id)).body_text).toBe('Hi Ada, r7');
   expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 2 });
   expect(deliveries.explain(id).story.join(' ')).not.toContain('no longer kept');
 });

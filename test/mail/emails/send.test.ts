@@ -76,6 +76,7 @@ describe('a queued email', () => {
       created_at: at,
       scheduled_at: null,
       queued_at: at,
+      replied_at: null,
       sent_at: at,
       delivered_at: null,
       opened_at: null,

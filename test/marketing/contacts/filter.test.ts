@@ -140,7 +140,8 @@ describe('what is no filter', () => {
     expect(tagging.body.errors).toMatchObject({
       'filter.tag_any': [
         'is unknown here: there are status, tag, q, tags_any, tags_all, tags_none, custom, joined_after, joined_before, ' +
-          'clicked_within_days',
+          'clicked_within_days, not_clicked_within_days, not_mailed_within_days, domains, event, no_event, received, clicked, ' +
+          'not_clicked, sequence, any, none',
       ],
     });
   });

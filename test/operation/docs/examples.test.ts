@@ -136,7 +136,7 @@ function formOf(route: Route): FormData {
   return form;
 }
 
-/** What the examples cannot know: the plaintext of a key, a page's restricted one, an import that failed or goes on, who left before, a secret at the captcha provider, a mail that is still scheduled. */
+/** What the examples cannot know: the plaintext of a key, a page's restricted one, an import that failed or goes on, who left before, a secret at the captcha provider, a mail that is still scheduled, or came by SMTP. */
 const NOT_DONE: Record<string, number> = {
   'POST /captcha/verify': 409,
   'POST /api-keys/lookup': 404,
@@ -176,6 +176,8 @@ const NOT_DONE: Record<string, number> = {
   'DELETE /emails/:id/schedule': 409,
   'DELETE /projects/:project/emails/:id/schedule': 409,
   'POST /projects/:project/emails/:id/retry': 409,
+  // It came by the API, not by SMTP.
+  'GET /projects/:project/emails/:id/message': 404,
   // Nobody has signed this one.
   'GET /object-links/:link': 404,
 };

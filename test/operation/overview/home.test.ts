@@ -1,7 +1,7 @@
 /** What a home page opens with: the present day and what is usual, shares of the mail, and what waits for whom. */
 import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { newId } from '../../../src/platform/host/ids.ts';
+import { firstIdOf } from '../../../src/platform/host/ids.ts';
 import { dataOf, type Management, startManagement } from '../../support/management.ts';
 
 const DAY_MS = 86_400_000;
@@ -67,7 +67,7 @@ test('what waits is told of the projects of the caller, and not once it is old o
     VALUES (${list_id}, 'L', ${stage.mine.id}, 'L', 0, 0)`);
   for (const days of [1, 8])
     await write(sql`INSERT INTO contact_imports (id, project_id, list_id, method, status, settings, position, created_at)
-      VALUES (${newId(now - days * DAY_MS)}, ${stage.mine.id}, ${list_id}, 'csv', 'failed', '{}', '{}', 0)`);
+      VALUES (${firstIdOf(now - days * DAY_MS) + '0'.repeat(16)}, ${stage.mine.id}, ${list_id}, 'csv', 'failed', '{}', '{}', 0)`);
   for (const [at, reason] of ['bounce_threshold', 'manual'].entries()) {
     await write(sql`INSERT INTO sequences (public_id, project_id, list_id, name, status, max_recipients, created_at, updated_at, pause_reason)
       VALUES (${`s${at}`}, ${stage.mine.id}, ${list_id}, 's', 'paused', 1, 0, 0, ${reason})`);

@@ -1,7 +1,7 @@
 /** A project that has a row in every table that goes, another Satchel, and what the file of a project says. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import { findEmail } from '../../../src/mail/emails/service.ts';
+import { emailLife } from '../../../src/mail/emails/service.ts';
 import { openAbout, ProjectReader } from '../../../src/operation/transfers/format.ts';
 import { NUMBERED } from '../../../src/operation/transfers/inventory-tables.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
@@ -132,7 +132,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   );
 
   const { read } = services.database;
-  const email = findEmail(read, bulk);
+  const email = emailLife.find(read, bulk);
   const shown = email && services.emails.contentOf(read, email);
   const clicked = /http:\/\/satchel\.test(\/c\/[\w-]+)/.exec(shown?.body_html ?? '')?.[1] ?? '';
   const unsubscribe = /http:\/\/satchel\.test(\/unsubscribe\/[\w-]+)/.exec(JSON.stringify(shown))?.[1] ?? '';

@@ -36,7 +36,7 @@ function placeOf({ path, of }: ProblemsProps, code: string): Place {
   const edit = to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`;
   if (code === 'no_template') return [edit, 'Write the mail'];
   if (code === 'template_missing') return [edit, 'Choose another'];
-  if (code === 'nobody') return [edit, 'Change the filter'];
+  if (code === 'nobody' || code === 'filter_gone') return [edit, 'Change the filter'];
   if (code.startsWith('template_') && of.template !== null)
     return [to`/projects/${path.project}/templates/${of.template}`, 'The template'];
   return [edit, 'Edit the broadcast'];

@@ -8,9 +8,11 @@ import { type FilterParameters, filterOf } from '../contacts/filter.ts';
 export function Reach(props: { project: string; list: string; filter: FilterParameters }) {
   const { project, list } = props;
   const filter = useRested(props.filter);
+  // These have no place in a query: `check` counts them, once they are saved.
+  const has_parts = ['event', 'no_event', 'any', 'none'].some((name) => name in filter);
   const load = useLoad(
     'GET /projects/{project}/email-lists/{list}/contacts',
-    list === ''
+    list === '' || has_parts
       ? null
       : { path: { project, list }, query: { status: 'active', ...filterOf(filter), per_page: 1 } },
   );
@@ -19,9 +21,11 @@ export function Reach(props: { project: string; list: string; filter: FilterPara
     ? Object.values(error.errors).flat().join(' ') || error.message
     : data
       ? `${countedTo(data.meta, 'person')} of the list, as it is now. Who is suppressed is left out when it is sent.`
-      : list === ''
-        ? 'Choose a list to see how many people that is.'
-        : 'Counting…';
+      : has_parts
+        ? 'Save it to see how many people that is.'
+        : list === ''
+          ? 'Choose a list to see how many people that is.'
+          : 'Counting…';
   return (
     <p class={error ? 'wrong' : 'hint'} role="status">
       {told}

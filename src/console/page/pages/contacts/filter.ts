@@ -1,5 +1,5 @@
 /** A filter as it stands in an address and in the fields of its builder: the API's parameters, each as text. Pure functions. */
-import type { ContactFilter } from '../../api.generated.ts';
+import type { ContactFilter, ContactFilterPart } from '../../api.generated.ts';
 import { dayOf } from '../../components/date-filter.tsx';
 import { STATUSES } from './statuses.ts';
 
@@ -9,6 +9,20 @@ const TAGS = ['tags_any', 'tags_all', 'tags_none'] as const;
 const TEXTS = ['q', 'joined_after', 'joined_before'] as const;
 const NAMES: readonly string[] = ['status', 'tag', 'clicked_within_days', ...TEXTS, ...TAGS];
 export const CUSTOM = 'custom.';
+/** Members without fields in the builder, which keeps them: as JSON. */
+const KEPT: readonly (keyof ContactFilter)[] = [
+  'domains',
+  'event',
+  'no_event',
+  'received',
+  'clicked',
+  'not_clicked',
+  'sequence',
+  'not_clicked_within_days',
+  'not_mailed_within_days',
+  'any',
+  'none',
+];
 
 /** Those of an address that are of a filter. */
 export function filterIn(query: URLSearchParams): FilterParameters {
@@ -34,6 +48,9 @@ export function filterOf(parameters: FilterParameters): ContactFilter {
       custom: Object.fromEntries(custom.map(([name, value]) => [name.slice(CUSTOM.length), value])),
     }),
     ...(days.trim() !== '' && { clicked_within_days: Number(days) }),
+    ...Object.fromEntries(
+      KEPT.flatMap((name) => (parameters[name] ? [[name, JSON.parse(parameters[name])]] : [])),
+    ),
   };
 }
 
@@ -44,15 +61,29 @@ export function parametersOf({ custom = {}, ...rest }: ContactFilter): FilterPar
     ...Object.entries(custom).map(([name, value]) => [CUSTOM + name, value] as const),
   ];
   return Object.fromEntries(
-    members.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]),
+    members.map(([name, value]) => {
+      if (KEPT.some((kept) => kept === name)) return [name, JSON.stringify(value)];
+      return [name, Array.isArray(value) ? value.join(', ') : String(value)];
+    }),
   );
 }
 
 /** In words, as they stand behind "those who are": "active; with any of the tags fair, spring". */
 export function tellFilter(filter: ContactFilter): string {
+  const parts = (of: ContactFilterPart[]) =>
+    of.map((each) => `(${tellMembers(each).join('; ')})`).join(' or ');
+  const told = [
+    ...tellMembers(filter),
+    ...(filter.any ? [`any of ${parts(filter.any)}`] : []),
+    ...(filter.none ? [`none of ${parts(filter.none)}`] : []),
+  ];
+  return told.length === 0 ? 'everybody on the list' : told.join('; ');
+}
+
+function tellMembers(filter: ContactFilterPart): string[] {
   const { status, tag, q, tags_any, tags_all = [], tags_none, custom = {}, ...rest } = filter;
   const all = tag === undefined ? tags_all : [...tags_all, tag];
-  const told = [
+  return [
     ...(status ? [status] : []),
     ...(q ? [`beginning with “${q}”`] : []),
     ...(all.length > 0 ? [`tagged ${quoted(all, 'and')}`] : []),
@@ -62,8 +93,27 @@ export function tellFilter(filter: ContactFilter): string {
     ...(rest.joined_after ? [`on the list since ${dayOf(rest.joined_after)} or later`] : []),
     ...(rest.joined_before ? [`on the list since before ${dayOf(rest.joined_before)}`] : []),
     ...(rest.clicked_within_days ? [`who clicked within ${rest.clicked_within_days} days`] : []),
+    ...tellPast(rest),
   ];
-  return told.length === 0 ? 'everybody on the list' : told.join('; ');
+}
+
+/** What they did and got. */
+function tellPast(filter: ContactFilterPart): string[] {
+  const { domains, event, no_event, received, clicked, not_clicked, sequence } = filter;
+  const { not_clicked_within_days: quiet_days, not_mailed_within_days: unmailed_days } = filter;
+  const eventOf = (one: { name: string; within_days?: number }) =>
+    `“${one.name}”${one.within_days ? ` within ${one.within_days} days` : ''}`;
+  return [
+    ...(domains ? [`at ${domains.join(' or ')}`] : []),
+    ...(event ? [`with the event ${eventOf(event)}`] : []),
+    ...(no_event ? [`without the event ${eventOf(no_event)}`] : []),
+    ...(received ? [`who received the broadcast ${received}`] : []),
+    ...(clicked ? [`who clicked in the broadcast ${clicked}`] : []),
+    ...(not_clicked ? [`who received the broadcast ${not_clicked} and did not click`] : []),
+    ...(sequence ? [`active in the sequence ${sequence}`] : []),
+    ...(quiet_days ? [`who did not click within ${quiet_days} days`] : []),
+    ...(unmailed_days ? [`who got no mail within ${unmailed_days} days`] : []),
+  ];
 }
 
 function quoted(tags: readonly string[], between: string): string {

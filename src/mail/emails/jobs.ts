@@ -1,0 +1,55 @@
+/** The jobs that are emails: which one sends an email, and what one tells of its email and its mailbox. */
+import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
+import type { JobRow } from '../../platform/database/tables.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { isBulk } from './schemas.ts';
+import type { EmailRow } from './tables.ts';
+
+const TYPE = 'email.send';
+
+export const emailJobs = {
+  type: TYPE,
+
+  /** The job that sends an email. */
+  of(email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'scheduled_at'>, mailbox_id: number): NewJob {
+    return {
+      project_id: email.project_id,
+      type: TYPE,
+      priority: PRIORITY[priorityNameOf(email)],
+      resource: resourceOf(email, mailbox_id),
+      payload: { email_id: email.id },
+      max_attempts: EMAIL_MAX_ATTEMPTS,
+    };
+  },
+
+  laneOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
+    return laneOf({ type: TYPE, resource: resourceOf(email, mailbox_id) });
+  },
+
+  /** The mailbox that a lane of emails belongs to. */
+  mailboxOf(lane: string): number {
+    return Number(lane.slice(lane.lastIndexOf(':') + 1));
+  },
+
+  /** The id of the email that a job sends. */
+  emailOf({ payload }: JobRow): string {
+    return isPlainObject(payload) && typeof payload.email_id === 'string' ? payload.email_id : '';
+  },
+};
+
+/**
+ * The resource of an email's lane: its mailbox and its kind of mail. So a relay that hangs holds up only what
+ * must go through it, and bulk mail does not hold up urgent mail.
+ */
+function resourceOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
+  return `${priorityNameOf(email)}:${mailbox_id}`;
+}
+
+/** Transactional mail goes before scheduled, scheduled before marketing. */
+function priorityNameOf(
+  email: Pick<EmailRow, 'source' | 'scheduled_at'>,
+): 'transactional' | 'scheduled' | 'marketing' {
+  if (isBulk(email.source)) return 'marketing';
+  return email.source === 'schedule' || email.scheduled_at !== null ? 'scheduled' : 'transactional';
+}

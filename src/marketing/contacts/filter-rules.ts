@@ -1,0 +1,53 @@
+/** What a filter must be beyond its shape, for a list: its domains are some, and what it names by id is there. */
+import { type FieldErrors, refuseAll } from '../../errors.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { canonicalDomain } from '../../platform/mail/address.ts';
+import { type ContactFilter, criteriaOf, pieceOf } from './filter.ts';
+import { isOfList } from './filter-past-store.ts';
+import type { Criteria } from './filter-store.ts';
+
+const NAMED = [
+  ['received', 'broadcast'],
+  ['clicked', 'broadcast'],
+  ['not_clicked', 'broadcast'],
+  ['sequence', 'sequence'],
+] as const;
+
+/** What is wrong, by member, behind `path`, such as `filter.`. A test's broadcast counts nowhere, so it is none. */
+export function errorsInFilter(read: Tx, list_id: number, filter: ContactFilter, path = ''): FieldErrors {
+  const errors: FieldErrors = {};
+  filter.domains?.forEach((domain, index) => {
+    if (canonicalDomain(domain) === null)
+      errors[`${path}domains.${index}`] = ['must be a domain such as example.com, without @ and *'];
+  });
+  for (const [member, what] of NAMED) {
+    const id = filter[member];
+    if (id !== undefined && !isOfList(read, list_id, what, id.toUpperCase()))
+      errors[path + member] = [
+        what === 'broadcast'
+          ? 'must be the id of a broadcast of this list that no test key sent'
+          : 'must be the id of a sequence of this list',
+      ];
+  }
+  for (const member of ['any', 'none'] as const)
+    filter[member]?.forEach((one, index) => {
+      Object.assign(errors, errorsInFilter(read, list_id, one, `${path}${member}.${index}.`));
+    });
+  return errors;
+}
+
+/** What a filter of a request asks for. Throws AppError `invalid` by member. */
+export function criteriaIn(
+  { database, clock }: { database: Database; clock: Clock },
+  list_id: number,
+  filter: ContactFilter,
+): Criteria {
+  refuseAll(errorsInFilter(database.read, list_id, filter));
+  return criteriaOf(filter, clock.now());
+}
+
+/** How many contacts may be asked whether a filter fits them before others have their turn: `most`, or fewer. */
+export function pieceFor(filter: ContactFilter, most: number): number {
+  return pieceOf(criteriaOf(filter, 0), most);
+}

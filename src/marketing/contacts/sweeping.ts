@@ -1,0 +1,29 @@
+/** Deleting contacts whose list went with its project. */
+import { BULK_CONTACTS_BATCH } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { monotonicMs } from '../../platform/host/clock.ts';
+import type { Lists } from '../lists/service.ts';
+import * as store from './store.ts';
+
+/** In small steps; as much time between them is others', other processes' too. */
+export async function sweepContacts({
+  database,
+  lists,
+}: {
+  database: Database;
+  lists: Pick<Lists, 'findById'>;
+}): Promise<void> {
+  for (let list_id = store.nextListWithContacts(database.read, 0); list_id !== null; ) {
+    const current = list_id;
+    let has_more = lists.findById(current) === null;
+    while (has_more) {
+      const began_ms = monotonicMs();
+      const deleted = await database.writePiece((tx) =>
+        store.deleteContactsOfList(tx, current, BULK_CONTACTS_BATCH),
+      );
+      has_more = deleted === BULK_CONTACTS_BATCH;
+      await Bun.sleep(monotonicMs() - began_ms);
+    }
+    list_id = store.nextListWithContacts(database.read, current);
+  }
+}
