@@ -351,14 +351,6 @@ export const ACTIVITY_DAYS = ['7', '30'] as const;
 export const ACTIVITY_ERRORS = 10;
 /** The longest of these, the present day among them, from its first hour on. */
 export const ACTIVITY_RETENTION_MS = 31 * 86_400_000;
-/** Decision: what still waits for somebody: mail that failed within a day, and imports that were begun within a week. */
-export const TODO_FAILED_MAIL_MS = 86_400_000;
-export const TODO_IMPORT_MS = 7 * 86_400_000;
-/** Decision: mails of a project are counted no further; and how much of all that waits is told. */
-export const TODO_COUNT_MAX = 1000;
-export const TODO_MAX = 50;
-/** Decision: findings of so long ago are told at home; older ones are looked for anew, beside it. */
-export const TODO_FINDINGS_AGE_MS = 3_600_000;
 
 /* --- Backups and doctor --------------------------------------------------------------------------------------- */
 /** One read and one write of a backup; larger ones gained nothing when measured. */

@@ -1,6 +1,7 @@
 /** What a home page opens with: how the present day compares, what share of the mail came back or was clicked, and what waits for somebody. */
-import { ACTIVITY_DAYS, TODO_FAILED_MAIL_MS, TODO_IMPORT_MS, TODO_MAX } from '../../limits.ts';
+import { ACTIVITY_DAYS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import type { DayNumbers, Rates, Todo, Usual } from './schemas.ts';
 import * as store from './store.ts';
@@ -86,8 +87,8 @@ export function listTodo(
   { now_ms, findings }: { now_ms: number; findings: number },
 ): Todo[] {
   const waiting = store.listWaiting(read, scope, {
-    failed_since: now_ms - TODO_FAILED_MAIL_MS,
-    import_since: firstIdOf(now_ms - TODO_IMPORT_MS),
+    failed_since: now_ms - DAY_MS,
+    import_since: firstIdOf(now_ms - WEEK * DAY_MS),
   });
   const of_projects = waiting.flatMap(({ slug, ...counts }) =>
     WAITING.filter(({ of }) => counts[of] > 0).map(
@@ -100,5 +101,5 @@ export function listTodo(
   );
   const of_all: Todo[] =
     findings > 0 ? [{ kind: 'finding', count: findings, where: '/console/findings' }] : [];
-  return [...of_all, ...of_projects].slice(0, TODO_MAX);
+  return [...of_all, ...of_projects].slice(0, store.TODO_MAX);
 }

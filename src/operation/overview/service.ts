@@ -1,6 +1,6 @@
 /** The overview: the numbers of what a caller may see, and for administrators how the machine is. */
 import { statfsSync, statSync } from 'node:fs';
-import { OVERVIEW_HOURS, TODO_FINDINGS_AGE_MS } from '../../limits.ts';
+import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/data-directory.ts';
@@ -125,10 +125,10 @@ export class Overviews {
     return days;
   }
 
-  /** How many are amiss, as far as it is known: to look takes seconds, for which nobody waits here. */
+  /** How many are amiss, as far as it is known: to look takes seconds, for which nobody waits here, and is done once an hour. */
   #findings(caller: ManagementCaller): number {
     if (!caller.capabilities.has(ADMINISTER)) return 0;
-    return this.#doctor.latest(TODO_FINDINGS_AGE_MS).filter(({ status }) => status !== 'ok').length;
+    return this.#doctor.latest(HOUR_MS).filter(({ status }) => status !== 'ok').length;
   }
 
   #machine(): NonNullable<Overview['machine']> {

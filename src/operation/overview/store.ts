@@ -1,5 +1,5 @@
 /** SQL of the overview and of a project's activity: counters that triggers keep, so that it costs the same whatever is stored. */
-import { MAX_PER_PAGE, TODO_COUNT_MAX, TODO_MAX } from '../../limits.ts';
+import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -83,6 +83,10 @@ const uploads = rawSql<{ day: number; uploads: number }, [string | null, number]
 export function readUploads(read: Tx, scope: string | null, since_day: number) {
   return uploads.all(read, scope, since_day);
 }
+
+/** Mails of a project that wait for somebody are counted no further; and so much of all that waits is told. */
+const TODO_COUNT_MAX = 1000;
+export const TODO_MAX = 50;
 
 /** How much waits for somebody in a project, by what it is. */
 export interface WaitingCounts {
