@@ -117,6 +117,27 @@ test('of emails: sent, bounced, failed and complained, with their record; of cap
   expect(count('webhook_events')).toBe(before);
 });
 
+test('of a reply: what a person wrote, and nothing of a machine', async () => {
+  const sent = await send('ann@example.org');
+  const { message_id } = await get(`/emails/${sent}`);
+  const reply = { answers: [String(message_id)], from: 'ann@example.org', subject: 'Re: Hi', text: 'Thanks' };
+  const domain = 'news.example.com';
+  await on.app.services.database.write((tx) => {
+    const { replies } = on.app.services;
+    const by_machine = { ...reply, digest: 'b', message_id: null, is_automatic: true };
+    replies.take(tx, by_machine, { domain, arrived_at: null });
+    replies.take(
+      tx,
+      { ...reply, digest: 'a', message_id: null, is_automatic: false },
+      { domain, arrived_at: null },
+    );
+  });
+  const events = (await toldOf('email.replied')).filter(({ type }) => type === 'email.replied');
+  expect(events).toMatchObject([
+    { data: { email: sent, from: reply.from, subject: reply.subject, text: 'Thanks' } },
+  ]);
+});
+
 test('a bounce of a copy is not told: the record does not tell it', async () => {
   await send('ann@example.org', { cc: ['gone@example.org'] });
   expect((await toldOf('email.sent')).map(({ type }) => type)).toEqual(['email.sent']);

@@ -12,6 +12,7 @@ import marketing from '../../../handbook/marketing.md' with { type: 'text' };
 import people from '../../../handbook/people.md' with { type: 'text' };
 import proxies from '../../../handbook/proxies.md' with { type: 'text' };
 import second_machine from '../../../handbook/second-machine.md' with { type: 'text' };
+import smtp from '../../../handbook/smtp.md' with { type: 'text' };
 import start from '../../../handbook/start.md' with { type: 'text' };
 import upgrading from '../../../handbook/upgrading.md' with { type: 'text' };
 import vault from '../../../handbook/vault.md' with { type: 'text' };
@@ -22,6 +23,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   start,
   files,
   mail,
+  smtp,
   deliverability,
   marketing,
   'keys-in-pages': keys_in_pages,
