@@ -8,7 +8,7 @@ import { startSmtpSink, waitForSubjects } from '../support/smtp-sink.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 import { type Server, satchel, startServer, storedFiles } from './binary.ts';
-import { canMount, DISK_MIB, fillDisk, freeDisk, startOnSmallDisk } from './small-disk.ts';
+import { canMount, DISK_MIB, fillDisk, freeDisk, holdRoom, startOnSmallDisk } from './small-disk.ts';
 
 setDefaultTimeout(120_000);
 
@@ -79,6 +79,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     const disk = await startOnSmallDisk({ SATCHEL_UPLOADS_PER_MINUTE: '1000000' });
     const { server, dir, key } = disk;
     await disk.addMailbox(sink.port);
+    holdRoom(dir);
     const stored = new Map<string, Buffer>();
     // Uploads until one is refused: of a size that fails in the middle of its bytes.
     let refused: Answer | null = null;

@@ -44,6 +44,11 @@ export async function startOnSmallDisk(env: Record<string, string>): Promise<Sma
   };
 }
 
+/** Takes room that `freeDisk` gives back, however full the disk was before `fillDisk`. */
+export function holdRoom(dir: string): void {
+  writeFileSync(join(dir, '..', 'ballast-held'), Buffer.alloc(2 * 1024 * 1024, 'x'));
+}
+
 export function fillDisk(dir: string): void {
   const { bavail, bsize } = statfsSync(dir);
   // In pieces: the last one may be cut short, and that is all right.
@@ -56,4 +61,5 @@ export function fillDisk(dir: string): void {
 export function freeDisk(dir: string): void {
   rmSync(join(dir, '..', 'ballast'), { force: true });
   rmSync(join(dir, '..', 'ballast-end'), { force: true });
+  rmSync(join(dir, '..', 'ballast-held'), { force: true });
 }
