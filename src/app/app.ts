@@ -169,8 +169,8 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const people = createPeople({ ...on, projects, tokens });
   const audit = new Audit(on);
   const search = new Search(on);
-  const overviews = new Overviews(on);
   const doctor = new Doctor({ ...on, examine: (now_ms, known) => on.maintenance.examine(now_ms, known) });
+  const overviews = new Overviews({ ...on, doctor });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);

@@ -188,6 +188,14 @@ export class Doctor {
     return running && (running.reads_all || !reads_all) ? running.promise : this.#start(known, reads_all);
   }
 
+  /** What was found last, of whenever; nothing before. Where that is older than it may be, it is looked for anew beside whoever asks. */
+  latest(max_age_ms: number): readonly Finding[] {
+    if (!this.#running && !(this.#last && this.#isWithin(this.#last, max_age_ms)))
+      // Why it failed is told to who asks for findings.
+      this.examine(max_age_ms).catch(() => {});
+    return this.#last?.findings ?? [];
+  }
+
   #isWithin({ at_ms }: Examination, age_ms: number): boolean {
     const age = this.#clock.now() - at_ms;
     return age >= 0 && age < age_ms;

@@ -2,6 +2,7 @@
 import { ACTIVITY_ERRORS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS } from './home.ts';
 import type { Activity, ActivityDay } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -13,11 +14,15 @@ export function readActivity(
   project_id: number,
   { now_ms, count }: { now_ms: number; count: number },
 ): Activity {
-  const first = Math.floor(now_ms / DAY_MS) - count + 1;
-  const days = Array.from({ length: count }, (_, index): ActivityDay => {
-    const mails = { sent: 0, failed: 0, bounced: 0, complained: 0, clicked: 0 };
-    return { date: utcDay((first + index) * DAY_MS), ...mails, uploads: 0, bytes: 0 };
-  });
+  const first = Math.floor(now_ms / DAY_MS) - HOME_DAYS + 1;
+  const days = Array.from(
+    { length: HOME_DAYS },
+    (_, index): ActivityDay => ({
+      date: utcDay((first + index) * DAY_MS),
+      ...NO_NUMBERS,
+      bytes: 0,
+    }),
+  );
   // What is not there was counted before the clock was set back.
   for (const { day, what, n } of store.readMailDays(read, project_id, first * HOURS_OF_DAY)) {
     const of_day = days[day - first];
@@ -28,7 +33,9 @@ export function readActivity(
     if (of_day) Object.assign(of_day, { uploads, bytes });
   }
   return {
-    days,
+    ...compareDays(days),
+    todo: listTodo(read, JSON.stringify([project_id]), { now_ms, findings: 0 }),
+    days: days.slice(-count),
     last_errors: store
       .listErrors(read, project_id, ACTIVITY_ERRORS)
       .map(({ at, ...error }) => ({ ...error, at: toIso(at) })),

@@ -3,6 +3,66 @@ import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform
 
 const count = t.Integer();
 
+const numbers = {
+  sent: count,
+  failed: count,
+  bounced: count,
+  complained: count,
+  clicked: t.Integer({ description: 'Mails that were clicked for the first time.' }),
+  uploads: count,
+};
+const share = t.Number({ minimum: 0, maximum: 1 });
+const rates = named('MailRates', t.Object({ bounced: share, complained: share, clicked: share }));
+
+/** What a home page opens with; home.ts says how it is reckoned. */
+const home = {
+  today: named('DayNumbers', t.Object(numbers)),
+  usual: {
+    ...nullable(
+      named(
+        'UsualNumbers',
+        t.Object({
+          sent: t.Number(),
+          failed: t.Number(),
+          bounced: t.Number(),
+          complained: t.Number(),
+          clicked: t.Number(),
+          uploads: t.Number(),
+        }),
+      ),
+    ),
+    description:
+      'The mean of this weekday (UTC) in the four weeks before, of those since anything happened; null where there was none.',
+  },
+  rates: t.Object(
+    { d7: nullable(rates), d30: nullable(rates) },
+    { description: 'As shares of what was sent in 7 and 30 days; null where nothing was.' },
+  ),
+  todo: t.Array(
+    named(
+      'Todo',
+      t.Object({
+        kind: oneOf([
+          'failed_mail',
+          'paused_sequence',
+          'paused_broadcast',
+          'failed_import',
+          'disabled_webhook',
+          'finding',
+        ]),
+        count,
+        where: t.String({ description: 'The page of the console that shows them.' }),
+      }),
+    ),
+    {
+      description:
+        'What waits for somebody, by project: mails that failed within a day (1,000 at most), sequences and broadcasts that were not paused by ' +
+        'hand, imports of a week that failed, webhooks that were switched off by themselves; with `can_administer` the findings of ' +
+        'the last examination too, on the overview.',
+    },
+  ),
+};
+
 export const overview = named(
   'Overview',
   t.Object({
@@ -55,6 +115,7 @@ export const overview = named(
         { description: 'With `days` only; the present day is the last.' },
       ),
     ),
+    ...home,
     machine: t.Optional(
       named(
         'Machine',
@@ -65,17 +126,13 @@ export const overview = named(
 );
 const day = {
   date: t.String({ format: 'date', description: 'In UTC.' }),
-  sent: count,
-  failed: count,
-  bounced: count,
-  complained: count,
-  clicked: t.Integer({ description: 'Mails that were clicked for the first time.' }),
-  uploads: count,
+  ...numbers,
   bytes: t.Integer({ description: 'What was uploaded, deleted since or not.' }),
 };
 export const activity = named(
   'Activity',
   t.Object({
+    ...home,
     days: t.Array(named('ActivityDay', t.Object(day)), { description: 'The present day is the last.' }),
     last_errors: t.Array(
       t.Object({
@@ -99,3 +156,7 @@ export type ActivityDay = Activity['days'][number];
 export type Overview = Static<typeof overview>;
 export type MailDay = NonNullable<Overview['days']>[number];
 export type MailHour = Overview['hours'][number];
+export type DayNumbers = Overview['today'];
+export type Usual = NonNullable<Overview['usual']>;
+export type Rates = NonNullable<Overview['rates']['d7']>;
+export type Todo = Overview['todo'][number];

@@ -7,8 +7,10 @@ import { databasePathOf } from '../../platform/host/data-directory.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
+import type { Doctor } from '../doctor/service.ts';
 import { HOURS_OF_DAY, readActivity } from './activity.ts';
-import type { Activity, MailDay, MailHour, Overview } from './schemas.ts';
+import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS } from './home.ts';
+import type { Activity, DayNumbers, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
 
 const DAYS_A_TURN = 5;
@@ -17,8 +19,15 @@ export class Overviews {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #data_dir: string;
+  readonly #doctor: Pick<Doctor, 'latest'>;
 
-  constructor(deps: { database: Database; clock: Clock; config: { data_dir: string } }) {
+  constructor(deps: {
+    database: Database;
+    clock: Clock;
+    config: { data_dir: string };
+    doctor: Pick<Doctor, 'latest'>;
+  }) {
+    this.#doctor = deps.doctor;
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#data_dir = deps.config.data_dir;
@@ -29,6 +38,7 @@ export class Overviews {
     const { read } = this.#database;
     const ids = scopeOf(caller);
     const scope = ids === null ? null : JSON.stringify(ids);
+    const by_day = await this.#days(scope);
     const counters = store.readCounters(read, scope);
     const sumOf = (list: string, fits: (facet: string) => boolean = () => true): number =>
       counters.reduce((sum, each) => sum + (each.list === list && fits(each.facet) ? each.n : 0), 0);
@@ -64,7 +74,9 @@ export class Overviews {
       suppressions: sumOf('suppressions'),
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
-      ...(days === null ? {} : { days: await this.#days(scope, days) }),
+      ...compareDays(by_day),
+      todo: listTodo(read, scope, { now_ms: this.#clock.now(), findings: this.#findings(caller) }),
+      ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
   }
@@ -92,16 +104,17 @@ export class Overviews {
   }
 
   /** A few days a turn: all of a month, of 50 projects that mail every hour, would keep others waiting for 50 ms. */
-  async #days(scope: string | null, count: number): Promise<MailDay[]> {
-    const first = Math.floor(this.#clock.now() / DAY_MS) - count + 1;
-    const days = Array.from({ length: count }, (_, index) => ({
+  async #days(scope: string | null): Promise<(DayNumbers & { date: string })[]> {
+    const first = Math.floor(this.#clock.now() / DAY_MS) - HOME_DAYS + 1;
+    const days = Array.from({ length: HOME_DAYS }, (_, index) => ({
       date: utcDay((first + index) * DAY_MS),
-      sent: 0,
-      bounced: 0,
-      complained: 0,
-      failed: 0,
+      ...NO_NUMBERS,
     }));
-    for (let at = first; at < first + count; at += DAYS_A_TURN) {
+    for (const { day, uploads } of store.readUploads(this.#database.read, scope, first)) {
+      const of_day = days[day - first];
+      if (of_day) of_day.uploads = uploads;
+    }
+    for (let at = first; at < first + HOME_DAYS; at += DAYS_A_TURN) {
       const [since, end] = [at * HOURS_OF_DAY, (at + DAYS_A_TURN) * HOURS_OF_DAY];
       for (const { day, what, n } of store.readDays(this.#database.read, scope, since, end - 1)) {
         const of_day = days[day - first];
@@ -110,6 +123,12 @@ export class Overviews {
       await letOthers();
     }
     return days;
+  }
+
+  /** How many are amiss, as far as it is known: to look takes seconds, for which nobody waits here, and is done once an hour. */
+  #findings(caller: ManagementCaller): number {
+    if (!caller.capabilities.has(ADMINISTER)) return 0;
+    return this.#doctor.latest(HOUR_MS).filter(({ status }) => status !== 'ok').length;
   }
 
   #machine(): NonNullable<Overview['machine']> {
@@ -121,4 +140,8 @@ export class Overviews {
     );
     return { disk_bytes: blocks * bsize, free_disk_bytes: bavail * bsize, database_bytes, version: VERSION };
   }
+}
+
+function mailDayOf({ date, sent, bounced, complained, failed }: DayNumbers & { date: string }): MailDay {
+  return { date, sent, bounced, complained, failed };
 }

@@ -54,23 +54,79 @@ export function readHours(read: Tx, scope: string | null, since_hour: number): H
   return hours.all(read, scope, since_hour);
 }
 
-const days = rawSql<{ day: number; what: HourCounter['what']; n: number }, [string | null, number, number]>(
-  `SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour BETWEEN +?2 AND +?3 AND what <> 'clicked' GROUP BY 1, what`,
-);
-
-/** The same by day, which is counted from 1970 as well, of hours up to a last one. */
-export function readDays(read: Tx, scope: string | null, since_hour: number, last_hour: number) {
-  return days.all(read, scope, since_hour, last_hour);
-}
-
-/* --- One project -------------------------------------------------------------------------------------------------- */
-
 interface MailDay {
   /** Counted from 1970, as everywhere here. */
   day: number;
   what: HourCounter['what'] | 'clicked';
   n: number;
 }
+
+const BY_DAY = 'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE hour BETWEEN +? AND +?';
+const days = rawSql<MailDay, [number, number]>(`${BY_DAY} GROUP BY 1, what`);
+// By the primary key: what others mail costs nothing.
+const daysOf = rawSql<MailDay, [number, number, string]>(
+  `${BY_DAY} AND project_id IN (SELECT value FROM json_each(?)) GROUP BY 1, what`,
+);
+
+/** The same by day, with clicks, of hours up to a last one. */
+export function readDays(read: Tx, scope: string | null, since_hour: number, last_hour: number): MailDay[] {
+  return scope === null
+    ? days.all(read, since_hour, last_hour)
+    : daysOf.all(read, since_hour, last_hour, scope);
+}
+
+const uploads = rawSql<{ day: number; uploads: number }, [string | null, number]>(
+  `SELECT day, sum(uploads) AS uploads FROM upload_days WHERE ${IN_SCOPE} AND day >= +?2 GROUP BY day`,
+);
+
+/** Uploads by day: there are no more rows than those of a month. */
+export function readUploads(read: Tx, scope: string | null, since_day: number) {
+  return uploads.all(read, scope, since_day);
+}
+
+/** Mails of a project that wait for somebody are counted no further; and so much of all that waits is told. */
+const TODO_COUNT_MAX = 1000;
+export const TODO_MAX = 50;
+
+/** How much waits for somebody in a project, by what it is. */
+export interface WaitingCounts {
+  failed_mail: number;
+  unknown_mail: number;
+  paused_sequence: number;
+  paused_broadcast: number;
+  failed_import: number;
+  disabled_webhook: number;
+}
+
+const mailsThat = (status: string): string =>
+  `(SELECT count(*) FROM (SELECT 1 FROM emails INDEXED BY emails_failed_of_project
+     WHERE project_id = projects.id AND status = '${status}' AND status IN ('failed', 'unknown') AND is_test = 0 AND failed_at >= +?2
+     LIMIT ${TODO_COUNT_MAX}))`;
+const pausedIn = (table: 'sequences' | 'broadcasts'): string =>
+  `(SELECT count(*) FROM ${table} INDEXED BY ${table}_braked
+     WHERE project_id = projects.id AND status = 'paused' AND pause_reason <> 'manual')`;
+const waiting = rawSql<{ slug: string } & WaitingCounts, [string | null, number, string]>(
+  `SELECT * FROM (SELECT slug, ${mailsThat('failed')} AS failed_mail, ${mailsThat('unknown')} AS unknown_mail,
+     ${pausedIn('sequences')} AS paused_sequence, ${pausedIn('broadcasts')} AS paused_broadcast,
+     (SELECT count(*) FROM contact_imports INDEXED BY contact_imports_by_project
+       WHERE project_id = projects.id AND id >= ?3 AND status = 'failed') AS failed_import,
+     (SELECT count(*) FROM webhooks INDEXED BY webhooks_disabled
+       WHERE project_id = projects.id AND disabled_reason IS NOT NULL) AS disabled_webhook
+   FROM projects WHERE status <> 'arriving' AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) ORDER BY slug)
+   WHERE failed_mail + unknown_mail + paused_sequence + paused_broadcast + failed_import + disabled_webhook > 0
+   LIMIT ${TODO_MAX}`,
+);
+
+/** The projects in which anything waits, with how much: some seeks of an index each, whatever is stored. */
+export function listWaiting(
+  read: Tx,
+  scope: string | null,
+  { failed_since, import_since }: { failed_since: number; import_since: string },
+) {
+  return waiting.all(read, scope, failed_since, import_since);
+}
+
+/* --- One project -------------------------------------------------------------------------------------------------- */
 
 const mailDays = rawSql<MailDay, [number, number]>(
   'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE project_id = +? AND hour >= +? GROUP BY 1, what',

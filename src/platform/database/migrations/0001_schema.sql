@@ -639,6 +639,8 @@ CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE du
 -- Replies name a mail by its Message-ID, in which the other mails have their id.
 CREATE INDEX emails_by_message_id ON emails (message_id) WHERE source = 'smtp';
 CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
+-- What waits for somebody in a project; so are the other indexes of what is braked or disabled.
+CREATE INDEX emails_failed_of_project ON emails (project_id, status, failed_at) WHERE status IN ('failed', 'unknown') AND is_test = 0;
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -1125,6 +1127,7 @@ CREATE TABLE sequences ( -- SequenceRow
 CREATE INDEX sequences_by_project ON sequences (project_id, id);
 -- Asked for at every new contact of a list.
 CREATE INDEX sequences_open ON sequences (list_id) WHERE status IN ('active', 'paused');
+CREATE INDEX sequences_braked ON sequences (project_id) WHERE status = 'paused' AND pause_reason <> 'manual';
 CREATE TRIGGER sequences_count_insert AFTER INSERT ON sequences BEGIN
   INSERT INTO row_counts VALUES ('sequences', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -1287,6 +1290,7 @@ CREATE INDEX broadcasts_by_project ON broadcasts (project_id, id);
 CREATE INDEX broadcasts_by_list ON broadcasts (list_id, id);
 -- The few that a job is at work on, asked for each hour and at each start.
 CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'paused');
+CREATE INDEX broadcasts_braked ON broadcasts (project_id) WHERE status = 'paused' AND pause_reason <> 'manual';
 CREATE TRIGGER broadcasts_count_insert AFTER INSERT ON broadcasts BEGIN
   INSERT INTO row_counts VALUES ('broadcasts', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
@@ -1546,6 +1550,7 @@ CREATE TABLE webhooks ( -- WebhookRow
   updated_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX webhooks_by_project ON webhooks (project_id, id);
+CREATE INDEX webhooks_disabled ON webhooks (project_id) WHERE disabled_reason IS NOT NULL;
 
 -- What happened, for whoever listened then. Nothing is referenced: what is left of a deleted project goes in small steps.
 CREATE TABLE webhook_events ( -- EventRow

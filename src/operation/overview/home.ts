@@ -1,0 +1,105 @@
+/** What a home page opens with: how the present day compares, what share of the mail came back or was clicked, and what waits for somebody. */
+import { ACTIVITY_DAYS } from '../../limits.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { DAY_MS } from '../../platform/host/clock.ts';
+import { firstIdOf } from '../../platform/host/ids.ts';
+import type { DayNumbers, Rates, Todo, Usual } from './schemas.ts';
+import * as store from './store.ts';
+
+/** As far as the counters go back, the present day among them: what `usual` and `rates` are read from. */
+export const HOME_DAYS = Math.max(...ACTIVITY_DAYS.map(Number));
+
+const WEEK = 7;
+const WEEKS = 4;
+
+export const NO_NUMBERS: DayNumbers = {
+  sent: 0,
+  failed: 0,
+  bounced: 0,
+  complained: 0,
+  clicked: 0,
+  uploads: 0,
+};
+
+/** Of the last `HOME_DAYS` days, the present one last. */
+export function compareDays(days: readonly DayNumbers[]): {
+  today: DayNumbers;
+  usual: Usual | null;
+  rates: { d7: Rates | null; d30: Rates | null };
+} {
+  return {
+    today: numbersOf(days.at(-1) ?? NO_NUMBERS),
+    usual: usualOf(days),
+    rates: { d7: ratesOf(days.slice(-WEEK)), d30: ratesOf(days) },
+  };
+}
+
+/** The mean of this weekday in the four weeks before, to a tenth; a week before anything happened doesn't count. Null without any. */
+function usualOf(days: readonly DayNumbers[]): Usual | null {
+  const began = days.findIndex((day) => Object.values(numbersOf(day)).some((n) => n > 0));
+  const present = days.length - 1;
+  const same = Array.from({ length: WEEKS }, (_, week) => present - WEEK * (week + 1)).filter(
+    (at) => began >= 0 && at >= began,
+  );
+  if (same.length === 0) return null;
+  const mean = (of: keyof DayNumbers): number =>
+    Math.round((same.reduce((sum, at) => sum + (days[at]?.[of] ?? 0), 0) / same.length) * 10) / 10;
+  return {
+    sent: mean('sent'),
+    failed: mean('failed'),
+    bounced: mean('bounced'),
+    complained: mean('complained'),
+    clicked: mean('clicked'),
+    uploads: mean('uploads'),
+  };
+}
+
+/** As shares of what was sent, from 0 to 1; null where nothing was. What came back of mail of an earlier day may be more than that. */
+function ratesOf(days: readonly DayNumbers[]): Rates | null {
+  const sum = (of: keyof DayNumbers): number => days.reduce((total, day) => total + day[of], 0);
+  const sent = sum('sent');
+  if (sent === 0) return null;
+  const share = (of: keyof DayNumbers): number => Math.min(sum(of) / sent, 1);
+  return { bounced: share('bounced'), complained: share('complained'), clicked: share('clicked') };
+}
+
+function numbersOf({ sent, failed, bounced, complained, clicked, uploads }: DayNumbers): DayNumbers {
+  return { sent, failed, bounced, complained, clicked, uploads };
+}
+
+/** Each kind of what waits in a project, and where the console shows it. */
+const WAITING = [
+  { of: 'failed_mail', kind: 'failed_mail', page: 'emails?status=failed' },
+  { of: 'unknown_mail', kind: 'failed_mail', page: 'emails?status=unknown' },
+  { of: 'paused_sequence', kind: 'paused_sequence', page: 'sequences?status=paused' },
+  { of: 'paused_broadcast', kind: 'paused_broadcast', page: 'broadcasts?status=paused' },
+  { of: 'failed_import', kind: 'failed_import', page: 'lists' },
+  { of: 'disabled_webhook', kind: 'disabled_webhook', page: 'webhooks' },
+] as const satisfies { of: keyof store.WaitingCounts; kind: Todo['kind']; page: string }[];
+
+/**
+ * What waits for somebody in the projects of a scope (JSON, or null for all), by project; `findings`: what is amiss with the
+ * installation, 0 for who may not know.
+ */
+export function listTodo(
+  read: Tx,
+  scope: string | null,
+  { now_ms, findings }: { now_ms: number; findings: number },
+): Todo[] {
+  const waiting = store.listWaiting(read, scope, {
+    failed_since: now_ms - DAY_MS,
+    import_since: firstIdOf(now_ms - WEEK * DAY_MS),
+  });
+  const of_projects = waiting.flatMap(({ slug, ...counts }) =>
+    WAITING.filter(({ of }) => counts[of] > 0).map(
+      ({ of, kind, page }): Todo => ({
+        kind,
+        count: counts[of],
+        where: `/console/projects/${slug}/${page}`,
+      }),
+    ),
+  );
+  const of_all: Todo[] =
+    findings > 0 ? [{ kind: 'finding', count: findings, where: '/console/findings' }] : [];
+  return [...of_all, ...of_projects].slice(0, store.TODO_MAX);
+}
