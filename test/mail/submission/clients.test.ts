@@ -10,6 +10,7 @@ import { submissionChecks } from '../../../src/mail/submission/checks.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../../support/smtp-certificates.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 import { addDomain, type Sender } from '../emails/setup.ts';
 import { authPlain, GREETING, handIn, messageFrom, portOf, RawClient, startTaking } from './setup.ts';
 
@@ -76,6 +77,30 @@ test.each(['port', 'tls_port'] as const)(
     expect(raw.toString()).toContain('text/calendar');
   },
 );
+
+test('metrics count what was taken, what was refused, and who could not sign in', async () => {
+  const read = async () => {
+    const text = await on.app.services.metrics.read();
+    const of = (name: string) => Number(new RegExp(`^satchel_smtp_${name} (\\d+)$`, 'm').exec(text)?.[1]);
+    return [
+      of('messages_total\\{reply="taken"\\}'),
+      of('messages_total\\{reply="refused"\\}'),
+      of('failed_sign_ins_total'),
+    ];
+  };
+  const [taken = 0, refused = 0, failed = 0] = await read();
+  const client = await RawClient.connect(portOf(on));
+  expect(await client.sayAll(GREETING, authPlain('sat_live_nothing'))).toStartWith('535 ');
+  expect(await client.say(authPlain(on.key))).toStartWith('235 ');
+  expect(await handIn(client, messageFrom(FROM))).toStartWith('250 ');
+  expect(await handIn(client, messageFrom('eve@elsewhere.example'))).toStartWith('550 ');
+  client.close();
+  // Those of the tests above may be told late, too.
+  await until(async () => {
+    const [now_taken = 0, now_refused = 0, now_failed = 0] = await read();
+    return now_taken > taken && now_refused > refused && now_failed > failed;
+  });
+});
 
 test('what was pipelined behind STARTTLS is forgotten, and so is who signed in before it', async () => {
   const client = await RawClient.connect(portOf(on));
