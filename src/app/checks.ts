@@ -11,6 +11,7 @@ import { emailChecks } from '../mail/emails/checks.ts';
 import { mailboxChecks } from '../mail/mailboxes/checks.ts';
 import { inboxChecks } from '../mail/mailboxes/inbox-checks.ts';
 import { sendingDomainChecks } from '../mail/sending-domains/checks.ts';
+import { submissionChecks } from '../mail/submission/checks.ts';
 import { campaignChecks } from '../marketing/campaign-checks.ts';
 import { marketingChecks } from '../marketing/settings/checks.ts';
 import { objectChecks } from '../operation/backups/byte-checks.ts';
@@ -38,6 +39,7 @@ function createServiceChecks(services: Services & { is_deep: boolean }): HealthC
     ...sendingDomainChecks(services),
     ...domainReportChecks(services),
     ...mailboxChecks(services),
+    ...submissionChecks(services),
     ...inboxChecks(services),
     ...deliveryChecks(services),
     ...objectStoreChecks(services),

@@ -38,6 +38,15 @@ const BULK_LANE = 'email.bulk:marketing';
 /** Told as empty where nothing of them was ever seen to wait. */
 const LANES = ['email.send:transactional', 'email.send:scheduled', BULK_LANE];
 
+/** Of the SMTP server, since it began; null without one. */
+interface Submitted {
+  connections: number;
+  taken: number;
+  put_off: number;
+  refused: number;
+  failed_sign_ins: number;
+}
+
 interface MetricsDeps {
   config: { data_dir: string };
   clock: Clock;
@@ -48,6 +57,7 @@ interface MetricsDeps {
   backups: Pick<Backups, 'list'>;
   projects: { isActive(id: number, read: Tx): boolean };
   webhooks: { waitingSince(read: Tx): number | null };
+  submission: { measures(): Submitted | null };
   deliveries: { readonly outcomes: Tally<string>; readonly attempts: { readonly outcomes: Tally<string> } };
 }
 
@@ -141,6 +151,7 @@ export class Metrics {
           { labels: { of: 'files' }, histogram: blobs.syncs },
         ],
       },
+      ...ofSubmission(this.#deps.submission.measures()),
     ];
   }
 
@@ -279,6 +290,25 @@ export class Metrics {
       ),
     ];
   }
+}
+
+function ofSubmission(submitted: Submitted | null): Metric[] {
+  if (!submitted) return [];
+  const { connections, taken, put_off, refused, failed_sign_ins } = submitted;
+  return [
+    gauge('smtp_connections', 'Connections of apps that hand mail in by SMTP.', connections),
+    counter('smtp_messages_total', 'Messages that apps handed in by SMTP, by the reply.', 'reply', [
+      ['taken', taken],
+      ['put_off', put_off],
+      ['refused', refused],
+    ]),
+    {
+      name: 'satchel_smtp_failed_sign_ins_total',
+      help: 'Sign-ins by SMTP that were refused.',
+      type: 'counter',
+      samples: [{ value: failed_sign_ins }],
+    },
+  ];
 }
 
 const PRIORITY_NAMES = new Map<number, string>(Object.entries(PRIORITY).map(([name, at]) => [at, name]));

