@@ -15,18 +15,24 @@ interface Kind {
   paid(message: unknown): number;
 }
 
+const listOf = (messages: unknown): Record<string, unknown>[] =>
+  Array.isArray(messages) ? messages.filter(isPlainObject) : [];
 const opOf = (message: unknown): unknown => (isPlainObject(message) ? message.op : undefined);
-const lengthOf = (messages: unknown): number => (Array.isArray(messages) ? messages.length : 0);
-const having = (messages: unknown, op: string): number =>
-  Array.isArray(messages) ? messages.filter((each) => opOf(each) === op).length : 0;
+/** As platform/host/threads.ts has it: 0 asks for no answer. */
+const asksIn = (messages: unknown): Record<string, unknown>[] =>
+  listOf(messages).filter(({ id }) => id !== 0);
+const answersIn = (messages: unknown): number => listOf(messages).filter(({ id }) => id !== undefined).length;
 
+const ASKED: Kind = { owed: (messages) => asksIn(messages).length, paid: answersIn };
 const KINDS: Record<string, Kind> = {
-  'password-strength.worker.ts': { owed: () => 1, paid: () => 1 },
-  'sender.worker.ts': { owed: lengthOf, paid: lengthOf },
-  // Its last answer is that it has stopped.
+  'password-strength.worker.ts': ASKED,
+  'sender.worker.ts': ASKED,
+  // It has to be stopped as well: the answer to that is what its configuration owes.
   'mailer.worker.ts': {
-    owed: (message) => having(message, 'configure'),
-    paid: (message) => having(message, 'stopped'),
+    owed: (messages) =>
+      asksIn(messages).filter(({ ask }) => opOf(ask) !== 'stop').length +
+      listOf(messages).filter(({ ask }) => opOf(ask) === 'configure').length,
+    paid: answersIn,
   },
   // What it opens it has to close; only closing is not asked for by anything before.
   'wal-flusher.worker.ts': { owed: (message) => (opOf(message) === 'close' ? 0 : 1), paid: () => 1 },
