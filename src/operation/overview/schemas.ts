@@ -1,4 +1,5 @@
 /** Shapes of the overview. */
+import { CONTACT_STATUSES } from '../../marketing/contacts/tables.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 
 const count = t.Integer();
@@ -143,6 +144,16 @@ export const activity = named(
         at: dateTime(),
       }),
       { description: 'The mails that were not delivered last, ten at most.' },
+    ),
+    sign_ups: t.Array(
+      t.Object({
+        contact: t.String(),
+        email: t.String(),
+        list: t.String(),
+        status: oneOf(CONTACT_STATUSES),
+        at: dateTime(),
+      }),
+      { description: 'Who came to a list last, five at most, by whatever way.' },
     ),
     storage: t.Object({ objects: count, bytes: count }),
     keys: t.Array(t.Object({ id: t.Integer(), name: t.String(), last_used_at: nullable(dateTime()) }), {
