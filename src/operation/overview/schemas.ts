@@ -1,5 +1,4 @@
 /** Shapes of the overview. */
-import { CONTACT_STATUSES } from '../../marketing/contacts/tables.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
 
 const count = t.Integer();
@@ -150,7 +149,7 @@ export const activity = named(
         contact: t.String(),
         email: t.String(),
         list: t.String(),
-        status: oneOf(CONTACT_STATUSES),
+        status: t.String({ description: 'Of the contact.' }),
         at: dateTime(),
       }),
       { description: 'Who came to a list last, five at most, by whatever way.' },

@@ -1,6 +1,5 @@
 /** SQL of the overview and of a project's activity: counters that triggers keep, so that it costs the same whatever is stored. */
 import { MAX_PER_PAGE } from '../../limits.ts';
-import type { ContactStatus } from '../../marketing/contacts/tables.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
@@ -178,7 +177,7 @@ interface SignUp {
   contact: string;
   email: string;
   list: string;
-  status: ContactStatus;
+  status: string;
   at: number;
 }
 

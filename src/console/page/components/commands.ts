@@ -47,20 +47,24 @@ export function useCommands(person: SignedIn, project: string | null, is_wanted:
     ...lists.flatMap(({ id, name }) => [
       { title: name, note: 'List', path: to`/projects/${known.project}/lists/${id}` },
       {
-        ...{ title: `Import contacts to ${name}`, note: 'List' },
+        title: `Import contacts to ${name}`,
+        note: 'List',
         path: to`/projects/${known.project}/lists/${id}/import`,
       },
     ]),
     ...keys.map(({ id, name }) => ({
-      ...{ title: `Rotate ${name}`, note: 'Key' },
+      title: `Rotate ${name}`,
+      note: 'Key',
       path: to`/projects/${known.project}/keys/${id}`,
     })),
     ...(templates ?? []).map(({ slug, name }) => ({
-      ...{ title: name, note: 'Template' },
+      title: name,
+      note: 'Template',
       path: to`/projects/${known.project}/templates/${slug}`,
     })),
     ...(mailboxes ?? []).map(({ address }) => ({
-      ...{ title: `Send a test from ${address}`, note: 'Mailbox' },
+      title: `Send a test from ${address}`,
+      note: 'Mailbox',
       path: `${to`/mailboxes/${address}`}?tab=test`,
     })),
   ];

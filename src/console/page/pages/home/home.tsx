@@ -93,7 +93,9 @@ function Mail({ overview: { hours, days } }: { overview: Overview }) {
       unit={days ? 'day' : 'hour'}
       without="24 hours"
       of={moments.map(({ at, sent, failed, bounced, complained }) => ({
-        ...{ at, sent, amiss: failed + bounced + complained },
+        at,
+        sent,
+        amiss: failed + bounced + complained,
       }))}
     />
   );

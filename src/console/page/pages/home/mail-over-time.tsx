@@ -19,7 +19,10 @@ const LINE_POINTS = 3;
 
 const hour = new Intl.DateTimeFormat('en-GB', { weekday: 'long', hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', {
-  ...{ weekday: 'long', day: 'numeric', month: 'long', timeZone: 'UTC' },
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  timeZone: 'UTC',
 });
 
 export function MailOverTime(props: { unit: 'hour' | 'day'; of: readonly MailMoment[]; without?: string }) {

@@ -17,7 +17,9 @@ const came_back = ({ failed, bounced, complained }: Numbers): number => failed +
 export function Today(props: { of: Home; links?: { mails: string; failed: string; files: string } }) {
   const { of, links } = props;
   const tile = (label: string, count: (numbers: Numbers) => number, href?: string): TileProps => ({
-    ...{ label, value: count(of.today), ...(href && { href }) },
+    label,
+    value: count(of.today),
+    ...(href && { href }),
     note:
       of.usual === null
         ? 'so far'

@@ -85,7 +85,10 @@ function Mail({ activity: { days } }: { activity: Activity }) {
     <MailOverTime
       unit="day"
       of={days.map(({ date, sent, clicked, failed, bounced, complained }) => ({
-        ...{ at: date, sent, clicked, amiss: failed + bounced + complained },
+        at: date,
+        sent,
+        clicked,
+        amiss: failed + bounced + complained,
       }))}
     />
   );
