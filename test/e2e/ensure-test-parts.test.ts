@@ -62,6 +62,12 @@ describe('what tests drive', () => {
     expect([plain_user.run(), plain_user.calls()]).toEqual([[0, `done\n${SKIPPED}`, ''], []]);
   });
 
+  test('may be of several packages', () => {
+    const { run } = machine(`const swaks = ${'part'}('swaks');`, ROOT);
+    const told = 'Skipped: tests that need swaks. On Debian: apt-get install swaks libnet-ssleay-perl\n';
+    expect(run()).toEqual([0, `done\n${told}`, '']);
+  });
+
   const ASKS_REGISTRY = `const litestream = ${'part'}('litestream');`;
   const PIP =
     'echo "$@" >> "$CALLS"; mkdir -p "$5/bin"; echo "#!" > "$5/bin/litestream"; chmod 755 "$5/bin/litestream"';

@@ -15,14 +15,22 @@ export function part(
   name:
     | 'caddy'
     | 'chromium'
+    | 'dkimproxy-verify'
+    | 'dkimverify'
+    | 'django-admin'
     | 'dovecot'
+    | 'gpg'
     | 'haproxy'
     | 'litestream'
+    | 'msmtp'
     | 'nginx'
+    | 'openssl'
     | 'pebble'
+    | 'php'
     | 'prometheus'
     | 'promtool'
     | 'shellcheck'
+    | 'swaks'
     | 'versitygw',
 ): string | null {
   return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:${FROM_REGISTRIES}` });

@@ -38,6 +38,7 @@ export interface SinkOptions extends SinkBehavior {
   offers_plain_auth?: boolean;
   max_size_bytes?: number;
   hides_pipelining?: boolean;
+  hides_8bitmime?: boolean;
   offers_dsn?: boolean;
 }
 
@@ -46,6 +47,8 @@ export interface SunkMail {
   raw: Buffer;
   is_tls: boolean;
   is_smtputf8: boolean;
+  /** As MAIL said (RFC 6152); `7bit` where it said nothing. */
+  body_type: string;
   user: string | null;
   /** What the client called itself at EHLO. */
   client_name: string;
@@ -88,6 +91,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     offers_plain_auth,
     max_size_bytes,
     hides_pipelining,
+    hides_8bitmime,
     offers_dsn,
     ...behavior
   } = options;
@@ -137,6 +141,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
     hideDSN: !offers_dsn,
     ...(max_size_bytes === undefined ? {} : { size: max_size_bytes }),
     ...(hides_pipelining ? { hidePIPELINING: true } : {}),
+    ...(hides_8bitmime ? { hide8BITMIME: true } : {}),
     ...handlersOf(sink, { users: users ?? {}, changed, sockets }),
   });
   server.on('error', () => {});
@@ -248,6 +253,7 @@ function sunk(session: SMTPServerSession, raw: Buffer): SunkMail {
       orcpt: rcptTo.map((recipient) => recipient.dsn?.orcpt ?? null),
     },
     is_smtputf8: session.envelope.smtpUtf8 ?? false,
+    body_type: session.envelope.bodyType ?? '7bit',
     user: typeof session.user === 'string' ? session.user : null,
     client_name: session.hostNameAppearsAs || '',
     connection: session.id,

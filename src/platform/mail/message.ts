@@ -1,4 +1,5 @@
 /** Turns a MailContent into the bytes of a message (RFC 5322, MIME), DKIM-signed where a key is given. */
+import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -21,6 +22,8 @@ const MAX_DERIVED_TEXT_DEPTH = 200;
 /** A message ready to be sent. */
 export interface ComposedMessage {
   size_bytes: number;
+  /** Some of it is no ASCII (RFC 6152). */
+  is_8bit: boolean;
   /** The chunks of the message; each call reads from the start. */
   read(): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
@@ -100,16 +103,20 @@ export async function signMessage(
 ): Promise<ComposedMessage> {
   if (!dkim) {
     let size_bytes = 0;
-    for await (const chunk of unsigned()) size_bytes += chunk.length;
-    return { size_bytes, read: () => unsigned() };
+    let is_8bit = false;
+    for await (const chunk of unsigned()) {
+      size_bytes += chunk.length;
+      is_8bit ||= !isAscii(chunk);
+    }
+    return { size_bytes, is_8bit, read: () => unsigned() };
   }
-  const { headers, body_hash, size_bytes } = await digest(unsigned());
+  const { headers, body_hash, size_bytes, is_8bit } = await digest(unsigned());
   const signature = Buffer.from(await signHeaders(headers, body_hash, dkim), 'latin1');
   const read = async function* (): AsyncIterable<Buffer> {
     yield signature;
     yield* unsigned();
   };
-  return { size_bytes: signature.length + size_bytes, read };
+  return { size_bytes: signature.length + size_bytes, is_8bit, read };
 }
 
 /** The whole message as one block of bytes. Throws as `read` does. */
@@ -122,13 +129,15 @@ export async function bytesOf(message: ComposedMessage): Promise<Uint8Array> {
 /** What a signature is made of: the header block with one character a byte, and the hash of the body. */
 async function digest(
   message: Iterable<Buffer> | AsyncIterable<Buffer>,
-): Promise<{ headers: string; body_hash: string; size_bytes: number }> {
+): Promise<{ headers: string; body_hash: string; size_bytes: number; is_8bit: boolean }> {
   let start: Buffer = Buffer.alloc(0);
   let body_starts_at = -1;
   let size_bytes = 0;
+  let is_8bit = false;
   const body = async function* (): AsyncIterable<Buffer> {
     for await (const chunk of message) {
       size_bytes += chunk.length;
+      is_8bit ||= !isAscii(chunk);
       if (body_starts_at >= 0) {
         yield chunk;
         continue;
@@ -141,7 +150,7 @@ async function digest(
     }
   };
   const body_hash = await hashBody(body());
-  return { headers: start.toString('latin1', 0, body_starts_at - 2), body_hash, size_bytes };
+  return { headers: start.toString('latin1', 0, body_starts_at - 2), body_hash, size_bytes, is_8bit };
 }
 
 async function* readChunks(root: MimeNode): AsyncIterable<Buffer> {

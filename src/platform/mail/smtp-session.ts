@@ -230,6 +230,8 @@ export class SmtpSession {
       from: toAscii(envelope.from),
       to,
       size: message.size_bytes,
+      // Said where the relay offers it. Elsewhere the message goes as it is, as Exim and qmail do: to change it would break signatures.
+      use8BitMime: message.is_8bit,
       rcptQueue: [],
       rejected: [],
       rejectedErrors: [],

@@ -1,11 +1,15 @@
 /** Deliveries through the real worker thread to a real SMTP server: what each answer of the relay comes to. */
 import { afterAll, afterEach, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { AppError } from '../../../src/errors.ts';
 import type { Asked } from '../../../src/platform/host/threads.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
 import type { FramedContent, MailerRequest, MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
+import { takeDkimKey } from '../../support/dkim-keys.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
+import { makeTempDir } from '../../support/temp.ts';
 import { OwnThread } from '../../support/threads.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -59,6 +63,25 @@ test('what is captured is what would be sent, dots at line starts included', asy
   const content = mailOf({ text: '.\n..two\nthree' });
   await mailer.deliver(content, routeTo(sink), [ANN]);
   expect(sink.mails[0]?.raw.toString()).toBe(Buffer.from(await mailer.compose(content)).toString());
+});
+
+test('8-bit bytes are announced to a relay that takes them, and go as they are to one that does not say so', async () => {
+  const path = join(makeTempDir(), 'message.eml');
+  const from = { address: 'orders@shop.example', name: null };
+  const handOver = async (sink: SmtpSink, bytes: Buffer, signed = false) => {
+    writeFileSync(path, bytes);
+    const dkim = signed ? { domain: 'shop.example', selector: 's1', ...(await takeDkimKey()) } : null;
+    await startMailer().deliver({ path, size_bytes: bytes.length, from, dkim }, routeTo(sink), [ANN]);
+    const { body_type = '', raw = Buffer.alloc(0) } = sink.mails.at(-1) ?? {};
+    return [body_type, raw.subarray(raw.length - bytes.length).equals(bytes)];
+  };
+  const plain = Buffer.from('From: orders@shop.example\r\nSubject: Hi\r\n\r\nHi\r\n');
+  const eight = Buffer.from('From: orders@shop.example\r\nSubject: Hi\r\n\r\nGr\xfc\xdfe \xff\r\n', 'latin1');
+  const [modern, old] = [await startSink(), await startSink({ hides_8bitmime: true })];
+  expect(await handOver(modern, plain)).toEqual(['7bit', true]);
+  expect(await handOver(modern, eight)).toEqual(['8bitmime', true]);
+  expect(await handOver(modern, eight, true)).toEqual(['8bitmime', true]);
+  expect(await handOver(old, eight)).toEqual(['7bit', true]);
 });
 
 test('domains in other scripts travel as punycode and are reported as they were given', async () => {
