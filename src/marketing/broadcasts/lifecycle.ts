@@ -384,10 +384,8 @@ function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: n
 
 /** Whether what a check found of a broadcast still holds for it. */
 function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
-  const ofMail = ({ list_id, template, filter, segment_id }: BroadcastRow) => ({
-    ...{ list_id, template, filter, segment_id },
-  });
-  return isDeepStrictEqual(ofMail(a), ofMail(b));
+  const is_same_list = a.list_id === b.list_id && a.segment_id === b.segment_id;
+  return is_same_list && a.template === b.template && isDeepStrictEqual(a.filter, b.filter);
 }
 
 function refusal(problems: readonly Problem[]): AppError {

@@ -15,7 +15,6 @@ import { filterOption, SEGMENT_HELP, type Segments } from '../segments/service.t
 import { registerSequenceFiles } from './file-cli.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
-import type { SequenceRow } from './tables.ts';
 
 interface Needs {
   projects: Projects;
@@ -194,14 +193,17 @@ function registerTransitions(noun: Noun<Needs>): void {
   });
 }
 
-function selectionOf(services: Needs, sequence: SequenceRow, options: Options): Selection {
+function selectionOf(
+  services: Needs,
+  { list_id, project_id }: { list_id: number; project_id: number },
+  options: Options,
+): Selection {
   const tags = listOption(options, 'tags');
   const file = textOption(options, 'contacts');
   const whom = [options.all, tags[0], file, options.filter, options.segment];
   if (whom.filter((form) => form !== undefined).length !== 1)
     throw new UsageError('Give exactly one of --all, --tags, --contacts, --filter and --segment.');
-  const list = { id: sequence.list_id, project_id: sequence.project_id };
-  const filter = filterOption(services, list, options);
+  const filter = filterOption(services, { id: list_id, project_id }, options);
   if (filter !== undefined) return { filter };
   if (file !== undefined) return { contact_ids: readIds(file) };
   return tags.length > 0 ? { tags } : { all: true };
