@@ -28,7 +28,6 @@ export class MessageReader {
   fields: Field[] | null = null;
   /** In their order; a message without parts is one. */
   readonly leaves: Leaf[] = [];
-  readonly #complete: (fields: readonly Field[]) => string;
   /** The beginning of a line whose end is yet to come. */
   #carry: Buffer = NOTHING;
   /** What lines are part of; `between` is before, behind and around parts. */
@@ -42,9 +41,7 @@ export class MessageReader {
   #offset = 0;
 
   /** `complete` says what fields are added to those of the message, as they stand in a header. */
-  constructor(complete: (fields: readonly Field[]) => string = () => '') {
-    this.#complete = complete;
-  }
+  constructor(private readonly complete: (fields: readonly Field[]) => string = () => '') {}
 
   /** Takes more of the message, and gives back what of it is to be kept by now. Throws BrokenMessage. */
   take(chunk: Buffer): Buffer {
@@ -82,7 +79,7 @@ export class MessageReader {
 
   #keptHeader(fields: readonly Field[]): Buffer {
     const kept = fields.filter((field) => !isOurs(field)).map(({ bytes }) => bytes);
-    return Buffer.concat([...kept, Buffer.from(this.#complete(fields)), CRLF]);
+    return Buffer.concat([...kept, Buffer.from(this.complete(fields)), CRLF]);
   }
 
   #takeLine(data: Buffer, from: number, to: number): void {

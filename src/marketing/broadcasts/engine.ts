@@ -38,11 +38,8 @@ interface EngineDeps extends CampaignDeps {
 export class BroadcastEngine {
   readonly what = 'broadcast';
   readonly job_type = BROADCAST_SEND;
-  readonly #deps: EngineDeps;
 
-  constructor(deps: EngineDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EngineDeps) {}
 
   /** Begins a broadcast whose time has come, and gives turns until everything must wait, or `stopping`. Null when there is nothing left to do. */
   async turn(
@@ -50,7 +47,7 @@ export class BroadcastEngine {
     { id: broadcast_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
   ): Promise<NextTurn> {
-    const { database, broadcast_life, emails } = this.#deps;
+    const { database, broadcast_life, emails } = this.deps;
     const begins_at = await broadcast_life.beginScheduled({ broadcast_id, job_id });
     if (begins_at !== null) return begins_at;
     for (;;) {
@@ -67,7 +64,7 @@ export class BroadcastEngine {
     owner: MailOwner,
     of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
   ): number | null {
-    const { lists, marketing, clock, broadcasts, broadcast_life } = this.#deps;
+    const { lists, marketing, clock, broadcasts, broadcast_life } = this.deps;
     const row = store.rows.findById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
     // After a pause and a resume another job sends it.
@@ -99,14 +96,14 @@ export class BroadcastEngine {
   /** Gives so many contacts their turn. What it decided stands even where it must stop on its way for want of a mailbox. */
   #piece(tx: Tx, on: PieceOf): { decided_to: number; counts: Map<string, number>; waits_until: number } {
     const { row, limit, now_ms } = on;
-    const { contacts } = this.#deps;
+    const { contacts } = this.deps;
     const last_id = row.last_contact_id ?? 0;
     const found = contacts.listAfter(row.list_id, { after_id: row.decided_to, limit });
     const people = found.filter(({ id }) => id <= last_id);
     // Days of the filter count from the start, so that it is the same filter for everybody.
     const { owner, filter } = on;
     const audience = { owner, list_id: row.list_id, filter, now_ms: row.started_at ?? now_ms };
-    const reasons = judge(this.#deps, tx, audience, people);
+    const reasons = judge(this.deps, tx, audience, people);
     const planOf = this.#planner(tx, on, people, reasons);
     const counts = new Map<string, number>();
     let decided_to = row.decided_to;
@@ -142,7 +139,7 @@ export class BroadcastEngine {
     people: readonly ContactStanding[],
     reasons: ReadonlyMap<number, LeftOutReason>,
   ): (contact_id: number) => NewEmail | null {
-    const { contacts, marketing_mail } = this.#deps;
+    const { contacts, marketing_mail } = this.deps;
     const { from_name, reply_to, source_id } = row;
     const mailing = mailingOf({
       owner,

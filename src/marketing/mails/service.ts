@@ -135,7 +135,6 @@ export interface MarketingMailDeps {
 }
 
 export class MarketingMail {
-  readonly #deps: MarketingMailDeps;
   /** By hash, not by id: an id whose transaction was undone may be given to another source. */
   readonly #sources = new CompiledCache<FramedSource, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
@@ -143,8 +142,7 @@ export class MarketingMail {
   /** Project keys, opened once: every link of every mail is made with one. */
   readonly #link_hashes = new Map<number, KeyedHash>();
 
-  constructor(deps: MarketingMailDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: MarketingMailDeps) {
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
     for (const source of ['sequence', 'broadcast', 'test'] as const) deps.emails.renderWith(source, render);
@@ -171,7 +169,7 @@ export class MarketingMail {
   }
 
   #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
-    const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
+    const unsubscribe_url = this.deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
     const { id: contact_id, email: to } = contact;
     const { source } = of;
     return this.#mailOf(of, made, { contact, contact_id, to, unsubscribe_url, source, prefix: '' });
@@ -182,7 +180,7 @@ export class MarketingMail {
    * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, link_domains, projects } = this.#deps;
+    const { clock, marketing, link_domains, projects } = this.deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
@@ -234,7 +232,7 @@ export class MarketingMail {
         scheduled_at: null,
         client: null,
         headers: mailHeaders({
-          public_url: this.#deps.config.public_url,
+          public_url: this.deps.config.public_url,
           unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
@@ -252,7 +250,7 @@ export class MarketingMail {
    * made, and why the mail itself can't, as far as its values are at fault. Stores nothing.
    */
   outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
+    const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) return UNSEEN;
     const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
@@ -269,11 +267,11 @@ export class MarketingMail {
    * there is no such template.
    */
   show(read: Tx, of: Mailing): ShownMail {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
+    const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
     const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
-    const unsubscribe_url = testUnsubscribeUrl(this.#deps.link_domains.baseOf(of.owner.id, read));
+    const unsubscribe_url = testUnsubscribeUrl(this.deps.link_domains.baseOf(of.owner.id, read));
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
     const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
     return {
@@ -301,14 +299,14 @@ export class MarketingMail {
       language: list.language ?? DEFAULT_LANGUAGE,
       preheader,
       token_hosts: list.token_hosts,
-      public_url: this.#deps.link_domains.baseOf(owner.id),
+      public_url: this.deps.link_domains.baseOf(owner.id),
       track_opens,
     };
   }
 
   /** The source of a mailing as things stand now, stored if it is new. */
   #sourceOf(tx: Tx, of: Mailing): ({ ok: true } & StoredSource) | Refusal {
-    const state = this.#deps.templates.stateOf(tx, of.owner.id, of.template);
+    const state = this.deps.templates.stateOf(tx, of.owner.id, of.template);
     const refusal = refusalOf(state);
     if (!state || refusal !== null)
       return { ok: false, is_template: true, reason: `The template ${of.template} ${refusal}.` };
@@ -318,7 +316,7 @@ export class MarketingMail {
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
     const held = known_id === null ? null : this.#load(tx, of.owner.id, known_id, known);
     if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
-    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.template);
+    const template = this.deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
     const { source, links } = composeSource({ ...input, template });
     const content = JSON.stringify(source);
@@ -333,7 +331,7 @@ export class MarketingMail {
       store.findSourceId(tx, of.owner.id, hash) ??
       store.insertSource(
         tx,
-        { project_id: of.owner.id, hash, created_at: this.#deps.clock.now(), content },
+        { project_id: of.owner.id, hash, created_at: this.deps.clock.now(), content },
         stored,
       );
     return { ok: true, id, source };
@@ -381,12 +379,12 @@ export class MarketingMail {
     };
     const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : ownValue(merged, hole[0])));
     const bodies = { frame, values };
-    if (mostBytesOf(framed, values) > this.#deps.max_body_bytes) this.#refuseTooLarge(bodies);
+    if (mostBytesOf(framed, values) > this.deps.max_body_bytes) this.#refuseTooLarge(bodies);
     return bodies;
   }
 
   #refuseTooLarge(bodies: FramedBodies): void {
-    const { max_body_bytes } = this.#deps;
+    const { max_body_bytes } = this.deps;
     const { html, text } = fillFrame(bodies);
     for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
       if (body !== null && Buffer.byteLength(body) > max_body_bytes)
@@ -469,8 +467,8 @@ export class MarketingMail {
   #linkHash(read: Tx, project_id: number): KeyedHash | null {
     const held = this.#link_hashes.get(project_id);
     if (held) return held;
-    const owner = this.#deps.projectOf(project_id);
-    const hash = owner && this.#deps.marketing.keys.find(read, owner, 'click');
+    const owner = this.deps.projectOf(project_id);
+    const hash = owner && this.deps.marketing.keys.find(read, owner, 'click');
     if (hash) this.#link_hashes.set(project_id, hash);
     return hash;
   }
