@@ -25,6 +25,7 @@ import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
 import { previewRoutes } from '../marketing/mails/preview-routes.ts';
 import { marketingMailRoutes } from '../marketing/mails/routes.ts';
+import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
 import { sequenceRoutes } from '../marketing/sequences/routes.ts';
 import { marketingRoutes } from '../marketing/settings/routes.ts';
@@ -72,6 +73,7 @@ export function createRoutes(services: Services): Route[] {
     ...marketingRoutes(services),
     ...listRoutes(services),
     ...contactRoutes(services),
+    ...segmentRoutes(services),
     ...importRoutes(services),
     ...suppressionRoutes(services),
     ...subscriptionRoutes(services),
