@@ -24,7 +24,9 @@ import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
+import { previewRoutes } from '../marketing/mails/preview-routes.ts';
 import { marketingMailRoutes } from '../marketing/mails/routes.ts';
+import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
 import { sequenceRoutes } from '../marketing/sequences/routes.ts';
 import { marketingRoutes } from '../marketing/settings/routes.ts';
@@ -67,11 +69,13 @@ export function createRoutes(services: Services): Route[] {
     ...deliveryRoutes(services),
     ...replyRoutes(services),
     ...templateRoutes(services.templates),
+    ...previewRoutes(services.previews),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),
     ...marketingRoutes(services),
     ...listRoutes(services),
     ...contactRoutes(services),
+    ...segmentRoutes(services),
     ...importRoutes(services),
     ...suppressionRoutes(services),
     ...subscriptionRoutes(services),

@@ -20,7 +20,7 @@ import {
 } from '../../platform/http/fields.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { contact_filter } from './filter.ts';
+import { contact_filter, segment_in_body } from './filter.ts';
 import { CONTACT_STATUSES } from './tables.ts';
 
 export type CustomValue = string | number | boolean;
@@ -132,6 +132,7 @@ export const bulk_tag = named(
   t.Object({
     contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
     filter: t.Optional(nullable(contact_filter)),
+    segment: segment_in_body,
     add: t.Optional(nullable(tags)),
     remove: t.Optional(nullable(tags)),
   }),

@@ -1104,6 +1104,29 @@ CREATE TABLE contact_confirmations (
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
 CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
 
+-- --- marketing: segments --------------------------------------------------------------------------------------------
+
+-- A filter of a list, kept under a name.
+CREATE TABLE segments ( -- SegmentRow
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  public_id TEXT NOT NULL UNIQUE,
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  filter TEXT NOT NULL, -- JSON Record<string, unknown>
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX segments_by_project ON segments (project_id, id);
+-- Those of one list, and what goes when it does.
+CREATE INDEX segments_by_list ON segments (list_id, id);
+CREATE TRIGGER segments_count_insert AFTER INSERT ON segments BEGIN
+  INSERT INTO row_counts VALUES ('segments', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER segments_count_delete AFTER DELETE ON segments BEGIN
+  UPDATE row_counts SET n = n - 1 WHERE list = 'segments' AND project_id = OLD.project_id AND facet = '';
+END;
+
 -- --- marketing: sequences ------------------------------------------------------------------------------------------
 
 CREATE TABLE sequences ( -- SequenceRow
@@ -1266,7 +1289,8 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   template TEXT, -- a slug; a draft may have none yet
   variables TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, string>
   preheader TEXT, -- what inboxes show behind the subject
-  filter TEXT, -- JSON Record<string, unknown>; null: everybody on the list
+  filter TEXT, -- JSON Record<string, unknown>; null: everybody on the list, or whom its segment means
+  segment_id INTEGER REFERENCES segments (id) ON DELETE SET NULL, -- whose filter is copied when sending begins
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
   status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')), -- BroadcastStatus
   pause_reason TEXT CHECK (pause_reason IN ( -- PauseReason
@@ -1289,6 +1313,7 @@ CREATE TABLE broadcasts ( -- BroadcastRow
 CREATE INDEX broadcasts_by_project ON broadcasts (project_id, id);
 -- What a contact of a list got, and broadcasts that go when their list does.
 CREATE INDEX broadcasts_by_list ON broadcasts (list_id, id);
+CREATE INDEX broadcasts_by_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL;
 -- The few that a job is at work on, asked for each hour and at each start.
 CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'paused');
 CREATE INDEX broadcasts_braked ON broadcasts (project_id) WHERE status = 'paused' AND pause_reason <> 'manual';
