@@ -115,7 +115,7 @@ export class Submission {
 
   /** What an app is to be set to; null without a listener. */
   access(): SmtpAccess | null {
-    const { config } = this.#deps;
+    const { config } = this.deps;
     return accessOf({ ...config, smtp: config.smtp && { ...config.smtp, ...this.ports } });
   }
 
