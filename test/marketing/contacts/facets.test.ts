@@ -14,7 +14,8 @@ beforeEach(async () => {
 });
 
 const facets = async () => dataOf(await on.call('GET', `/email-lists/${list}/facets`));
-const event = (email: string, name: string) => on.call('POST', '/email-contacts/events', { email, list, event: name });
+const event = (email: string, name: string) =>
+  on.call('POST', '/email-contacts/events', { email, list, event: name });
 const counts = () =>
   on.app.services.database.read.$client
     .query(
