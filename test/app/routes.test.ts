@@ -57,6 +57,7 @@ const MARKETING = [
   'GET /email-imports/:import/rejected',
   'GET /email-lists',
   'GET /email-lists/:list',
+  'GET /email-lists/:list/facets',
   'GET /email-lists/:list/contacts',
   'GET /email-lists/:list/contacts.csv',
   'GET /email-lists/:list/imports',
