@@ -333,7 +333,7 @@ export class People {
 
   /** Whether anybody could sign in. */
   isAnybodyThere(): boolean {
-    return store.countPeople(this.#database.read) > 0;
+    return store.countPeople(this.deps.database.read) > 0;
   }
 
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */
