@@ -21,6 +21,7 @@ import { registerBroadcastCommands } from '../marketing/broadcasts/cli.ts';
 import { registerContactCommands } from '../marketing/contacts/cli.ts';
 import { registerImportCommands } from '../marketing/imports/cli.ts';
 import { registerListCommands } from '../marketing/lists/cli.ts';
+import { registerSegmentCommands } from '../marketing/segments/cli.ts';
 import { registerSequenceCommands } from '../marketing/sequences/cli.ts';
 import { registerMarketingCommands } from '../marketing/settings/cli.ts';
 import { registerSuppressionCommands } from '../marketing/suppressions/cli.ts';
@@ -64,6 +65,7 @@ export function registerVerbs(cli: Cli<Services>, doctor: DoctorDeps): void {
   registerJobCommands(cli);
   registerMarketingCommands(cli);
   registerListCommands(cli);
+  registerSegmentCommands(cli);
   registerContactCommands(cli);
   registerImportCommands(cli);
   registerSuppressionCommands(cli);

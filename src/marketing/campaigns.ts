@@ -32,7 +32,7 @@ export interface CampaignDeps {
   contacts: Contacts;
   marketing: MarketingSettings;
   suppressions: Suppressions;
-  templates: Pick<Templates, 'factsOf'>;
+  templates: Pick<Templates, 'factsOf' | 'rowOf'>;
   marketing_mail: MarketingMail;
   projects: Pick<Projects, 'requireActive' | 'isActive'>;
   projectOf(id: number): MailOwner | null;
@@ -143,9 +143,14 @@ export abstract class Campaigns<
       const of = this.require(project_id, public_id, tx);
       this.deps.lists.requireOpen(tx, { id: of.list_id });
       const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
-      return this.insert(tx, { ...of, name }, note, { copy_of: of.public_id }).public_id;
+      return this.insert(tx, { ...this.draftOf(of), name }, note, { copy_of: of.public_id }).public_id;
     });
     return this.get(project_id, copy_id);
+  }
+
+  /** What a copy has of one. */
+  protected draftOf(row: Row): Row {
+    return row;
   }
 
   protected insert(

@@ -27,7 +27,9 @@ import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
+import { Previews } from './mails/previews.ts';
 import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
+import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
 import { Exits } from './sequences/exits.ts';
@@ -99,7 +101,8 @@ export function createMarketing(needs: MarketingNeeds) {
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
   const contacts = new Contacts({ ...on, marketing, lists, suppressions });
-  const audience = { marketing, suppressions, lists, contacts };
+  const segments = new Segments({ ...on, suppressions, lists, contacts });
+  const audience = { marketing, suppressions, lists, contacts, segments };
   const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
@@ -126,6 +129,7 @@ export function createMarketing(needs: MarketingNeeds) {
   });
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
+  segments.listen((tx, event) => broadcasts.onSegment(tx, event));
   clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
   clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
   clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
@@ -148,12 +152,18 @@ export function createMarketing(needs: MarketingNeeds) {
     ...needs.replies.explainAddress(project_id, email),
   ];
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
-  const names = {
-    list_names: lists.naming(),
-    sequence_names: sequences.naming(),
-    broadcast_names: broadcasts.naming(),
+  const nouns = { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
+  return { ...nouns, ...namesOf(nouns) };
+}
+
+/** How the shell finds what has a name. */
+function namesOf(on: { lists: Lists; segments: Segments; sequences: Sequences; broadcasts: Broadcasts }) {
+  return {
+    list_names: on.lists.naming(),
+    segment_names: on.segments.naming(),
+    sequence_names: on.sequences.naming(),
+    broadcast_names: on.broadcasts.naming(),
   };
-  return { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting, ...names };
 }
 
 /** Previews of templates stand in the layout of their project's newsletters. */
@@ -177,6 +187,7 @@ interface CampaignNeeds extends MarketingNeeds {
   suppressions: Suppressions;
   lists: Lists;
   contacts: Contacts;
+  segments: Segments;
   subscriptions: Subscriptions;
   clicks: Clicks;
 }
@@ -201,8 +212,8 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
   const broadcasts = new Broadcasts(on);
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
   on.projects.listen((tx, event) => broadcast_life.onProject(tx, event));
-  const broadcast_engine = new BroadcastEngine({ ...on, broadcast_life });
-  return { broadcasts, broadcast_life, broadcast_engine };
+  const broadcast_engine = new BroadcastEngine({ ...on, broadcasts, broadcast_life });
+  return { broadcasts, broadcast_life, broadcast_engine, previews: new Previews(on) };
 }
 
 /** What takes part in the deletion of a project. */

@@ -39,7 +39,7 @@ const makeList = async (fields: Record<string, unknown> = {}): Promise<string> =
 };
 const contactsOf = async (list: string) => {
   const { contacts, lists } = on.app.services;
-  return (await contacts.list(lists.require(shop().id, list), { per_page: 50 })).data;
+  return (await contacts.list(lists.require(shop().id, list), {}, { per_page: 50 })).data;
 };
 const add = async (list: string, email: string, fields: Record<string, unknown> = {}) => {
   const { contacts, lists } = on.app.services;

@@ -59,6 +59,7 @@ export async function makeOneOfEach(
   const sequence = await post('/email-sequences', {
     ...{ name: 'Welcome', list, max_recipients: 1, steps: [{ key: 'a', template: 'hello' }] },
   });
+  const segment = await post('/email-segments', { name: 'All', list, filter: {} });
   const broadcast = await post('/email-broadcasts', { name: 'News', list, template: 'hello' });
   const { api_key } = await manage('/api-keys/lookup', { api_key: key });
   const apiKey = String(isPlainObject(api_key) ? api_key.id : '');
@@ -92,6 +93,7 @@ export async function makeOneOfEach(
     import: pasted.id,
     sequence: sequence.id,
     broadcast: broadcast.id,
+    segment: segment.id,
   };
   const mailed = { id: email.id, job_id: email.job_id, 'email-schedules/:id': schedule.id };
   const accounts = { account: account.id, 'database-accounts/:account': database_account.id };

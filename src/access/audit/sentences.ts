@@ -102,6 +102,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'sending_domain.trusted': 'trusted the sending domain {name} without a check',
   'sending_domain.unverified': 'found the records of the sending domain {name} gone',
   'sending_domain.verified': 'found the records of the sending domain {name}',
+  'segment.changed': 'changed the segment {name}',
+  'segment.created': 'made the segment {name}',
+  'segment.deleted': 'deleted the segment {name}',
   'sequence.activated': 'activated the sequence {name}',
   'sequence.changed': 'changed the sequence {name}',
   'sequence.created': 'made the sequence {name}',
@@ -134,7 +137,9 @@ export function sentenceOf(
 ): string {
   const { event, actor_name, changes } = row;
   const words = SENTENCES[event] ?? `did ${event} of {name}`;
-  const fields = Object.keys(changes).map((field) => field.replaceAll('_', ' '));
+  // What a vault holds has names of its own.
+  const is_named = event.startsWith('vault.');
+  const fields = Object.keys(changes).map((field) => (is_named ? field : field.replaceAll('_', ' ')));
   const told = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
   // By a function: what somebody named is no pattern of a replacement.
   const sentence = `${actor_name} ${words.replace('{name}', () => nameOf(row))}${told}`.replaceAll(

@@ -31,6 +31,7 @@ interface Needs {
   broadcast_names: Naming;
   list_names: Naming;
   template_names: Naming;
+  segment_names: Naming;
 }
 
 const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastRecord>(
@@ -59,7 +60,7 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
 /** What is given of a broadcast's fields; its list and template by id or name. */
 async function readBroadcast(
   cli: Cli<Needs>,
-  { projects, list_names, template_names }: Needs,
+  { projects, list_names, template_names, segment_names }: Needs,
   project: { id: number },
   options: Options,
 ) {
@@ -75,6 +76,7 @@ async function readBroadcast(
     ...given({
       list: keyOf(list_names, 'list'),
       template: keyOf(template_names, 'template'),
+      segment: keyOf(segment_names, 'segment'),
       filter: filter === undefined ? undefined : readFilter(filter),
     }),
   };
@@ -102,7 +104,7 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
     FIELDS,
   )
     .option('--filter <filter>', FILTER_HELP)
-    .option('--everybody', 'no filter any more')
+    .option('--everybody', 'no filter and no segment any more')
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
     .does(async ({ services, onTrail }, options, id) => {
@@ -110,7 +112,7 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
       const at = textOption(options, 'at');
       const fields = requireChanges({
         ...(await readBroadcast(cli, services, project, options)),
-        ...(options.everybody === true ? { filter: null } : {}),
+        ...(options.everybody === true ? { filter: null, segment: null } : {}),
         send_at: at === 'none' ? null : at,
       });
       await inOptions(OPTION_OF_FIELD, () =>

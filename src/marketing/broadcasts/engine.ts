@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts';
 import type { AcceptBulk, NewEmail } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { utcDay } from '../../platform/host/clock.ts';
+import { judge } from '../audience.ts';
 import {
   LOOK_AGAIN_MS,
   MAILS_AHEAD,
@@ -15,15 +16,14 @@ import {
   waitForCapacity,
 } from '../campaign-capacity.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import type { ContactStanding } from '../contacts/service.ts';
+import type { ContactFilter, ContactStanding } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { MailOwner } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
-import { judge } from './audience.ts';
 import { BROADCAST_SEND, type BroadcastLife } from './lifecycle.ts';
 import { insertRecipient } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
-import { mailingOf } from './service.ts';
+import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
@@ -31,6 +31,7 @@ import type { BroadcastRow, LeftOutReason } from './tables.ts';
 const BROADCAST_PIECE = 25;
 
 interface EngineDeps extends CampaignDeps {
+  broadcasts: Broadcasts;
   broadcast_life: BroadcastLife;
 }
 
@@ -66,7 +67,7 @@ export class BroadcastEngine {
     owner: MailOwner,
     of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
   ): number | null {
-    const { lists, marketing, clock, broadcast_life } = this.#deps;
+    const { lists, marketing, clock, broadcasts, broadcast_life } = this.#deps;
     const row = store.rows.findById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
     // After a pause and a resume another job sends it.
@@ -85,7 +86,8 @@ export class BroadcastEngine {
     if (ahead <= 0) return now_ms + MAILS_AHEAD_WAIT_MS;
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
     const limit = Math.min(BROADCAST_PIECE, ahead, capped);
-    const piece = this.#piece(tx, { owner, row, list, settings, limit, now_ms, accept: of.accept });
+    const filter = broadcasts.filterOf(row, tx);
+    const piece = this.#piece(tx, { owner, row, list, settings, filter, limit, now_ms, accept: of.accept });
     const mails = piece.counts.get('waiting') ?? 0;
     const turns = [...piece.counts.values()].reduce((sum, n) => sum + n, 0);
     store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
@@ -102,8 +104,9 @@ export class BroadcastEngine {
     const found = contacts.listAfter(row.list_id, { after_id: row.decided_to, limit });
     const people = found.filter(({ id }) => id <= last_id);
     // Days of the filter count from the start, so that it is the same filter for everybody.
-    const of = { owner: on.owner, broadcast: row, now_ms: row.started_at ?? now_ms };
-    const reasons = judge(this.#deps, tx, of, people);
+    const { owner, filter } = on;
+    const audience = { owner, list_id: row.list_id, filter, now_ms: row.started_at ?? now_ms };
+    const reasons = judge(this.#deps, tx, audience, people);
     const planOf = this.#planner(tx, on, people, reasons);
     const counts = new Map<string, number>();
     let decided_to = row.decided_to;
@@ -173,6 +176,7 @@ interface PieceOf {
   row: BroadcastRow;
   list: ListRow;
   settings: Settings;
+  filter: ContactFilter | null;
   limit: number;
   now_ms: number;
   accept: AcceptBulk;

@@ -125,12 +125,13 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     const asked = broadcasts.require(owner.id, public_id);
     this.campaigns.refuseFrom(asked, ['draft', 'scheduled'], 'sent');
     projects.requireActive(owner.id);
+    const filter = broadcasts.filterOf(asked);
     const readiness = await broadcasts.check(owner.id, public_id);
     if (!readiness.ready) throw refusal(readiness.problems);
     await database.write((tx) => {
       const found = broadcasts.require(owner.id, public_id, tx);
       this.campaigns.refuseFrom(found, ['draft', 'scheduled'], 'sent');
-      if (!isSameMail(asked, found))
+      if (!isSameMail(asked, found) || !isDeepStrictEqual(broadcasts.filterOf(found, tx), filter))
         throw conflict('The broadcast was changed meanwhile. Look at it and send it again.');
       this.#dismiss(tx, found);
       const { recipients: number } = readiness;
@@ -197,6 +198,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
       started_at: now,
       bounces_since: now,
       recipients: number,
+      filter: broadcasts.filterOf(row, tx),
       last_contact_id: contacts.lastIdOf(list.id, tx),
       source_id: source.id,
       from_name: settings.from_name,
@@ -382,7 +384,8 @@ function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: n
 
 /** Whether what a check found of a broadcast still holds for it. */
 function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
-  return a.list_id === b.list_id && a.template === b.template && isDeepStrictEqual(a.filter, b.filter);
+  const is_same_list = a.list_id === b.list_id && a.segment_id === b.segment_id;
+  return is_same_list && a.template === b.template && isDeepStrictEqual(a.filter, b.filter);
 }
 
 function refusal(problems: readonly Problem[]): AppError {

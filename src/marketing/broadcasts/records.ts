@@ -49,7 +49,7 @@ export const WORDS_OF_REASON = {
 /** A broadcast with its numbers; what a test key sent counts nowhere. */
 export function presentBroadcast(
   row: BroadcastRow,
-  of: { list: string; counts: readonly Count[]; links: LinkRecord[] },
+  of: { list: string; segment: string | null; counts: readonly Count[]; links: LinkRecord[] },
 ): BroadcastRecord {
   const numberOf = (what: string): number => of.counts.find((count) => count.what === what)?.n ?? 0;
   const statOf = (what: string): number => (row.is_test ? 0 : numberOf(what));
@@ -57,6 +57,7 @@ export function presentBroadcast(
     ...row,
     id: row.public_id,
     list: of.list,
+    segment: of.segment,
     left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
     stats: { to_come: row.finished_at === null ? statOf('to_come') : 0, ...mailNumbersOf(statOf) },
     links: of.links,

@@ -88,6 +88,16 @@ export const FIELDS = {
     },
   ),
   filter: optional(null, contact_filter, { stored: t.Unsafe<Record<string, unknown>>(contact_filter) }),
+  segment: optional(
+    null,
+    {
+      ...ulid(),
+      description:
+        'A segment of the list, in place of `filter`; each takes the place of the other in a change, and both together are refused. ' +
+        'Sending begins with a copy of its filter as it then is, which stands in `filter` from then on.',
+    },
+    { option: '--segment <segment>', says: 'a segment of the list, in place of a filter: its id or name' },
+  ),
   status: shown(oneOf(BROADCAST_STATUSES)),
   pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
   is_test: shown(t.Boolean(), 'sent by a test key: all its mail is captured, and counts nowhere'),

@@ -1,22 +1,26 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
-import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { parse } from '../../platform/http/schema.ts';
+import { countAudience } from '../audience.ts';
 import { type Problem, problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
-import { Campaigns } from '../campaigns.ts';
+import { type CampaignDeps, Campaigns } from '../campaigns.ts';
+import { type ContactFilter, contact_filter, NOT_BOTH } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
+import type { SegmentEvent, Segments } from '../segments/service.ts';
 import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
-import { type Count, countAudience, filterOf } from './audience.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
-import { presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
+import { leftOutOf, presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
 import {
   type BroadcastChanges,
   type BroadcastRecord,
   FIELDS,
+  type LeftOut,
   type NewBroadcast,
   type RecipientRecord,
   type TimelinePoint,
@@ -27,7 +31,9 @@ import type { BroadcastRow } from './tables.ts';
 export type { BroadcastRecord } from './schemas.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
-export interface Readiness extends Count {
+export interface Readiness {
+  recipients: number;
+  left_out: LeftOut;
   ready: boolean;
   captured: boolean;
   problems: Problem[];
@@ -60,7 +66,11 @@ const UNSENT = {
   bounces_since: null,
 } as const;
 
-export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof typeof UNSENT> {
+interface BroadcastDeps extends CampaignDeps {
+  segments: Segments;
+}
+
+export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof typeof UNSENT, BroadcastDeps> {
   readonly what = 'broadcast';
   readonly rows = store.rows;
   protected readonly over = ['sent', 'cancelled'] as const;
@@ -78,6 +88,8 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const list_id = fields.list ?? current?.list;
     const list = list_id === undefined ? null : this.deps.lists.findNamed(project_id, list_id, errors);
     if (list && fields.filter) Object.assign(errors, this.deps.contacts.errorsInFilter(list, fields.filter));
+    if (fields.segment && fields.filter) errors.segment = [NOT_BOTH];
+    else if (list && fields.segment) this.deps.segments.findNamed(list, fields.segment, errors);
     readVariables(fields.variables ?? {}, 'variables', errors);
     return errors;
   }
@@ -100,22 +112,72 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     sent: BroadcastChanges,
     errors: FieldErrors,
   ) {
-    const { list: _list, ...values } = merge(FIELDS, current && { ...current, list: '' }, sent);
+    const {
+      list: _list,
+      segment: _segment,
+      ...values
+    } = merge(FIELDS, current && { ...current, list: '', segment: null }, sent);
     const variables = readVariables(values.variables, 'variables', errors);
     const list_id = this.deps.lists.choose(tx, { project_id, current }, sent.list, errors);
-    const is_filter_new = sent.filter !== undefined || list_id !== current?.list_id;
-    if (is_filter_new) refuseAll(this.#errorsInFilter(tx, { list_id, filter: values.filter }));
-    return { ...values, variables, list_id };
+    const whom = this.#mergeWhom(tx, { id: list_id, project_id }, current, sent);
+    return { ...values, variables, list_id, ...whom };
   }
 
-  #errorsInFilter(read: Tx, of: Pick<BroadcastRow, 'list_id' | 'filter'>): FieldErrors {
-    const filter = filterOf(of);
-    return filter === null ? {} : this.deps.contacts.errorsInFilter({ id: of.list_id }, filter, read);
+  /** Filter and segment after a change, of which one takes the place of the other. */
+  #mergeWhom(
+    tx: Tx,
+    list: { id: number; project_id: number },
+    current: BroadcastRow | null,
+    { filter, segment }: BroadcastChanges,
+  ): Pick<BroadcastRow, 'filter' | 'segment_id'> {
+    const errors: FieldErrors = {};
+    const { contacts, segments } = this.deps;
+    if (filter && segment) throw invalid({ segment: [NOT_BOTH] });
+    const named = segment ? segments.findNamed(list, segment, errors, tx) : null;
+    const kept = segment === undefined && !filter ? (current?.segment_id ?? null) : null;
+    const is_list_new = list.id !== current?.list_id;
+    if (kept !== null && is_list_new)
+      errors.segment = ['is of the list that it had: name one of the new list, or null'];
+    const after = segment ? null : filter === undefined ? (current?.filter ?? null) : filter;
+    if (after && (filter || is_list_new))
+      Object.assign(errors, contacts.errorsInFilter(list, parse(contact_filter, after), tx));
+    refuseAll(errors);
+    return { filter: after, segment_id: named?.id ?? kept };
+  }
+
+  /** Whom it is for: by its own filter, or by that of its segment, of which it has a copy once it began. Null: everybody on its list. */
+  filterOf(
+    { filter, segment_id }: Pick<BroadcastRow, 'filter' | 'segment_id'>,
+    read: Tx = this.deps.database.read,
+  ): ContactFilter | null {
+    if (filter !== null || segment_id === null) return filter && parse(contact_filter, filter);
+    return this.deps.segments.filterOf(segment_id, read);
+  }
+
+  /**
+   * Told before a segment's filter changes or goes. One that waits for its time would go to others: throws AppError `conflict`.
+   * What is left of a deleted one is a copy of its filter.
+   */
+  onSegment(tx: Tx, { kind, segment }: SegmentEvent): void {
+    const waiting = store.findWaitingFor(tx, segment.id);
+    if (waiting)
+      throw conflict(
+        `The broadcast ${waiting.name} (${waiting.public_id}) waits for its time to go to this segment. Make it a draft first, or give it another.`,
+        { code: 'segment_in_use' },
+      );
+    if (kind === 'deleting') store.copyFilter(tx, segment.id, segment.filter);
+  }
+
+  protected override draftOf(row: BroadcastRow): BroadcastRow {
+    return row.segment_id === null ? row : { ...row, filter: null };
   }
 
   /** What a broadcast's filter names that is gone, or is no more of its list; for those that are being sent, too. */
   filterProblems(row: BroadcastRow, read: Tx): Problem[] {
-    const gone = Object.keys(this.#errorsInFilter(read, row));
+    const filter = this.filterOf(row, read);
+    const gone = filter
+      ? Object.keys(this.deps.contacts.errorsInFilter({ id: row.list_id }, filter, read))
+      : [];
     return problem(
       gone.length > 0,
       'filter_gone',
@@ -150,11 +212,22 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const owner = this.ownerOf(project_id);
     const { marketing, database, clock } = this.deps;
     const mailboxes = await marketing.checkBeforeStart(project_id);
-    const of = { owner, broadcast: row, now_ms: row.started_at ?? clock.now() };
-    const count = await countAudience(this.deps, database.read, of);
+    const audience = {
+      owner,
+      list_id: row.list_id,
+      filter: this.filterOf(row),
+      now_ms: row.started_at ?? clock.now(),
+    };
+    // Of those who had no turn yet.
+    const to_come = { after_id: row.decided_to, last_id: row.last_contact_id };
+    const { recipients, left_out } = await countAudience(this.deps, database.read, audience, to_come);
     const problems = this.problemsOf(row, mailboxes);
-    if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
-    return { ready: problems.length === 0, captured: mailboxes === null, problems, ...count };
+    if (recipients === 0 && row.started_at === null) problems.push(NOBODY);
+    const found = {
+      recipients,
+      left_out: leftOutOf((reason) => (reason === 'no_value' ? 0 : left_out.get(reason)) ?? 0),
+    };
+    return { ready: problems.length === 0, captured: mailboxes === null, problems, ...found };
   }
 
   /** As `check`, with what was looked up already, and without whom it would reach. What began to be sent needs its template no more. */
@@ -191,7 +264,10 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
   preview(project_id: number, public_id: string): ShownMail {
     const { read } = this.deps.database;
-    return this.deps.marketing_mail.show(read, this.#mailingOf(read, project_id, public_id));
+    const of = this.#mailingOf(read, project_id, public_id);
+    const template = this.deps.templates.rowOf(read, project_id, of.template);
+    if (!template) throw new AppError('invalid', `The template ${of.template} does not exist.`);
+    return this.deps.marketing_mail.show(read, of, template, null);
   }
 
   #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {
@@ -258,11 +334,15 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   }
 
   protected presentAll(found: readonly BroadcastRow[]): BroadcastRecord[] {
-    const { database, lists, marketing_mail } = this.deps;
+    const { database, lists, segments, marketing_mail } = this.deps;
     const { read } = database;
     const ids = found.map(({ id }) => id);
     const counts = store.listCounts(read, ids);
     const clicked = store.listLinkCounts(read, ids);
+    const chosen = segments.publicIdsOf(
+      found.flatMap(({ segment_id }) => segment_id ?? []),
+      read,
+    );
     const links = marketing_mail.linksOf(
       read,
       found.flatMap(({ source_id }) => source_id ?? []),
@@ -276,6 +356,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       return [
         presentBroadcast(row, {
           list: list.public_id,
+          segment: chosen.get(row.segment_id ?? 0) ?? null,
           counts: own_counts,
           links: presentLinks(own, own_clicks),
         }),

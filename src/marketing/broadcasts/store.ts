@@ -1,5 +1,5 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { campaignStore } from '../campaign-store.ts';
@@ -13,6 +13,27 @@ export const rows = campaignStore(
 
 export function deleteBroadcast(tx: Tx, id: number): void {
   tx.delete(broadcasts).where(eq(broadcasts.id, id)).run();
+}
+
+const waitingFor = rawSql<Pick<BroadcastRow, 'public_id' | 'name'>, [number]>(
+  `SELECT public_id, name FROM broadcasts INDEXED BY broadcasts_by_segment
+   WHERE segment_id = ? AND status IN ('scheduled', 'paused') AND started_at IS NULL ORDER BY id LIMIT 1`,
+);
+
+/** One that is to begin with the filter of a segment, as soon as its time has come or somebody resumes it. */
+export function findWaitingFor(
+  read: Tx,
+  segment_id: number,
+): Pick<BroadcastRow, 'public_id' | 'name'> | null {
+  return waitingFor.get(read, segment_id);
+}
+
+/** Gives those that have none the filter of their segment. */
+export function copyFilter(tx: Tx, segment_id: number, filter: BroadcastRow['filter']): void {
+  tx.update(broadcasts)
+    .set({ filter })
+    .where(and(eq(broadcasts.segment_id, segment_id), isNull(broadcasts.filter)))
+    .run();
 }
 
 /* --- Numbers -------------------------------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   variables: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
   preheader: text(),
   filter: text({ mode: 'json' }).$type<Record<string, unknown>>(),
+  segment_id: integer(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
   status: text().$type<BroadcastStatus>().notNull(),
   pause_reason: text().$type<PauseReason>(),

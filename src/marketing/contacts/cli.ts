@@ -10,8 +10,9 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
+import { filterOption, SEGMENT_HELP, type Segments } from '../segments/service.ts';
 import { listOf, registerContactAddCommand } from './add-cli.ts';
-import { contact_filter, FILTER_HELP, readFilter } from './filter.ts';
+import { contact_filter, FILTER_HELP } from './filter.ts';
 import type { Privacy } from './privacy.ts';
 import { FIELDS } from './schemas.ts';
 import type { Contacts } from './service.ts';
@@ -22,7 +23,9 @@ interface Needs {
   contacts: Contacts;
   privacy: Privacy;
   clock: Clock;
+  segments: Segments;
   list_names: Naming;
+  segment_names: Naming;
 }
 
 /** Registers `satchel contact list | show | add | unsubscribe | why | export | forget`. */
@@ -34,16 +37,22 @@ export function registerContactCommands(cli: Cli<Needs>): void {
     .option('--tag <tag>', 'only those with this tag')
     .option('--search <text>', 'only those whose address or name begins so')
     .option('--filter <filter>', FILTER_HELP)
+    .option('--segment <segment>', SEGMENT_HELP)
     .example('satchel contact list --list Newsletter --project shop --status active --tag vip')
     .example(
       'satchel contact list --list 01J00000000000000000000000 --filter "tags_none=vip&custom.plan=pro"',
     )
     .lists(
       ({ services, page }, options) => {
-        const { search, filter = '', ...given } = textOptions(options, 'status', 'tag', 'search', 'filter');
+        const { search, ...given } = textOptions(options, 'status', 'tag', 'search');
         const more = parse(contact_filter, { ...given, q: search });
         const list = listOf(services, options);
-        return services.contacts.list(list, { ...readFilter(filter), ...more, ...page });
+        if (
+          options.segment !== undefined &&
+          Object.values({ ...given, search }).some((one) => one !== undefined)
+        )
+          throw new UsageError('Give either --segment or a filter.');
+        return services.contacts.list(list, { ...filterOption(services, list, options), ...more }, page);
       },
       ({ id, email, status, tags, created_at }) => ({
         id,
@@ -99,21 +108,25 @@ function registerExport(contact: Noun<Needs>): void {
     .option('--project <project>', 'of an address, or of a list that is given by its name: the project')
     .option('--list <list>', 'the list whose contacts are written out, newest first: its id or name')
     .option('--filter <filter>', FILTER_HELP)
+    .option('--segment <segment>', SEGMENT_HELP)
     .example(
       'satchel contact export ann@example.com --project shop > ann.json',
       'satchel contact export --list 01J00000000000000000000000 --filter "status=active" > contacts.csv',
     )
     .does(async (session, options, address?: string) => {
       const { services, onTrail } = session;
-      const { project, list: named, filter } = textOptions(options, 'project', 'list', 'filter');
+      const { project, list: named } = textOptions(options, 'project', 'list');
       if (named !== undefined && address === undefined) {
         const list = listOf(services, options);
         const note = onTrail(ownerOf(services, list));
-        const table = await services.contacts.export(list, readFilter(filter ?? ''), note);
+        const table = await services.contacts.export(list, filterOption(services, list, options) ?? {}, note);
         return writeTable(session, options, table);
       }
-      if (address === undefined || project === undefined || named !== undefined || filter !== undefined)
-        throw new UsageError('Give either an address and --project, or --list and, where wanted, --filter.');
+      const { filter, segment } = options;
+      if (address === undefined || project === undefined || (named ?? filter ?? segment) !== undefined)
+        throw new UsageError(
+          'Give either an address and --project, or --list and, where wanted, --filter or --segment.',
+        );
       const held = services.privacy.export(projectOf(services, options), address);
       return { json: held, text: JSON.stringify(held, null, 2) };
     });

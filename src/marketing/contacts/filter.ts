@@ -16,7 +16,17 @@ import {
 } from '../../limits.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import { readParameters } from '../../platform/http/parameters.ts';
-import { dateTime, named, oneOf, parse, type Static, t, text, ulid } from '../../platform/http/schema.ts';
+import {
+  dateTime,
+  named,
+  nullable,
+  oneOf,
+  parse,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../../platform/http/schema.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import type { EventCriterion } from './filter-past-store.ts';
 import type { Criteria } from './filter-store.ts';
@@ -122,6 +132,15 @@ export const contact_filter = named(
     },
   ),
 );
+
+/** In place of a filter. */
+const segment = {
+  ...ulid(),
+  description: 'A segment of the list, in place of a filter: both together are refused.',
+};
+export const segment_in_query = t.Optional(segment);
+export const segment_in_body = t.Optional(nullable(segment));
+export const NOT_BOTH = 'must be left out where a filter is given';
 
 /** As it is asked for, and kept. */
 export type ContactFilter = Static<typeof contact_filter>;

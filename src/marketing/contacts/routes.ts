@@ -1,9 +1,10 @@
 /** Endpoints of contacts. */
-import { type FieldErrors, refuseAll } from '../../errors.ts';
+import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { COUNTED_MATCHES, MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
-import { pageQuery } from '../../platform/http/pagination.ts';
+import { type PageQuery, pageQuery } from '../../platform/http/pagination.ts';
 import {
   type ProjectCaller,
   projectRoute,
@@ -12,12 +13,23 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { emailAddress, type Static, t, text } from '../../platform/http/schema.ts';
-import type { Lists } from '../lists/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
 import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
+import type { Segments } from '../segments/service.ts';
+import { facetsOf } from './facets.ts';
 import { readTags } from './fields.ts';
-import { filter_fields } from './filter.ts';
+import { type ContactFilter, filter_fields, NOT_BOTH, segment_in_query } from './filter.ts';
 import type { Privacy } from './privacy.ts';
-import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
+import {
+  bulk_tag,
+  contact_changes,
+  creation,
+  facets,
+  found_contact,
+  held,
+  MAX_FACETS,
+  record,
+} from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
 import type { Contacts } from './service.ts';
 
@@ -29,8 +41,10 @@ interface Target {
 }
 
 export function contactRoutes(services: {
+  database: Database;
   contacts: Contacts;
   lists: Lists;
+  segments: Segments;
   privacy: Privacy;
   clock: Clock;
 }): Route[] {
@@ -43,8 +57,10 @@ export function contactRoutes(services: {
 }
 
 interface ListDeps {
+  database: Database;
   contacts: Contacts;
   lists: Lists;
+  segments: Segments;
   clock: Clock;
 }
 
@@ -52,8 +68,19 @@ function listLoader({ lists }: ListDeps) {
   return ({ ctx, caller }: Target) => lists.require(caller.project.id, ctx.params.list ?? '');
 }
 
+/** The filter of a query, or that of the segment which stands in its place. Throws AppError `invalid`. */
+function filterOf(
+  segments: Segments,
+  list: ListRow,
+  { segment, page: _page, per_page: _per_page, ...filter }: ContactFilter & PageQuery & { segment?: string },
+): ContactFilter {
+  if (segment === undefined) return filter;
+  if (Object.values(filter).some((one) => one !== undefined)) throw invalid({ segment: [NOT_BOTH] });
+  return segments.filterNamed(list, segment);
+}
+
 function readingRoutes(deps: ListDeps): Route[] {
-  const { contacts } = deps;
+  const { contacts, segments } = deps;
   const load = listLoader(deps);
   return [
     ...marketingRoute({
@@ -66,11 +93,24 @@ function readingRoutes(deps: ListDeps): Route[] {
         'tags are written with commas between, and custom fields as `custom.NAME=value`. What a filter fits is counted up to ' +
         `${COUNTED_MATCHES}: where it is more, \`total\` is how many there are at least, and \`meta\` has \`total_capped\`. By ` +
         'status, by one tag or by both it is always counted.',
-      query: t.Object({ ...pageQuery, ...filter_fields }, { additionalProperties: false }),
+      query: t.Object(
+        { ...pageQuery, ...filter_fields, segment: segment_in_query },
+        { additionalProperties: false },
+      ),
       response: record,
       may_be_capped: true,
       load,
-      handle: ({ resource, query }) => contacts.list(resource, query),
+      handle: ({ resource, query }) => contacts.list(resource, filterOf(segments, resource, query), query),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/facets',
+      tag: TAG,
+      summary: 'The tags, custom fields and events of a list, each with its number of contacts',
+      description: `Of contacts of any status, ${MAX_FACETS} names of each at most, most first: what a filter can ask for. They are counted as contacts change.`,
+      response: facets,
+      load,
+      handle: ({ resource }) => facetsOf(deps, resource),
     }),
     ...marketingRoute({
       method: 'GET',
@@ -81,14 +121,14 @@ function readingRoutes(deps: ListDeps): Route[] {
         'All that the filter fits. Columns are the fields of a contact, and behind them `custom.NAME` for each custom field that ' +
         'somebody has; of tags those of one contact stand with commas between. What a spreadsheet would take for a formula is ' +
         'prefixed with an apostrophe. It stands on the audit trail, by keys too.',
-      query: t.Object(filter_fields, { additionalProperties: false }),
+      query: t.Object({ ...filter_fields, segment: segment_in_query }, { additionalProperties: false }),
       ...CSV_ANSWER,
       load,
       handle: async ({ ctx, caller, resource, query }) => {
         ctx.keepOpen();
         return csvResponse(
           `contacts-${resource.public_id}.csv`,
-          await contacts.export(resource, query, caller.record),
+          await contacts.export(resource, filterOf(segments, resource, query), caller.record),
         );
       },
     }),
@@ -96,7 +136,7 @@ function readingRoutes(deps: ListDeps): Route[] {
 }
 
 function changingRoutes(deps: ListDeps): Route[] {
-  const { contacts, clock } = deps;
+  const { contacts, segments, clock } = deps;
   const load = listLoader(deps);
   return [
     ...marketingRoute({
@@ -135,8 +175,8 @@ function changingRoutes(deps: ListDeps): Route[] {
       tag: TAG,
       summary: 'Tag many contacts',
       description:
-        'By `contact_ids` (at most 500) or by `filter`, of which an empty one is every contact of the list. Answers how many were ' +
-        'changed. A contact that has 50 tags gets no more.',
+        'By `contact_ids` (at most 500), by `filter`, of which an empty one is every contact of the list, or by `segment`. Answers ' +
+        'how many were changed. A contact that has 50 tags gets no more.',
       body: bulk_tag,
       example: { filter: { status: 'active', tags_none: ['winter'] }, add: ['spring'] },
       response: t.Object({ changed: t.Integer() }),
@@ -145,12 +185,12 @@ function changingRoutes(deps: ListDeps): Route[] {
         ...errorsInBulkTag(body),
         ...(body.filter ? contacts.errorsInFilter(resource, body.filter) : {}),
       }),
-      together: ['contact_ids', 'filter'],
+      together: ['contact_ids', 'filter', 'segment'],
       handle: async ({ caller, resource, body }) => {
         refuseAll(errorsInBulkTag(body));
         const selection = body.contact_ids
           ? { contact_ids: body.contact_ids }
-          : { filter: body.filter ?? {} };
+          : { filter: body.segment ? segments.filterNamed(resource, body.segment) : (body.filter ?? {}) };
         const change = { add: body.add ?? [], remove: body.remove ?? [] };
         return { changed: await contacts.bulkTag(resource, selection, change, caller.note) };
       },
@@ -265,9 +305,14 @@ function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
 
 function errorsInBulkTag(body: Partial<Static<typeof bulk_tag>>): FieldErrors {
   const errors: FieldErrors = {};
-  if (body.contact_ids && body.filter) errors.filter = ['must be left out where contact_ids are given'];
-  if (!body.contact_ids && !body.filter)
-    errors.contact_ids = ['are required, or a filter; an empty filter is every contact of the list'];
+  const { contact_ids, filter, segment } = body;
+  const beside_ids = 'must be left out where contact_ids are given';
+  if (contact_ids && filter) errors.filter = [beside_ids];
+  if (segment && (contact_ids || filter)) errors.segment = [contact_ids ? beside_ids : NOT_BOTH];
+  if (!contact_ids && !filter && !segment)
+    errors.contact_ids = [
+      'are required, or a filter or a segment; an empty filter is every contact of the list',
+    ];
   const add = readTags(body.add ?? [], 'add', errors);
   const remove = readTags(body.remove ?? [], 'remove', errors);
   if (add.length === 0 && remove.length === 0) errors.add ??= ['at least one tag to add or to remove'];

@@ -20,7 +20,7 @@ import {
 } from '../../platform/http/fields.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { contact_filter } from './filter.ts';
+import { contact_filter, segment_in_body } from './filter.ts';
 import { CONTACT_STATUSES } from './tables.ts';
 
 export type CustomValue = string | number | boolean;
@@ -132,7 +132,26 @@ export const bulk_tag = named(
   t.Object({
     contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
     filter: t.Optional(nullable(contact_filter)),
+    segment: segment_in_body,
     add: t.Optional(nullable(tags)),
     remove: t.Optional(nullable(tags)),
+  }),
+);
+
+/** Contract: names of each kind. */
+export const MAX_FACETS = 200;
+const facet = { name: t.String(), count: t.Integer({ description: 'Contacts that have it.' }) };
+const value = t.Union([t.String(), t.Number(), t.Boolean()]);
+export const facets = named(
+  'ListFacets',
+  t.Object({
+    tags: t.Array(t.Object(facet)),
+    custom: t.Array(
+      t.Object({
+        ...facet,
+        samples: t.Array(value, { description: 'Up to five values that newer contacts have.' }),
+      }),
+    ),
+    events: t.Array(t.Object(facet)),
   }),
 );

@@ -47,7 +47,14 @@ import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts
 
 export type { ContactEvent } from './departures.ts';
 export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
-export { type ContactFilter, contact_filter, FILTER_HELP, readFilter } from './filter.ts';
+export {
+  type ContactFilter,
+  contact_filter,
+  FILTER_HELP,
+  NOT_BOTH,
+  readFilter,
+  segment_in_body,
+} from './filter.ts';
 export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
@@ -167,8 +174,8 @@ export class Contacts {
   }
 
   /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
-  async list(list: ListRow, query: ContactFilter & PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = criteriaIn(this.#deps, list.id, query);
+  async list(list: ListRow, filter: ContactFilter, query: PageQuery): Promise<Page<ContactRecord>> {
+    const criteria = criteriaIn(this.#deps, list.id, filter);
     const found = await findPage(this.#deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }

@@ -9,8 +9,9 @@ import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
-import { type Contacts, FILTER_HELP, readFilter } from '../contacts/service.ts';
+import { type Contacts, FILTER_HELP } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
+import { filterOption, SEGMENT_HELP, type Segments } from '../segments/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import type { SequenceRecord, Sequences } from './service.ts';
@@ -22,6 +23,8 @@ interface Needs {
   sequence_life: SequenceLife;
   sequence_names: Naming;
   lists: Lists;
+  segments: Segments;
+  segment_names: Naming;
   list_names: Naming;
   template_names: Naming;
 }
@@ -49,11 +52,18 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     .option('--tags <tags>', 'those with at least one of these tags')
     .option('--contacts <file>', 'those whose ids stand in a file, a line each')
     .option('--filter <filter>', FILTER_HELP)
+    .option('--segment <segment>', SEGMENT_HELP)
     .example('satchel sequence enroll 01J00000000000000000000000 --tags customer')
     .does(async ({ services, onTrail }, options, id) => {
-      const project = ownerOf(services, services.sequences.requireAny(id));
+      const sequence = services.sequences.requireAny(id);
+      const project = ownerOf(services, sequence);
       const how = { note: onTrail(project) };
-      const done = await services.sequence_life.enroll(project, id, selectionOf(options), how);
+      const done = await services.sequence_life.enroll(
+        project,
+        id,
+        selectionOf(services, sequence, options),
+        how,
+      );
       const refused = `${done.refused_suppressed} are suppressed, ${done.refused_status} are not active.`;
       return { json: done, text: `${done.enrolled} enrolled, ${done.already} were before, ${refused}` };
     });
@@ -183,14 +193,18 @@ function registerTransitions(noun: Noun<Needs>): void {
   });
 }
 
-function selectionOf(options: Options): Selection {
+function selectionOf(
+  services: Needs,
+  { list_id, project_id }: { list_id: number; project_id: number },
+  options: Options,
+): Selection {
   const tags = listOption(options, 'tags');
   const file = textOption(options, 'contacts');
-  const filter = textOption(options, 'filter');
-  const forms = [options.all === true, tags.length > 0, file !== undefined, filter !== undefined];
-  if (forms.filter(Boolean).length !== 1)
-    throw new UsageError('Give exactly one of --all, --tags, --contacts and --filter.');
-  if (filter !== undefined) return { filter: readFilter(filter) };
+  const whom = [options.all, tags[0], file, options.filter, options.segment];
+  if (whom.filter((form) => form !== undefined).length !== 1)
+    throw new UsageError('Give exactly one of --all, --tags, --contacts, --filter and --segment.');
+  const filter = filterOption(services, { id: list_id, project_id }, options);
+  if (filter !== undefined) return { filter };
   if (file !== undefined) return { contact_ids: readIds(file) };
   return tags.length > 0 ? { tags } : { all: true };
 }

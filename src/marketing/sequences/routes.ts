@@ -4,7 +4,10 @@ import type { Naming } from '../../platform/cli/naming.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
 import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
+import { type ContactFilter, NOT_BOTH } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';
+import type { Segments } from '../segments/service.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
 import {
   by_state,
@@ -26,6 +29,8 @@ const ONE = '/email-sequences/:sequence';
 export interface SequenceRouteDeps {
   sequences: Sequences;
   sequence_life: SequenceLife;
+  lists: Lists;
+  segments: Segments;
   sequence_names: Naming;
 }
 
@@ -166,7 +171,7 @@ function foresightRoutes({ sequences, load }: On): Route[] {
   ];
 }
 
-function enrollmentRoutes({ sequences, sequence_life, load }: On): Route[] {
+function enrollmentRoutes({ sequences, sequence_life, lists, segments, load }: On): Route[] {
   return [
     ...marketingRoute({
       method: 'POST',
@@ -174,7 +179,7 @@ function enrollmentRoutes({ sequences, sequence_life, load }: On): Route[] {
       tag: TAG,
       summary: 'Enroll contacts of the list',
       description:
-        'One of `all`, `tags` (contacts with at least one of them), `contact_ids` and `filter`. Whoever was ever enrolled counts as ' +
+        'One of `all`, `tags` (contacts with at least one of them), `contact_ids`, `filter` and `segment`. Whoever was ever enrolled counts as ' +
         '`already`. 409 while the sequence is a draft or finished. What a test key enrolls is a test: all its mail is ' +
         'captured, and it counts nowhere.',
       also: { 409: 'The sequence is a draft or finished' },
@@ -187,11 +192,12 @@ function enrollmentRoutes({ sequences, sequence_life, load }: On): Route[] {
         refused_status: t.Integer(),
       }),
       load,
-      handle: ({ caller, resource, body }) =>
-        sequence_life.enroll(caller.project, resource.id, selectionOf(body), {
-          is_test: caller.key?.is_test ?? false,
-          note: caller.note,
-        }),
+      handle: ({ caller, resource, body }) => {
+        const list = lists.require(caller.project.id, resource.list);
+        const selection = selectionOf(body, (segment) => segments.filterNamed(list, segment));
+        const is_test = caller.key?.is_test ?? false;
+        return sequence_life.enroll(caller.project, resource.id, selection, { is_test, note: caller.note });
+      },
     }),
     ...marketingRoute({
       method: 'GET',
@@ -207,10 +213,15 @@ function enrollmentRoutes({ sequences, sequence_life, load }: On): Route[] {
   ];
 }
 
-function selectionOf(body: Static<typeof enroll>): Selection {
-  const given = [body.all === true, body.tags, body.contact_ids, body.filter].filter(Boolean).length;
-  if (given !== 1)
-    throw invalid({ _: ['exactly one of all (true), tags, contact_ids and filter must be given'] });
+function selectionOf(
+  body: Static<typeof enroll>,
+  filterNamed: (segment: string) => ContactFilter,
+): Selection {
+  const forms = [body.all === true, body.tags, body.contact_ids, body.filter, body.segment];
+  if (body.filter && body.segment) throw invalid({ segment: [NOT_BOTH] });
+  if (forms.filter(Boolean).length !== 1)
+    throw invalid({ _: ['exactly one of all (true), tags, contact_ids, filter and segment must be given'] });
+  if (body.segment) return { filter: filterNamed(body.segment) };
   if (body.filter) return { filter: body.filter };
   if (body.contact_ids) return { contact_ids: body.contact_ids };
   return body.tags ? { tags: body.tags } : { all: true };

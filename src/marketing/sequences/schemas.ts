@@ -29,7 +29,7 @@ import {
   sent_variables,
   template,
 } from '../campaign-schemas.ts';
-import { contact_filter } from '../contacts/service.ts';
+import { contact_filter, segment_in_body } from '../contacts/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './tables.ts';
 
 const numbers = named(
@@ -147,6 +147,7 @@ export const enroll = t.Object({
   ),
   contact_ids: t.Optional(nullable(t.Array(ulid(), { minItems: 1, maxItems: MAX_CONTACT_IDS }))),
   filter: t.Optional(nullable(contact_filter)),
+  segment: segment_in_body,
 });
 
 export const ENROLLMENT_FIELDS = {

@@ -27,6 +27,7 @@ const LISTS = [
   'email_schedules',
   'contact_lists',
   'suppressions',
+  'segments',
   'sequences',
   'broadcasts',
   'audit_all',

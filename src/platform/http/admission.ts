@@ -246,7 +246,7 @@ export function readRecord<C, Q extends TSchema, B extends TSchema, R>(
   const resource = spec.load?.({ ctx, caller }) as R;
   const acceptAgain = (): C => caller;
   const inputs = { ctx, caller, query: {}, body: {}, raw: new Uint8Array(0), resource, acceptAgain };
-  return spec.handle(inputs as Inputs<C, Q, B, R>);
+  return (spec.record ?? spec.handle)(inputs as Inputs<C, Q, B, R>);
 }
 
 function readQuery<Q extends TSchema>(schema: Q | undefined, url: URL): Static<Q> | undefined {

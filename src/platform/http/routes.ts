@@ -243,6 +243,8 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** Fields of which one may stand for another: where one breaks the schema, those that were not sent are not asked for. */
   together?: readonly (keyof Static<B>)[];
   handle(input: Inputs<C, Q, B, R>): unknown;
+  /** The record for its ETag, where `handle` adds what takes a while to find; that is in `unversioned`. */
+  record?(input: Inputs<C, Q, B, R>): unknown;
 }
 
 export interface Route {

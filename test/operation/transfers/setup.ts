@@ -84,7 +84,13 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   await on.pass();
   const broadcast = await on.broadcast(list);
   await on.send(broadcast);
-  const planned = await on.broadcast(list, { name: 'July' });
+  const kept = await on.call('POST', '/email-segments', {
+    name: 'All',
+    list,
+    filter: { received: broadcast },
+  });
+  const segment = String(dataOf(kept, 201).id);
+  const planned = await on.broadcast(list, { name: 'July', segment });
   dataOf(await on.post(planned, 'send', { send_at: '2030-02-01T00:00:00Z' }), 202);
   const pasted = await on.call('POST', `/email-lists/${list}/imports`, {
     method: 'paste',
@@ -143,7 +149,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     links: { clicked, unsubscribe, file: String(link).replace('http://satchel.test', '') },
     ids: {
       ...{ object, pinned, sent: String(sent.id), later: String(later.id), schedule: String(schedule.id) },
-      ...{ list, ann: String(ann.id), sequence, broadcast, planned, bulk },
+      ...{ list, ann: String(ann.id), sequence, segment, broadcast, planned, bulk },
     },
   };
 }
@@ -213,6 +219,7 @@ const NAMES: Record<string, (typeof NUMBERED)[number]> = {
   decided_to: 'contacts',
   sequence_id: 'sequences',
   enrollment_id: 'enrollments',
+  segment_id: 'segments',
   broadcast_id: 'broadcasts',
   source_id: 'merge_sources',
 };

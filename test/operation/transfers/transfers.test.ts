@@ -209,6 +209,14 @@ test('sequences, schedules and broadcasts arrive paused, and what waits is withh
   ];
   await there.pass();
   expect(await story()).toEqual(['paused', 'sent', 'paused', false, 'scheduled']);
+  expect(await data(`/email-broadcasts/${ids.planned}`)).toMatchObject({
+    segment: ids.segment,
+    filter: null,
+  });
+  expect(await data(`/email-segments/${ids.segment}`)).toMatchObject({
+    filter: { received: ids.broadcast },
+    contacts_count: 2,
+  });
   const told = await app.services.deliveries.explain(String(ids.later));
   expect(JSON.stringify(told)).toContain('satchel project import --go');
 

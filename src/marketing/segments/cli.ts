@@ -1,0 +1,129 @@
+/** `satchel segment`: filters of a list, kept under a name. */
+import type { Projects } from '../../access/projects/service.ts';
+import type { Cli } from '../../platform/cli/cli.ts';
+import {
+  given,
+  inOptions,
+  optionNames,
+  readFields,
+  takesChanges,
+  takesNew,
+} from '../../platform/cli/fields.ts';
+import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { requireChanges, textOption } from '../../platform/cli/options.ts';
+import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import { counted, formatFields } from '../../platform/cli/tables.ts';
+import type { Noun } from '../../platform/cli/verb.ts';
+import { parse } from '../../platform/http/schema.ts';
+import { secondOfName } from '../../platform/http/second-names.ts';
+import { FILTER_HELP, readFilter } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
+import { CHANGEABLE, changes, creation, FIELDS } from './schemas.ts';
+import type { Segments } from './service.ts';
+
+interface Needs {
+  projects: Projects;
+  lists: Lists;
+  segments: Segments;
+  segment_names: Naming;
+  list_names: Naming;
+}
+
+const ID = '01J00000000000000000000000';
+const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter' };
+const named = ({ projects, segment_names }: Needs) => ({ projects, ...segment_names });
+const ofList = ({ projects, list_names }: Needs, project: { id: number }, ref: string): string =>
+  resolveNamed({ projects, ...list_names }, ref, { project: String(project.id) });
+
+/** Registers `satchel segment create | list | show | change | remove`. */
+export function registerSegmentCommands(cli: Cli<Needs>): void {
+  const noun = cli.noun('segment', 'filters of a list, kept under a name');
+  registerMaking(cli, noun);
+  registerLooking(noun);
+  takesChanges(noun.verb('change <segment>', 'change its name or its filter').named(named), CHANGEABLE)
+    .option('--filter <filter>', FILTER_HELP)
+    .example(`satchel segment change ${ID} --filter "tags_any=customer&clicked_within_days=90"`)
+    .does(async ({ services, onTrail }, options, id) => {
+      const project = ownerOf(services, services.segments.requireAny(id));
+      const filter = textOption(options, 'filter');
+      const changed = await inOptions(OPTION_OF_FIELD, async () => {
+        const fields = requireChanges({
+          ...(await readFields(cli, CHANGEABLE, options)),
+          ...given({ filter: filter === undefined ? undefined : readFilter(filter) }),
+        });
+        return services.segments.update(project.id, id, parse(changes, fields), onTrail(project));
+      });
+      return { json: changed, text: `The segment ${changed.name} is changed.` };
+    });
+  noun
+    .verb('remove <segment>', 'delete a segment; drafts that name it keep a copy of its filter')
+    .named(named)
+    .example(`satchel segment remove ${ID} --yes`)
+    .removes(async ({ services, consent, onTrail }, _options, id) => {
+      const { segments } = services;
+      const row = segments.requireAny(id);
+      const project = ownerOf(services, row);
+      consent(`deletes the segment ${row.name}; no contact changes`);
+      await segments.remove(project.id, id, onTrail(project));
+      return { json: { deleted: true }, text: `The segment ${row.name} is deleted.` };
+    });
+}
+
+function registerMaking(cli: Cli<Needs>, noun: Noun<Needs>): void {
+  takesNew(noun.verb('create', 'keep a filter of a list under a name').ofProject(), FIELDS)
+    .requiredOption('--filter <filter>', FILTER_HELP)
+    .example(
+      'satchel segment create --project shop --list Newsletter --name Quiet --filter "tags_any=customer&not_clicked_within_days=90"',
+    )
+    .does(async ({ services, onTrail, note }, options) => {
+      const { segments, segment_names } = services;
+      const project = projectOf(services, options);
+      const fields = {
+        ...(await readFields(cli, FIELDS, options)),
+        list: ofList(services, project, textOption(options, 'list') ?? ''),
+      };
+      const made = await inOptions(OPTION_OF_FIELD, () => {
+        const filter = readFilter(textOption(options, 'filter') ?? '');
+        return segments.create(project.id, parse(creation, { ...fields, filter }), onTrail(project));
+      });
+      if (isSecond(segment_names, project.id, made.name)) note(secondOfName('segment', made.name));
+      return {
+        json: made,
+        text: `${made.id}\nThe segment ${made.name} is made. Whom it means: satchel segment show ${made.id}`,
+      };
+    });
+}
+
+function registerLooking(noun: Noun<Needs>): void {
+  noun
+    .verb('list', 'segments of a project, newest first')
+    .ofProject()
+    .option('--list <list>', 'only those of a list: its id or name')
+    .example('satchel segment list --project shop')
+    .lists(
+      ({ services, page }, options) => {
+        const project = projectOf(services, options);
+        const ref = textOption(options, 'list');
+        const list = ref === undefined ? undefined : ofList(services, project, ref);
+        return services.segments.list(project.id, { ...page, list });
+      },
+      ({ id, name, list, filter }) => ({ id, name, list, filter: JSON.stringify(filter) }),
+      'There are no segments. Make one with: satchel segment create --project REF --list LIST --name NAME --filter FILTER',
+    );
+  noun
+    .verb('show <segment>', 'one segment, with how many contacts it means')
+    .named(named)
+    .example('satchel segment show Quiet --project shop')
+    .does(async ({ services }, _options, id) => {
+      const { segments, lists } = services;
+      const row = segments.requireAny(id);
+      const record = await segments.getCounted(ownerOf(services, row), id);
+      const { contacts_count = 0, filter, ...fields } = record;
+      const shown = { ...fields, list: lists.findById(row.list_id)?.name, filter: JSON.stringify(filter) };
+      const people = counted(contacts_count, 'contact');
+      return {
+        json: record,
+        text: `${formatFields(shown)}\n\nA broadcast to it would reach ${people} now.`,
+      };
+    });
+}

@@ -1,0 +1,108 @@
+/** Endpoints of segments. */
+import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
+import { t } from '../../platform/http/schema.ts';
+import { madeReply } from '../../platform/http/second-names.ts';
+import { marketingRoute } from '../marketing-route.ts';
+import { changes, creation, of_list, record } from './schemas.ts';
+import type { Segments } from './service.ts';
+
+const TAG = 'Segments';
+const ONE = '/email-segments/:segment';
+
+interface Target {
+  ctx: RequestContext;
+  caller: ProjectCaller;
+}
+
+export function segmentRoutes(deps: { segments: Segments; segment_names: Naming }): Route[] {
+  const { segments } = deps;
+  const load = ({ ctx, caller }: Target) => segments.get(caller.project.id, ctx.params.segment ?? '');
+  return [
+    ...collectionRoutes(deps),
+    ...marketingRoute({
+      method: 'GET',
+      path: ONE,
+      tag: TAG,
+      summary: 'One segment, with how many contacts it means',
+      unversioned: ['contacts_count'],
+      response: record,
+      load,
+      record: ({ resource }) => resource,
+      handle({ ctx, caller, resource }) {
+        ctx.keepOpen(); // A list of millions takes a while to count.
+        return segments.getCounted(caller.project, resource.id);
+      },
+    }),
+    ...marketingRoute({
+      method: 'PATCH',
+      path: ONE,
+      tag: TAG,
+      summary: 'Change a segment',
+      description: 'What began to be sent has a copy of the filter, and stays as it is.',
+      also: { 409: 'A scheduled broadcast uses it, and the filter is another (`segment_in_use`)' },
+      body: changes,
+      example: { filter: { tags_any: ['customer'], clicked_within_days: 90 } },
+      response: record,
+      load,
+      errorsIn: ({ caller, body, resource }) => segments.errorsIn(caller.project.id, resource, body),
+      handle: ({ caller, body, resource }) =>
+        segments.update(caller.project.id, resource.id, body, caller.note),
+    }),
+    ...marketingRoute({
+      method: 'DELETE',
+      path: ONE,
+      tag: TAG,
+      summary: 'Delete a segment',
+      description: 'Drafts of broadcasts that name it keep a copy of its filter.',
+      also: { 409: 'A scheduled broadcast uses it (`segment_in_use`)' },
+      response: t.Object({ deleted: t.Boolean() }),
+      load,
+      handle: async ({ caller, resource }) => {
+        await segments.remove(caller.project.id, resource.id, caller.note);
+        return { deleted: true };
+      },
+    }),
+  ];
+}
+
+function collectionRoutes({
+  segments,
+  segment_names,
+}: {
+  segments: Segments;
+  segment_names: Naming;
+}): Route[] {
+  return [
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-segments',
+      tag: TAG,
+      summary: 'Segments of the project or of a list, newest first',
+      query: of_list,
+      response: record,
+      handle: ({ caller, query }) => segments.list(caller.project.id, query),
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-segments',
+      tag: TAG,
+      summary: 'Keep a filter of a list under a name',
+      description:
+        'Its id stands as `segment` wherever a `filter` may: in broadcasts, enroll, bulk-tag, the contacts of its list and their export.',
+      status: 201,
+      body: creation,
+      errorsIn: ({ caller, body }) => segments.errorsIn(caller.project.id, null, body),
+      example: {
+        name: 'Customers who went quiet',
+        list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
+        filter: { tags_any: ['customer'], not_clicked_within_days: 90 },
+      },
+      response: record,
+      async handle({ caller, body }) {
+        const made = await segments.create(caller.project.id, body, caller.note);
+        return madeReply(made, 'segment', isSecond(segment_names, caller.project.id, made.name));
+      },
+    }),
+  ];
+}

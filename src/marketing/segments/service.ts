@@ -1,0 +1,233 @@
+/** Segments: filters of a list that are kept under a name, and stand wherever a filter may. */
+import { type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import { createNaming, type Naming } from '../../platform/cli/naming.ts';
+import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { isUlid, newId } from '../../platform/host/ids.ts';
+import { present, setBy } from '../../platform/http/fields.ts';
+import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { parse } from '../../platform/http/schema.ts';
+import { countAudience } from '../audience.ts';
+import { type ContactFilter, type Contacts, contact_filter } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
+import type { KeyOwner } from '../settings/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import { CHANGEABLE, FIELDS, type NewSegment, type SegmentChanges, type SegmentRecord } from './schemas.ts';
+import * as store from './store.ts';
+import type { SegmentRow } from './tables.ts';
+
+export { filterOption, SEGMENT_HELP } from './filter-option.ts';
+export type { SegmentRecord } from './schemas.ts';
+export type { SegmentRow } from './tables.ts';
+
+/** What is about to happen to a segment's filter, told within the transaction; whoever needs it as it is throws AppError `conflict`. */
+export interface SegmentEvent {
+  kind: 'changing' | 'deleting';
+  segment: SegmentRow;
+}
+
+interface SegmentsDeps {
+  database: Database;
+  clock: Clock;
+  lists: Lists;
+  contacts: Contacts;
+  suppressions: Suppressions;
+}
+
+export class Segments {
+  readonly #deps: SegmentsDeps;
+  readonly #listeners: ((tx: Tx, event: SegmentEvent) => void)[] = [];
+
+  constructor(deps: SegmentsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Has something told before a filter changes or goes. */
+  listen(listener: (tx: Tx, event: SegmentEvent) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Newest first, of all lists or of one. Throws AppError `invalid` for a list that is none of the project's. */
+  list(
+    project_id: number,
+    { list, ...query }: PageQuery & { list?: string | undefined },
+  ): Page<SegmentRecord> {
+    const { database, lists } = this.#deps;
+    const errors: FieldErrors = {};
+    const of_list = list === undefined ? null : lists.findNamed(project_id, list, errors);
+    refuseAll(errors);
+    const of = { project_id, list_id: of_list?.id ?? null };
+    return paginate(query, {
+      total: store.countSegments(database.read, of),
+      fetch: (limit, offset) =>
+        store.listSegments(database.read, of, { limit, offset }).map((row) => this.#present(row)),
+    });
+  }
+
+  /** Throws AppError `not_found`. */
+  get(project_id: number, public_id: string): SegmentRecord {
+    return this.#present(this.require(project_id, public_id));
+  }
+
+  /** As `get`, with how many a broadcast to it would reach now. Others have their turn meanwhile. */
+  async getCounted(owner: KeyOwner, public_id: string): Promise<SegmentRecord> {
+    const { database, clock } = this.#deps;
+    const row = this.require(owner.id, public_id);
+    const audience = { owner, list_id: row.list_id, filter: filterOf(row), now_ms: clock.now() };
+    const { recipients } = await countAudience(this.#deps, database.read, audience);
+    return { ...this.#present(row), contacts_count: recipients };
+  }
+
+  /** The row of one. Throws AppError `not_found`, for another project's too. */
+  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SegmentRow {
+    const row = isUlid(public_id) ? store.findSegment(read, project_id, public_id.toUpperCase()) : undefined;
+    if (!row) throw notFound('Segment');
+    return row;
+  }
+
+  /** Of whatever project, for the operator. Throws AppError `not_found`. */
+  requireAny(public_id: string): SegmentRow {
+    const row = store.findAnySegment(this.#deps.database.read, public_id.toUpperCase());
+    if (!row) throw notFound('Segment', 'satchel segment list --project REF');
+    return row;
+  }
+
+  /** Public ids by ids. */
+  publicIdsOf(ids: readonly number[], read: Tx): Map<number, string> {
+    return new Map(store.listSegmentsById(read, ids).map((row) => [row.id, row.public_id]));
+  }
+
+  /** The filter of a segment as it is now; null where it is gone. */
+  filterOf(id: number, read: Tx): ContactFilter | null {
+    const [row] = store.listSegmentsById(read, [id]);
+    return row ? filterOf(row) : null;
+  }
+
+  /** How the shell finds them. */
+  naming(): Naming {
+    const { database } = this.#deps;
+    return createNaming(
+      'segment',
+      {
+        byId: (id) => store.findAnySegment(database.read, id),
+        called: (project_id, name) => store.listSegmentsCalled(database.read, project_id, name),
+      },
+      ({ public_id }) => ({ key: public_id, id: public_id, is_over: false }),
+    );
+  }
+
+  /* --- In place of a filter --------------------------------------------------------------------------------------- */
+
+  /** The segment of a list that a request names in its field `segment`; where there is none, `errors` says so. */
+  findNamed(
+    list: { id: number; project_id: number },
+    public_id: string,
+    errors: FieldErrors,
+    read: Tx = this.#deps.database.read,
+  ): SegmentRow | null {
+    const row = isUlid(public_id)
+      ? store.findSegment(read, list.project_id, public_id.toUpperCase())
+      : undefined;
+    if (row?.list_id === list.id) return row;
+    errors.segment = ['must be the id of a segment of this list'];
+    return null;
+  }
+
+  /**
+   * The filter of the segment that a request names in its field `segment`. Throws AppError `invalid` where it is none of the list's,
+   * or where its filter names what is gone.
+   */
+  filterNamed(list: { id: number; project_id: number }, public_id: string): ContactFilter {
+    const errors: FieldErrors = {};
+    const row = this.findNamed(list, public_id, errors);
+    if (!row) throw invalid(errors);
+    const chosen = filterOf(row);
+    const gone = Object.keys(this.#deps.contacts.errorsInFilter(list, chosen));
+    if (gone.length > 0)
+      throw invalid({ segment: [`its filter names what is gone: ${gone.join(', ')}. Change it first`] });
+    return chosen;
+  }
+
+  /* --- Writing ---------------------------------------------------------------------------------------------------- */
+
+  /** What is wrong with the fields of a segment beyond their schema; `current` is null for a new one. */
+  errorsIn(
+    project_id: number,
+    current: Pick<SegmentRecord, 'list'> | null,
+    fields: SegmentChanges & { list?: string },
+  ): FieldErrors {
+    const { lists, contacts } = this.#deps;
+    const errors: FieldErrors = {};
+    if (/\p{Cc}/u.test(fields.name ?? ''))
+      errors.name = ['must have no line breaks or other control characters'];
+    const list_id = current?.list ?? fields.list;
+    const list = list_id === undefined ? null : lists.findNamed(project_id, list_id, errors);
+    if (list && fields.filter) Object.assign(errors, contacts.errorsInFilter(list, fields.filter));
+    return errors;
+  }
+
+  /** Throws AppError `invalid` by field. */
+  async create(project_id: number, { list, name, filter }: NewSegment, note: Note): Promise<SegmentRecord> {
+    const { database, clock, lists } = this.#deps;
+    const row = await database.write((tx) => {
+      refuseAll(this.errorsIn(project_id, null, { list, name, filter }));
+      const list_id = lists.require(project_id, list, tx).id;
+      const now = clock.now();
+      const public_id = newId(now);
+      note(tx, { event: 'segment.created', target: `segment:${public_id}`, metadata: { name } });
+      const fresh = { public_id, created_at: now, updated_at: now };
+      return store.insertSegment(tx, { project_id, list_id, name, filter, ...fresh });
+    });
+    return this.#present(row);
+  }
+
+  /**
+   * Changes what is given. Throws AppError `not_found`, `invalid` by field, and `conflict` for another filter while a broadcast
+   * waits for its time to go to whom this one means.
+   */
+  async update(
+    project_id: number,
+    public_id: string,
+    changes: SegmentChanges,
+    note: Note,
+  ): Promise<SegmentRecord> {
+    const row = await this.#deps.database.write((tx) => {
+      const segment = this.require(project_id, public_id, tx);
+      refuseAll(this.errorsIn(project_id, this.#present(segment), changes));
+      const set = { ...setBy(CHANGEABLE, changes), updated_at: this.#deps.clock.now() };
+      const is_filter_new = set.filter !== undefined && !Bun.deepEquals(set.filter, segment.filter);
+      if (is_filter_new) this.#tell(tx, { kind: 'changing', segment });
+      const changed = store.updateSegment(tx, segment.id, set);
+      const told = { event: 'segment.changed', target: `segment:${segment.public_id}` };
+      note(tx, { ...told, metadata: { name: changed.name }, changes: changesOf(segment, changed) });
+      return changed;
+    });
+    return this.#present(row);
+  }
+
+  /** Throws AppError `not_found`, and `conflict` while a broadcast waits for its time to go to whom it means. */
+  async remove(project_id: number, public_id: string, note: Note): Promise<void> {
+    await this.#deps.database.write((tx) => {
+      const segment = this.require(project_id, public_id, tx);
+      this.#tell(tx, { kind: 'deleting', segment });
+      const target = `segment:${segment.public_id}`;
+      note(tx, { event: 'segment.deleted', target, metadata: { name: segment.name } });
+      store.deleteSegment(tx, segment.id);
+    });
+  }
+
+  #tell(tx: Tx, event: SegmentEvent): void {
+    for (const listener of this.#listeners) listener(tx, event);
+  }
+
+  #present(row: SegmentRow): SegmentRecord {
+    const list = this.#deps.lists.findById(row.list_id);
+    return present(FIELDS, { ...row, id: row.public_id, list: list?.public_id ?? '' });
+  }
+}
+
+/** The filter of a segment as it was stored. */
+function filterOf({ filter }: Pick<SegmentRow, 'filter'>): ContactFilter {
+  return parse(contact_filter, filter);
+}
