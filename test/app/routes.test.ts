@@ -222,6 +222,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /projects/:project/activity',
     'GET /projects/:project/api-keys',
     'GET /projects/:project/api-keys/:apiKey',
+    'GET /projects/:project/api-keys/:apiKey/smtp',
     'GET /projects/:project/api-keys/:apiKey/origins',
     'GET /projects/:project/api-keys/:apiKey/origins/:origin',
     'GET /projects/:project/audit',

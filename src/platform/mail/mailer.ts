@@ -42,7 +42,10 @@ export interface Mailer {
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
-  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
+  /**
+   * The message as it would be sent, DKIM-signed; of one that came whole its signature alone, which goes before the bytes that came.
+   * Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now.
+   */
   compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
   /** Tries a relay without sending anything; `from` is the envelope sender. Rejects with AppError `unavailable`. */
   check(route: SmtpRoute, from: string): Promise<RelayCheck>;
