@@ -87,7 +87,6 @@ export class Mailboxes {
   readonly pace = new Paces();
   readonly outlets: Outlets;
   readonly relay_checks: RelayChecks;
-  readonly #deps: MailboxesDeps;
 
   constructor(private readonly deps: MailboxesDeps) {
     this.outlets = new Outlets(deps);
