@@ -751,7 +751,7 @@ CREATE TABLE captured_messages (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   mailbox TEXT NOT NULL,
   envelope TEXT NOT NULL, -- JSON { from: string, to: string[] }
-  raw BLOB NOT NULL,
+  raw BLOB NOT NULL, -- of a mail that came by SMTP its signature alone, which goes before its message
   captured_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX captured_by_email ON captured_messages (email_id);
