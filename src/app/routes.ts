@@ -23,6 +23,7 @@ import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
+import { previewRoutes } from '../marketing/mails/preview-routes.ts';
 import { marketingMailRoutes } from '../marketing/mails/routes.ts';
 import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
@@ -66,6 +67,7 @@ export function createRoutes(services: Services): Route[] {
     ...deliveryRoutes(services),
     ...replyRoutes(services),
     ...templateRoutes(services.templates),
+    ...previewRoutes(services.previews),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),
     ...marketingRoutes(services),

@@ -27,6 +27,7 @@ import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
+import { Previews } from './mails/previews.ts';
 import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -45,6 +46,7 @@ import {
 } from './subscriptions/service.ts';
 import { createSubscribeTask } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
+import { TrackingChoices } from './tracking/service.ts';
 
 /** What email marketing needs. */
 interface MarketingNeeds {
@@ -99,9 +101,10 @@ export function createMarketing(needs: MarketingNeeds) {
     senderOf: (project_id, address) => mailboxes.senderOf(project_id, address, 'transactional'),
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
-  const contacts = new Contacts({ ...on, marketing, lists, suppressions });
+  const tracking = new TrackingChoices({ ...on, marketing });
+  const contacts = new Contacts({ ...on, marketing, lists, suppressions, tracking });
   const segments = new Segments({ ...on, suppressions, lists, contacts });
-  const audience = { marketing, suppressions, lists, contacts, segments };
+  const audience = { marketing, suppressions, lists, contacts, segments, tracking };
   const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
@@ -129,6 +132,12 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
+  tracking.listen((tx, of) => {
+    for (const contact of contacts.rowsOfAddress(tx, of)) {
+      sequence_life.onUntracked(tx, contact);
+      broadcast_life.onUntracked(tx, contact);
+    }
+  });
   clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
   clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
   clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
@@ -182,6 +191,7 @@ function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketi
 interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
   projectOf(id: number): ReturnType<Projects['findById']>;
+  tracking: TrackingChoices;
   marketing: MarketingSettings;
   suppressions: Suppressions;
   lists: Lists;
@@ -212,7 +222,7 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
   on.projects.listen((tx, event) => broadcast_life.onProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcasts, broadcast_life });
-  return { broadcasts, broadcast_life, broadcast_engine };
+  return { broadcasts, broadcast_life, broadcast_engine, previews: new Previews(on) };
 }
 
 /** What takes part in the deletion of a project. */

@@ -39,7 +39,7 @@ export class MailLinks {
     const mail = sentMails.find(read, name.email_id);
     const is_tracked = this.#isTracked(read, row.project_id, mail);
     const { v, is_kept } = mergedOf(mail?.merge ?? null);
-    const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
+    const target = JSON.parse(row.target) as Link['target']; // Written by MarketingMail alone.
     if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
     const url = targetOf(target, { ...v, email: mail?.to_email ?? '' });
     if (!url) return null;
@@ -52,7 +52,11 @@ export class MailLinks {
       hosts.includes(url.hostname)
     )
       addContactToken(url, v.contact_token);
-    return { ...name, url: url.href, is_counted: is_kept && is_tracked && mail !== null && isBulk(mail.source) };
+    return {
+      ...name,
+      url: url.href,
+      is_counted: is_kept && is_tracked && mail !== null && isBulk(mail.source),
+    };
   }
 
   /** The mail whose picture or hidden link a token is of; null for one that was not made here. */

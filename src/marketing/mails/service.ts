@@ -1,30 +1,35 @@
 /**
- * Marketing mail: what is accepted of it (values, and the source that they are merged into), rendering it as
- * it is sent or shown, and where its links lead.
+ * Marketing mail: what is accepted of it (values, and the source that they are merged into), and rendering it
+ * as it is sent or shown.
  */
 
 import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import { type EmailRow, type Emails, isBulk, type NewEmail, sentMails } from '../../mail/emails/service.ts';
+import {
+  type EmailRow,
+  type Emails,
+  emailLife,
+  type NewEmail,
+  sentMails,
+} from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { KeyedHash, KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
+import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
+import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
-  addContactToken,
   type Merge,
-  mergedOf,
   readMerge,
   refusalOfMissing,
   refusalOfSubject,
@@ -32,9 +37,9 @@ import {
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
-import { composeSource, type Link, type Source } from './source.ts';
+import { composeSource, type Link, type Source, type SourceInput } from './source.ts';
 import * as store from './store.ts';
-import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
+import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
@@ -91,6 +96,12 @@ export interface Mailing {
   email_tag: string;
 }
 
+/** What of it decides how its mails look. */
+export type ShownMailing = Pick<
+  Mailing,
+  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+>;
+
 /** What a mail needs of its contact. */
 export interface MailContact extends MergeContact {
   id: number;
@@ -121,7 +132,7 @@ export interface MarketingMailDeps {
   templates: Templates;
   subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
   tracking: Pick<TrackingChoices, 'isTracked'>;
-  emails: Pick<Emails, 'renderWith' | 'mergeAnew'>;
+  emails: Pick<Emails, 'renderWith'>;
   link_domains: Pick<LinkDomains, 'baseOf'>;
   config: Pick<Config, 'public_url'>;
   max_body_bytes: number;
@@ -197,7 +208,7 @@ export class MarketingMail {
     if (!merged || framed?.source.untracked === undefined) return;
     const s = this.#untracked(tx, project_id, framed.source).id;
     const v = 'contact_token' in merged.v ? { ...merged.v, ...UNTRACKED_VALUES } : merged.v;
-    this.#deps.emails.mergeAnew(tx, email_id, { ...merged, s, v });
+    emailLife.mergeAnew(tx, email_id, { ...merged, s, v });
   }
 
   /**
@@ -205,11 +216,11 @@ export class MarketingMail {
    * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, link_domains, projects } = this.#deps;
+    const { clock, marketing, projects } = this.#deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
-    const unsubscribe_url = testUnsubscribeUrl(link_domains.baseOf(of.owner.id, tx));
+    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, tx);
     const as = { source: 'test', prefix: '[Test] ', unsubscribe_url, is_untracked: false } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
@@ -289,18 +300,20 @@ export class MarketingMail {
   }
 
   /**
-   * The mail as a reader with sample values sees it, in its layout; links stand as they were written. A value
-   * that is missing shows as its placeholder, and is named. Stores nothing. Throws AppError `invalid` where
-   * there is no such template.
+   * The mail of a template, stored or not, as its reader sees it; links stand as they were written. A value that
+   * is missing shows as its placeholder, and is named. Without a contact there are samples. Stores nothing.
    */
-  show(read: Tx, of: Mailing): ShownMail {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
-    if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_tracked: false });
-    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
-    const unsubscribe_url = testUnsubscribeUrl(this.#deps.link_domains.baseOf(of.owner.id, read));
+  show(
+    read: Tx,
+    of: ShownMailing,
+    template: SourceInput['template'],
+    contact: (MergeContact & { email: string }) | null,
+  ): ShownMail {
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template, is_tracked: false });
+    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
+    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, read);
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
-    const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
+    const all = { ...holes, ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url };
     return {
       subject: subjectOf(source, all),
       preheader: preheader && source.html && fillParts(preheader, all),
@@ -310,9 +323,14 @@ export class MarketingMail {
     };
   }
 
+  /** The link of a mail that nobody is to unsubscribe by. */
+  testUnsubscribeUrl(project_id: number, read?: Tx): string {
+    return testUnsubscribeUrl(this.#deps.link_domains.baseOf(project_id, read));
+  }
+
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: Mailing) {
+  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {

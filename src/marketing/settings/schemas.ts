@@ -9,7 +9,16 @@ import {
   MAX_URL_CHARS,
 } from '../../limits.ts';
 import { changesOfFields, optional, preset, recordOf, type Values } from '../../platform/http/fields.ts';
-import { emailAddress, named, nullable, oneOf, type Static, t, text, webUrl } from '../../platform/http/schema.ts';
+import {
+  emailAddress,
+  named,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../../platform/http/schema.ts';
 import { TRACKING_MODES } from './tables.ts';
 
 export const FIELDS = {
@@ -88,7 +97,10 @@ export const FIELDS = {
         '`all`: opens and clicks count unless somebody refused; `consented`: only of who allowed it. All others get mail without ' +
         'picture, links of ours, UTM and `contact_token`.',
     },
-    { option: '--tracking <whose>', says: 'whose opens and clicks are counted: all unless they refused, or consented' },
+    {
+      option: '--tracking <whose>',
+      says: 'whose opens and clicks are counted: all unless they refused, or consented',
+    },
   ),
   accounts: preset(
     [],

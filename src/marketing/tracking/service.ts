@@ -64,11 +64,7 @@ export class TrackingChoices {
   }
 
   /** By address. */
-  findAll(
-    read: Tx,
-    project_id: number,
-    emails: readonly string[],
-  ): ReadonlyMap<string, TrackingChoice> {
+  findAll(read: Tx, project_id: number, emails: readonly string[]): ReadonlyMap<string, TrackingChoice> {
     return new Map(store.listChoices(read, project_id, emails).map((row) => [row.email, row]));
   }
 
