@@ -132,16 +132,7 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
-  tracking.listen((tx, of) => {
-    for (const contact of contacts.rowsOfAddress(tx, of)) {
-      sequence_life.onUntracked(tx, contact);
-      broadcast_life.onUntracked(tx, contact);
-    }
-  });
-  clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
-  clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
-  clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
-  clicks.listen((tx, reading) => contacts.onReading(tx, reading));
+  listenToReaders({ tracking, clicks, contacts, sequence_life, broadcast_life });
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
@@ -162,6 +153,27 @@ export function createMarketing(needs: MarketingNeeds) {
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const nouns = { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
   return { ...nouns, ...namesOf(nouns) };
+}
+
+/** What people open and click is told to whoever counts it; that it may not be, to whoever has mail on its way. */
+function listenToReaders(of: {
+  tracking: TrackingChoices;
+  clicks: Clicks;
+  contacts: Contacts;
+  sequence_life: SequenceLife;
+  broadcast_life: BroadcastLife;
+}): void {
+  const { tracking, clicks, contacts, sequence_life, broadcast_life } = of;
+  tracking.listen((tx, address) => {
+    for (const contact of contacts.rowsOfAddress(tx, address)) {
+      sequence_life.onUntracked(tx, contact);
+      broadcast_life.onUntracked(tx, contact);
+    }
+  });
+  clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
+  clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
+  clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
+  clicks.listen((tx, reading) => contacts.onReading(tx, reading));
 }
 
 /** How the shell finds what has a name. */

@@ -464,9 +464,8 @@ export class Contacts {
   }
 
   /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
-  async sweep(): Promise<void> {
-    await sweepContacts(this.#deps);
-    await this.#deps.tracking.sweep();
+  sweep(): Promise<void> {
+    return sweepContacts(this.#deps);
   }
 
   #announce(tx: Tx, event: ContactEvent): void {

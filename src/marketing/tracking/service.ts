@@ -3,9 +3,8 @@
  * decided whether a mail is tracked.
  */
 import { conflict } from '../../errors.ts';
-import { BULK_CONTACTS_BATCH } from '../../limits.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { monotonicMs, toIso } from '../../platform/host/clock.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { toIso } from '../../platform/host/clock.ts';
 import type { MarketingSettings } from '../settings/service.ts';
 import * as store from './store.ts';
 import type { Teller, Tracking, TrackingChoiceRow } from './tables.ts';
@@ -34,7 +33,6 @@ export interface TrackedAddress {
 type UntrackedListener = (tx: Tx, of: TrackedAddress) => void;
 
 export interface TrackingDeps {
-  database: Database;
   marketing: Pick<MarketingSettings, 'settings'>;
 }
 
@@ -102,23 +100,6 @@ export class TrackingChoices {
   /** Returns how many it forgot: one or none. */
   forget(tx: Tx, { project_id, email }: TrackedAddress): number {
     return store.deleteChoice(tx, project_id, email);
-  }
-
-  /** Deletes what is of projects that are gone, in small steps; as much time between them is others'. */
-  async sweep(): Promise<void> {
-    const { database } = this.#deps;
-    for (let at = store.nextProjectWithChoices(database.read, 0); at !== null; ) {
-      const { project_id, is_gone } = at;
-      for (let has_more = is_gone; has_more; ) {
-        const began_ms = monotonicMs();
-        const deleted = await database.writePiece((tx) =>
-          store.deleteSome(tx, project_id, BULK_CONTACTS_BATCH),
-        );
-        has_more = deleted === BULK_CONTACTS_BATCH;
-        await Bun.sleep(monotonicMs() - began_ms);
-      }
-      at = store.nextProjectWithChoices(database.read, project_id);
-    }
   }
 }
 

@@ -42,25 +42,3 @@ const remove = rawSql<never, [number, string]>(
 export function deleteChoice(tx: Tx, project_id: number, email: string): number {
   return remove.run(tx, project_id, email);
 }
-
-const nextProject = rawSql<{ project_id: number; is_gone: number }, [number]>(`
-  SELECT project_id, project_id NOT IN (SELECT id FROM projects) AS is_gone FROM tracking_choices
-  WHERE project_id > ? ORDER BY project_id LIMIT 1`);
-
-/** The project behind another that has some, and whether it is gone. */
-export function nextProjectWithChoices(
-  read: Tx,
-  after: number,
-): { project_id: number; is_gone: boolean } | null {
-  const found = nextProject.get(read, after);
-  return found && { project_id: found.project_id, is_gone: found.is_gone === 1 };
-}
-
-const removeSome = rawSql<never, [number, number, number]>(`
-  DELETE FROM tracking_choices WHERE project_id = ? AND email IN (
-    SELECT email FROM tracking_choices WHERE project_id = ? LIMIT ?)`);
-
-/** Deletes some of a project, and returns how many. */
-export function deleteSome(tx: Tx, project_id: number, limit: number): number {
-  return removeSome.run(tx, project_id, project_id, limit);
-}

@@ -1,6 +1,6 @@
 /** Who says whether an address may be tracked, whose word wins, and the evidence of it. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { addCapturingMailbox } from '../../support/helpers.ts';
+import { actor, addCapturingMailbox, makeProject } from '../../support/helpers.ts';
 import { dataOf, type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
 
 let on: MarketingApp;
@@ -58,7 +58,8 @@ async function join(list: string, fields: Record<string, string>): Promise<void>
 async function confirm(email: string): Promise<void> {
   const { body } = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
   const [{ id = '' } = {}] = body.data as { id: string }[];
-  const raw = on.app.services.deliveries.readCaptured(id).raw.replace(/=\r?\n/g, '');
+  const captured = await on.app.services.deliveries.readCaptured(id);
+  const raw = captured.raw.replace(/=\r?\n/g, '');
   expect((await on.app.call('POST', /\/confirm\/[\w-]+/.exec(raw)?.[0] ?? '')).status).toBe(200);
 }
 
@@ -129,11 +130,11 @@ describe('by API', () => {
     const { id } = await on.contact(list, 'trail@example.com');
     dataOf(await on.mirror('PATCH', `/email-contacts/${id}`, { tracking: 'refused' }));
     const [event] = on.app.services.database.read.$client
-      .query<{ metadata: string }, [string]>(
-        "SELECT metadata FROM audit_events WHERE target = ? AND event = 'contact.changed'",
+      .query<{ changes: string }, [string]>(
+        "SELECT changes FROM audit_events WHERE target = ? AND event = 'contact.changed'",
       )
       .all(`contact:${id}`);
-    expect(JSON.parse(event?.metadata ?? '{}').changes).toEqual({ tracking: { personal: true } });
+    expect(JSON.parse(event?.changes ?? '{}')).toEqual({ tracking: { personal: true } });
   });
 });
 
@@ -262,16 +263,21 @@ test('what is held of an address tells it, and forgetting takes it along', async
 });
 
 test('a project that is deleted takes its choices along, and no others', async () => {
-  const { tracking, database, projects } = on.app.services;
-  const said = { tracking: 'refused', at: 1, by: 'api' } as const;
+  const other = await startOther();
   const before = rows().length;
-  await database.write((tx) => {
-    for (let n = 0; n < 3; n += 1)
-      tracking.set(tx, { project_id: 99_999, email: `gone${n}@example.com` }, said);
-  });
-  expect(rows()).toHaveLength(before + 3);
-  expect(before).toBeGreaterThan(0);
-  await tracking.sweep();
-  expect(rows()).toHaveLength(before);
-  expect(projects.require(on.project.slug).id).toBe(owner().id);
+  expect(before).toBeGreaterThan(1);
+  await on.app.services.projects.remove(actor, other);
+  expect(rows()).toHaveLength(before - 1);
+  expect(rows().filter(({ email }) => email === 'elsewhere@example.com')).toEqual([]);
 });
+
+/** Another project with a contact that refused. */
+async function startOther(): Promise<string> {
+  const project = await makeProject(on.app, 'other');
+  const key = await project.key({ can_read: true, can_write: true, can_manage_email_marketing: true });
+  const call = (path: string, body: unknown) => on.app.call('POST', `/api/v1${path}`, { key, body });
+  const list = dataOf(await call('/email-lists', { name: 'News', default_consent_basis: 'consent' }), 201).id;
+  const contact = { email: 'elsewhere@example.com', tracking: 'refused' };
+  dataOf(await call(`/email-lists/${list}/contacts`, contact), 201);
+  return project.slug;
+}
