@@ -148,8 +148,7 @@ export class MarketingMail {
   /** The links of mails, as they are followed. */
   readonly links: MailLinks;
 
-  constructor(deps: MarketingMailDeps) {
-    this.deps.deps = deps;
+  constructor(private readonly deps: MarketingMailDeps) {
     this.links = new MailLinks(deps);
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
@@ -179,8 +178,8 @@ export class MarketingMail {
   #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
     const { id: contact_id, email: to } = contact;
     const { source, owner } = of;
-    const unsubscribe_url = this.deps.deps.subscriptions.unsubscribeUrl(tx, owner, contact);
-    const is_untracked = !this.deps.deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
+    const unsubscribe_url = this.deps.subscriptions.unsubscribeUrl(tx, owner, contact);
+    const is_untracked = !this.deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
     const mail = { contact_id, to, unsubscribe_url, source, prefix: '' };
     return is_untracked
       ? this.#mailOf(of, this.#untracked(tx, owner.id, made.source), {
@@ -385,7 +384,7 @@ export class MarketingMail {
     const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([content, stored])).digest('hex');
     const id =
       store.findSourceId(tx, project_id, hash) ??
-      store.insertSource(tx, { project_id, hash, created_at: this.deps.deps.clock.now(), content }, stored);
+      store.insertSource(tx, { project_id, hash, created_at: this.deps.clock.now(), content }, stored);
     return { id, hash };
   }
 
