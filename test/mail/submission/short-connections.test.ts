@@ -51,6 +51,13 @@ test('of a server that takes their mail no connection and no descriptor stays', 
   expect(database.read.$client.query<{ n: number }, []>(sent).get()?.n).toBe(mails);
 }, 120_000);
 
+/** Timers and sockets of this process, those of other tests among them, without what is to be collected. */
+function countKept(): { timers: number; sockets: number } {
+  Bun.gc(true);
+  const { Timeout: timers = 0, TCPSocket: sockets = 0 } = heapStats().objectTypeCounts;
+  return { timers, sockets };
+}
+
 test('in its thread no timer, no socket and no memory stays', async () => {
   const settings = {
     ...{ name: 'mail.example.com', host: '127.0.0.1', port: 0, tls_port: null, plain_from: [], pair: null },
@@ -62,15 +69,13 @@ test('in its thread no timer, no socket and no memory stays', async () => {
     taken: op === 'take' ? { id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', is_kept: false } : null,
   }));
   const { port } = await server.start();
-  // Those of tests before are there too.
-  const { Timeout: other_timers = 0, TCPSocket: other_sockets = 0 } = heapStats().objectTypeCounts;
+  const others = countKept();
   /** The heap once what visits left is collected, which takes some turns; throws where it never is. */
   const rest = async (): Promise<number> => {
     await until(() => {
-      Bun.gc(true);
-      const { Timeout: timers = 0, TCPSocket: sockets = 0 } = heapStats().objectTypeCounts;
-      const is_left = timers >= other_timers + CLIENTS || sockets >= other_sockets + CLIENTS;
-      return server.measures.connections === 0 && !is_left;
+      const { timers, sockets } = countKept();
+      const is_gone = timers < others.timers + CLIENTS && sockets < others.sockets + CLIENTS;
+      return server.measures.connections === 0 && is_gone;
     });
     return heapStats().heapSize;
   };
