@@ -105,7 +105,7 @@ export class SubmissionThread {
   }
 
   #run(): void {
-    const worker = (this.#deps.startWorker ?? startSubmissionWorker)();
+    const worker = (this.deps.startWorker ?? startSubmissionWorker)();
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#hear(worker, data);
     worker.onerror = ({ message }) => this.#onGone(worker, message);
