@@ -73,3 +73,61 @@ test('TLS by itself is for names in the form of the DNS, on all addresses and th
   expect(loadConfig({ SATCHEL_ACME_EMAIL: 'a@example.com' }).tls).toBeNull();
   expect(() => loadConfig({}, { acme_email: 'a@example.com' })).toThrow('--acme-email goes with --tls');
 });
+
+const SMTP = { SATCHEL_SMTP_PORT: '2525' };
+const SMTP_PAIR = { SATCHEL_SMTP_TLS_CERT: '/cert.pem', SATCHEL_SMTP_TLS_KEY: '/key.pem' };
+
+test.each([
+  [{ SATCHEL_SMTP_PORT: 'smtp' }, 'SATCHEL_SMTP_PORT must be a whole number'],
+  [{ SATCHEL_SMTPS_PORT: '70000', ...SMTP_PAIR }, 'SATCHEL_SMTPS_PORT must be a whole number'],
+  [
+    { SATCHEL_SMTPS_PORT: '465' },
+    'SATCHEL_SMTPS_PORT needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTPS_PORT: '2525', ...SMTP_PAIR },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be',
+  ],
+  [
+    { SATCHEL_SMTP_PORT: '8420' },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be a port that nothing else here uses',
+  ],
+  [
+    { SATCHEL_SMTP_PORT: '80', SATCHEL_TLS: 'example.com' },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTP_TLS_CERT: '/cert.pem' },
+    'SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY go together',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTP_TLS_KEY: '/key.pem' },
+    'SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY go together',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_HOST: 'a b' }, 'SATCHEL_SMTP_HOST must be an IP address or a host name'],
+  [
+    { ...SMTP, SATCHEL_SMTP_PLAIN_FROM: '10.0.0.0/33' },
+    'SATCHEL_SMTP_PLAIN_FROM must be a comma-separated list',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_PLAIN_FROM: 'all' }, 'SATCHEL_SMTP_PLAIN_FROM must be a comma-separated list'],
+  [
+    { ...SMTP, SATCHEL_SMTP_MAX_BYTES: '65535' },
+    'SATCHEL_SMTP_MAX_BYTES must be a whole number from 65536 to',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_MAX_BYTES: '25 MiB' }, 'SATCHEL_SMTP_MAX_BYTES must be a whole number'],
+  [{ SATCHEL_SMTP_HOST: '0.0.0.0' }, 'SATCHEL_SMTP_HOST goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT'],
+  [SMTP_PAIR, 'SATCHEL_SMTP_TLS_CERT goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT'],
+  [{ SATCHEL_SMTP_PLAIN_FROM: '10.0.0.0/8' }, 'SATCHEL_SMTP_PLAIN_FROM goes with SATCHEL_SMTP_PORT'],
+])('%j for mail by SMTP is refused: %s', (env, message) => {
+  expect(() => loadConfig(env)).toThrow(message);
+});
+
+test('nobody hands mail in by SMTP unless a port is set; then this machine alone, with 25 MiB at most', () => {
+  expect(loadConfig({}).smtp).toBeNull();
+  const alone = { host: '127.0.0.1', plain_from: [], max_bytes: 26_214_400, certificate: null };
+  expect(loadConfig(SMTP).smtp).toEqual({ ...alone, port: 2525, tls_port: null });
+  // The certificate of SATCHEL_TLS is theirs too.
+  expect(loadConfig({ SATCHEL_SMTPS_PORT: '465', SATCHEL_TLS: 'example.com' }).smtp).toEqual({
+    ...{ ...alone, port: null, tls_port: 465 },
+  });
+});

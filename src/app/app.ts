@@ -348,6 +348,21 @@ function frontOf(http: HttpServer, on: Services): Front {
   });
 }
 
+/** Another Satchel has taken over: this one goes on to answer whoever reads; attempts under way come to their end. */
+function fence(services: Services, { scheduler, front }: { scheduler: Scheduler; front: Front }): void {
+  services.bytes.stop();
+  front.stopOrders();
+  for (const stopped of [
+    services.engine.stop(0),
+    scheduler.stop(0),
+    services.inbox_readers.stop(),
+    services.uploads.stop(),
+    services.webhook_dispatcher.stop(0),
+    services.submission.stop(0),
+  ])
+    void stopped;
+}
+
 export function createApp(config: Config, deps: AppDeps): App {
   const services = createServices(config, deps);
   const routes = createRoutes(services);
@@ -358,19 +373,7 @@ export function createApp(config: Config, deps: AppDeps): App {
   const front = frontOf(http, services);
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
-  // It goes on to answer whoever reads; attempts under way come to their end.
-  services.ownership.onFenced(() => {
-    services.bytes.stop();
-    front.stopOrders();
-    for (const stopped of [
-      engine.stop(0),
-      scheduler.stop(0),
-      inbox_readers.stop(),
-      uploads.stop(),
-      webhook_dispatcher.stop(0),
-    ])
-      void stopped;
-  });
+  services.ownership.onFenced(() => fence(services, { scheduler, front }));
   return {
     services,
     routes,

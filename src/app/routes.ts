@@ -18,11 +18,13 @@ import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
 import { replyRoutes } from '../mail/replies/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
+import { submissionRoutes } from '../mail/submission/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
 import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
 import { importRoutes } from '../marketing/imports/routes.ts';
 import { listRoutes } from '../marketing/lists/routes.ts';
+import { previewRoutes } from '../marketing/mails/preview-routes.ts';
 import { marketingMailRoutes } from '../marketing/mails/routes.ts';
 import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
@@ -50,6 +52,7 @@ export function createRoutes(services: Services): Route[] {
     ...projectRoutes(services),
     ...linkDomainRoutes(services),
     ...keyRoutes(services),
+    ...submissionRoutes(services),
     ...originRoutes(services),
     ...tokenRoutes(services),
     ...peopleRoutes(services),
@@ -66,6 +69,7 @@ export function createRoutes(services: Services): Route[] {
     ...deliveryRoutes(services),
     ...replyRoutes(services),
     ...templateRoutes(services.templates),
+    ...previewRoutes(services.previews),
     ...scheduleRoutes(services.schedules, services.config),
     ...jobRoutes(services.jobs),
     ...marketingRoutes(services),

@@ -32,7 +32,7 @@ export interface CampaignDeps {
   contacts: Contacts;
   marketing: MarketingSettings;
   suppressions: Suppressions;
-  templates: Pick<Templates, 'factsOf'>;
+  templates: Pick<Templates, 'factsOf' | 'rowOf'>;
   marketing_mail: MarketingMail;
   projects: Pick<Projects, 'requireActive' | 'isActive'>;
   projectOf(id: number): MailOwner | null;

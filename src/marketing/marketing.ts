@@ -27,6 +27,7 @@ import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
+import { Previews } from './mails/previews.ts';
 import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
@@ -212,7 +213,7 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
   on.projects.listen((tx, event) => broadcast_life.onProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcasts, broadcast_life });
-  return { broadcasts, broadcast_life, broadcast_engine };
+  return { broadcasts, broadcast_life, broadcast_engine, previews: new Previews(on) };
 }
 
 /** What takes part in the deletion of a project. */

@@ -69,7 +69,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     const { page, complaints } = await openPage(on, context, '/');
     expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents()).toEqual([
       'Satchel',
-      'Overview',
+      'Home',
       'Projects',
     ]);
     expect(asked.filter((path) => path.endsWith('/findings'))).toEqual([]);

@@ -184,7 +184,7 @@ describe.skipIf(executable === null)('a right that is taken away', () => {
     await page.getByRole('link', { name: 'Tokens' }).click();
     await page.getByRole('alert').getByText('administer').waitFor();
     await page.getByRole('link', { name: 'Tokens' }).waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('link', { name: 'Home', exact: true }).first().click();
     await page.getByRole('heading', { name: 'Mail by hour' }).waitFor();
     expect(await page.getByRole('heading', { name: 'Machine' }).count()).toBe(0);
   });
@@ -282,7 +282,7 @@ describe.skipIf(executable === null)('a page that stays open', () => {
     await context.clock.runFor(10 * 60_000);
     expect(asked).toBe(62);
     await signInOn(page, credentials);
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
     on.app.clock.advance(-13 * 3_600_000);
   });
 
@@ -317,7 +317,7 @@ describe.skipIf(executable === null)('who guesses at a password', () => {
     await alert.getByText(/Try again in \d+ s\./).waitFor();
     expect(await page.getByLabel('Email').inputValue()).toBe(credentials.email);
     await signInOn(page, on.credentials);
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   });
 
   test('finds no address of another site behind the sign-in page, however it is written', async () => {

@@ -145,7 +145,7 @@ describe.skipIf(executable === null)('what the API writes for machines', () => {
       await page.getByRole('cell').first().waitFor();
       expect(await shown()).not.toMatch(/\b[a-z_]+:\d|\d{4}-\d\d-\d\dT/);
     }
-    const person = page.getByRole('link', { name: /^person / }).first();
+    const person = page.getByRole('link', { name: / added / }).first();
     expect(await person.getAttribute('href')).toMatch(/^\/console\/people\/\d+$/);
     await goTo(opened, `/projects/${sample.magazine}/sequences/${sample.running}`);
     for (const told of [

@@ -1,7 +1,9 @@
 /** The console by the keyboard alone: through navigation, search, lists, forms, dialogs and the drawer of a narrow screen. */
 import { describe, expect, test } from 'bun:test';
+import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
-import { makeProject } from '../support/helpers.ts';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
+import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import {
   beforeAllInConsole,
@@ -19,6 +21,12 @@ let on: ConsoleTest;
 beforeAllInConsole(async (started) => {
   on = started;
   for (const slug of ['bakery', 'shop']) await makeProject(on.app, slug);
+  await addCapturingMailbox(on.app);
+  const { projects, lists, sequences, database } = on.app.services;
+  const { id } = projects.require('shop');
+  const list = (await lists.create(id, { name: 'News' }, noNote)).id;
+  await sequences.create(id, { name: 'Welcome', list, max_recipients: 100 }, noNote);
+  await database.write((tx) => void tx.run(sql`UPDATE sequences SET status = 'active'`));
 });
 
 const expectHeading = async (page: Page, name: string): Promise<void> => {
@@ -108,6 +116,36 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
     await tabTo(page, 'Account and security');
     await page.keyboard.press('Escape');
     expect((await readStop(page)).name).toBe('Account of Ann Example');
+  });
+
+  test('Ctrl+K does and goes by the first letters of words, from anywhere, and ? shows the keys', async () => {
+    const { page, complaints } = await openPage(on, await signIn(on), '/projects/shop/files');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('nk');
+    const found = page.locator('.search-panel');
+    await found.getByRole('link', { name: /^New key/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'New key', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('send te');
+    await found.getByRole('link', { name: /^Send a test from shop@/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('pa wel');
+    await found.getByRole('link', { name: /^Pause Welcome/ }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'Welcome');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('is New key').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.goto(`${on.app.url}/console/projects`);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('au');
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'Audit');
+    expect(complaints).toEqual([]);
   });
 
   test('the drawer of a narrow screen takes the focus, keeps it, and gives it back or to the page that was chosen', async () => {

@@ -62,7 +62,7 @@ describe.skipIf(executable === null)('signing in', () => {
       await page.getByLabel('Email').fill(on.credentials.email);
       await page.getByLabel('Password').fill(on.credentials.password);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
       expect(page.url()).toBe(`${on.app.url}/console`);
       await context.close();
     }
@@ -99,7 +99,7 @@ describe.skipIf(executable === null)('signing in', () => {
     await other.getByRole('alert').first().waitFor();
     await other.getByLabel('Code').fill(codes[0] ?? '');
     await other.getByRole('button', { name: 'Sign in' }).click();
-    await other.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await other.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   });
 
   test('ends elsewhere from the account page: the other browser is asked to sign in at its next request', async () => {

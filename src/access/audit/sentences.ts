@@ -137,7 +137,9 @@ export function sentenceOf(
 ): string {
   const { event, actor_name, changes } = row;
   const words = SENTENCES[event] ?? `did ${event} of {name}`;
-  const fields = Object.keys(changes).map((field) => field.replaceAll('_', ' '));
+  // What a vault holds has names of its own.
+  const is_named = event.startsWith('vault.');
+  const fields = Object.keys(changes).map((field) => (is_named ? field : field.replaceAll('_', ' ')));
   const told = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
   // By a function: what somebody named is no pattern of a replacement.
   const sentence = `${actor_name} ${words.replace('{name}', () => nameOf(row))}${told}`.replaceAll(

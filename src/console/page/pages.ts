@@ -48,9 +48,9 @@ export const PAGES: readonly PageEntry[] = [
 
   // Satchel
   page('/', {
-    title: 'Overview',
+    title: 'Home',
     nav: { group: 'satchel', icon: 'overview' },
-    load: () => import('./pages/overview.tsx'),
+    load: () => import('./pages/home/home.tsx'),
   }),
   page('/projects', {
     title: 'Projects',

@@ -22,6 +22,8 @@ export interface House {
   isTrusted(address: string): boolean;
   /** Whether there are too many connections, or of this address. */
   isFull(address: string): boolean;
+  /** Its client is gone. STARTTLS takes every listener off a socket, so that it can't tell of that itself. */
+  onGone(socket: Socket): void;
 }
 
 export class SubmissionConnection extends SMTPConnection {
@@ -30,12 +32,14 @@ export class SubmissionConnection extends SMTPConnection {
   /** The key that signed in, which is asked about anew at each message. */
   api_key: string | null = null;
   readonly #house: House;
+  readonly #accepted: Socket;
   #deadline: Timer | undefined;
   #progress_bytes = 0;
 
   constructor(server: SMTPServer, socket: Socket | TLSSocket, house: House) {
     super(server, socket);
     this.#house = house;
+    this.#accepted = socket;
   }
 
   /** Without the library's wait for clients that talk too soon: those who sign in are no spammers. */
@@ -127,6 +131,7 @@ export class SubmissionConnection extends SMTPConnection {
 
   override _onClose(): void {
     clearTimeout(this.#deadline);
+    this.#house.onGone(this.#accepted);
     super._onClose();
   }
 

@@ -55,7 +55,8 @@ export class MessageReader {
     let from = 0;
     for (let lf = data.indexOf(LF); lf >= 0; lf = data.indexOf(LF, from)) {
       if (lf - 1 - from > SMTP_LINE_BYTES) throw tooLong();
-      if (data.indexOf(CR, from) !== lf - 1) throw new BrokenMessage('it has a CR or an LF that is no CRLF');
+      if (lf === from || data.indexOf(CR, from) !== lf - 1)
+        throw new BrokenMessage('it has a CR or an LF that is no CRLF');
       const was_in_header = this.fields === null;
       this.#takeLine(data, from, lf - 1);
       from = lf + 1;

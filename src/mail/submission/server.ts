@@ -5,7 +5,7 @@ import { messageOf } from '../../errors.ts';
 import { BlobStore } from '../../platform/files/store.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { isLoopback } from '../../platform/host/loopback.ts';
-import { createNetworkMatcher } from '../../platform/http/client-ip.ts';
+import { createNetworkMatcher, networkOf } from '../../platform/http/client-ip.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import {
   SMTP_CONNECTIONS,
@@ -28,8 +28,8 @@ import {
 
 /** What smtp-server knows beyond what a mail needs, and would answer to anybody. */
 const DISABLED = ['HELP', 'WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD'];
-/** Connections that are told that there are too many; beyond that they are hung up on. */
-const MOST_SOCKETS = 2 * SMTP_CONNECTIONS;
+/** So many times as many connections are told that there are too many; beyond that they are hung up on. */
+const TOLD = 2;
 /** How often a stop looks whether the last client is gone. */
 const STOP_LOOK_MS = 20;
 
@@ -43,7 +43,7 @@ export class SubmissionServer implements House {
   readonly #ask: (question: Question) => Promise<Answer>;
   readonly #blobs: BlobStore;
   readonly #connections = new WeakMap<SMTPServerSession, SubmissionConnection>();
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets = new Map<Socket, { network: string; deadline: Timer }>();
   #servers: SMTPServer[] = [];
   #tls_server: SMTPServer | null = null;
   #pair: TlsPair | null;
@@ -56,7 +56,8 @@ export class SubmissionServer implements House {
     this.idle_ms = settings.idle_ms ?? SMTP_IDLE_MS;
     this.#blobs = new BlobStore(settings.data_dir);
     const isWithin = createNetworkMatcher(settings.plain_from);
-    this.isTrusted = (address) => isLoopback(address) || isWithin(address);
+    // A listener at :: has IPv4 clients as ::ffff:192.0.2.1.
+    this.isTrusted = (address) => isLoopback(address.replace(/^::ffff:/i, '')) || isWithin(address);
   }
 
   get has_certificate(): boolean {
@@ -66,8 +67,10 @@ export class SubmissionServer implements House {
   isFull(address: string): boolean {
     const open = this.#servers.flatMap(({ connections }) => [...connections]);
     if (open.length > SMTP_CONNECTIONS) return true;
-    const same = open.filter(({ remoteAddress }) => remoteAddress === address);
-    return same.length > SMTP_CONNECTIONS_PER_ADDRESS && !this.isTrusted(address);
+    if (this.isTrusted(address)) return false;
+    const network = networkOf(address);
+    const same = open.filter(({ remoteAddress }) => networkOf(remoteAddress) === network);
+    return same.length > SMTP_CONNECTIONS_PER_ADDRESS;
   }
 
   /** Opens the listeners. The one that begins with TLS waits for a certificate. Throws where a port can't be had. */
@@ -94,8 +97,11 @@ export class SubmissionServer implements House {
     for (const { server } of this.#servers) server.close();
     const left = (): SubmissionConnection[] =>
       this.#servers.flatMap(({ connections }) => [...connections]).filter(isOurs);
-    for (const connection of left()) if (connection.is_idle) connection.sayStopping();
-    while (left().length > 0 && monotonicMs() < ends_ms) await Bun.sleep(STOP_LOOK_MS);
+    const dismissIdle = (): void => {
+      for (const connection of left()) if (connection.is_idle) connection.sayStopping();
+    };
+    for (dismissIdle(); left().length > 0 && monotonicMs() < ends_ms; dismissIdle())
+      await Bun.sleep(STOP_LOOK_MS);
     for (const connection of left()) connection.sayStopping();
   }
 
@@ -128,7 +134,7 @@ export class SubmissionServer implements House {
       allowInsecureAuth: true,
       disableReverseLookup: true,
       maxRecipients: SMTP_RECIPIENTS,
-      maxClients: MOST_SOCKETS,
+      maxClients: TOLD * SMTP_CONNECTIONS,
       maxAllowedUnauthenticatedCommands: Number.POSITIVE_INFINITY,
       // The connection has times of its own.
       socketTimeout: this.idle_ms + this.sign_in_ms,
@@ -160,17 +166,26 @@ export class SubmissionServer implements House {
 
   /** From its first moment a socket has as long as its client may take to sign in: for a TLS handshake too. */
   #guard(socket: Socket): void {
-    this.#sockets.add(socket);
-    this.measures.connections = this.#sockets.size;
+    const address = socket.remoteAddress ?? '127.0.0.1';
+    const network = networkOf(address);
+    const same = [...this.#sockets.values()].filter((other) => other.network === network).length;
+    const is_flooding = same >= TOLD * SMTP_CONNECTIONS_PER_ADDRESS && !this.isTrusted(address);
+    if (is_flooding || this.#sockets.size >= TOLD * SMTP_CONNECTIONS) {
+      socket.destroy();
+      return;
+    }
     const deadline = setTimeout(() => {
       if (this.#servers.some(({ _pendingSockets }) => _pendingSockets.has(socket))) socket.destroy();
     }, this.sign_in_ms);
-    socket.once('close', () => {
-      clearTimeout(deadline);
-      this.#sockets.delete(socket);
-      this.measures.connections = this.#sockets.size;
-    });
-    if (this.#sockets.size > MOST_SOCKETS) socket.destroy();
+    this.#sockets.set(socket, { network, deadline });
+    socket.once('close', () => this.onGone(socket));
+    this.measures.connections = this.#sockets.size;
+  }
+
+  onGone(socket: Socket): void {
+    clearTimeout(this.#sockets.get(socket)?.deadline);
+    this.#sockets.delete(socket);
+    this.measures.connections = this.#sockets.size;
   }
 
   #of(session: SMTPServerSession): SubmissionConnection {

@@ -80,6 +80,7 @@ export class SubmissionThread {
     clearTimeout(give_up);
     this.#worker = null;
     worker.terminate();
+    this.measures = { ...this.measures, connections: 0 };
   }
 
   /** What all threads counted, and the connections that are open now. */
@@ -99,7 +100,7 @@ export class SubmissionThread {
   #run(): void {
     const worker = new Worker(new URL('./submission.worker.ts', import.meta.url));
     this.#worker = worker;
-    worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#hear(data);
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#hear(worker, data);
     worker.onerror = ({ message }) => this.#onGone(worker, message);
     worker.addEventListener('close', () => this.#onGone(worker, 'it ended by itself'));
     this.#tell({ op: 'start', settings: this.#settings });
@@ -109,11 +110,11 @@ export class SubmissionThread {
     this.#worker?.postMessage(word);
   }
 
-  #hear(word: FromThread): void {
+  #hear(worker: Worker, word: FromThread): void {
     if (word.op === 'ask') {
-      void this.#deps
-        .answer(word.question)
-        .then((answer) => this.#tell({ op: 'answer', id: word.id, answer }));
+      // Not to a thread that was started meanwhile: its questions have the same numbers.
+      const tell = (answer: Answer) => worker.postMessage({ op: 'answer', id: word.id, answer });
+      void this.#deps.answer(word.question).then(tell);
     } else if (word.op === 'started') this.#onStarted(word);
     else if (word.op === 'failed') {
       this.#deps.logger.error('no SMTP server', { error: word.message });

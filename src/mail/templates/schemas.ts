@@ -100,7 +100,13 @@ export const templateChanges = named(
   }),
 );
 
-const { description, is_marketing, layout } = optional_fields;
+const { description, is_marketing, layout, body_html, body_text, body_markdown } = optional_fields;
+/** What a mail is written of. Anything but a body may be missing while it is. */
+export const draft_fields = {
+  subject: t.Optional(text({ max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' })),
+  ...optionals({ body_html, body_text, body_markdown, layout, is_marketing: t.Boolean() }),
+  declared: t.Optional({ ...variables, description: "As a template's `variables`." }),
+};
 /** What stands above the body in a template's file. What it leaves out stays as it is. */
 export const frontMatter = changesOf({
   name,

@@ -6,7 +6,13 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { CompiledCache } from './compiled-cache.ts';
-import { checkTemplate, chooseSlug, refusalOfMarkdown, type TemplateChanges } from './fields.ts';
+import {
+  checkTemplate,
+  chooseSlug,
+  refusalOfMarkdown,
+  type TemplateChanges,
+  type TemplateFields,
+} from './fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { MarkdownMaking } from './markdown-making.ts';
 import {
@@ -36,7 +42,9 @@ import type { TemplateRow } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
+export type { TemplateFields } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
+export { draft_fields } from './schemas.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
 
@@ -326,6 +334,21 @@ export class Templates {
     const shown = checkTemplate(row, changes, { slug: null, made, ...rules });
     const mail = previewMail(compileMail(shown), variables, rules);
     return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
+  }
+
+  /**
+   * What a template of these fields would be, its Markdown made; saves nothing. Throws AppError `invalid` by
+   * field for bodies and declared variables that no template may have.
+   */
+  async draft(project_id: number, sent: TemplateChanges): Promise<TemplateFields> {
+    const made = await this.#make(project_id, sent);
+    const rules = { slug: null, made, max_body_bytes: this.#deps.max_body_bytes };
+    return checkTemplate(null, sent, rules);
+  }
+
+  /** As `preview`, of a draft: in no layout, as a send has none. */
+  previewDraft(draft: TemplateFields, variables: Readonly<Record<string, unknown>>): PreviewedMail {
+    return previewMail(compileMail(draft), variables, { max_body_bytes: this.#deps.max_body_bytes });
   }
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */

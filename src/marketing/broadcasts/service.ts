@@ -264,7 +264,10 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
   preview(project_id: number, public_id: string): ShownMail {
     const { read } = this.deps.database;
-    return this.deps.marketing_mail.show(read, this.#mailingOf(read, project_id, public_id));
+    const of = this.#mailingOf(read, project_id, public_id);
+    const template = this.deps.templates.rowOf(read, project_id, of.template);
+    if (!template) throw new AppError('invalid', `The template ${of.template} does not exist.`);
+    return this.deps.marketing_mail.show(read, of, template, null);
   }
 
   #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {

@@ -22,6 +22,25 @@ export function replaceTextLinks(text: string, replace: Replace): string {
     .join('');
 }
 
+/** The addresses of the links of an HTML text, as often as they stand there; '' for an empty one. */
+export function addressesOfHtml(html: string): string[] {
+  return collect((keep) => replaceHtmlLinks(html, keep));
+}
+
+/** The web addresses of a text. */
+export function addressesOfText(text: string): string[] {
+  return collect((keep) => replaceTextLinks(text, keep));
+}
+
+function collect(look: (keep: Replace) => void): string[] {
+  const found: string[] = [];
+  look((address) => {
+    found.push(address);
+    return null;
+  });
+  return found;
+}
+
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** As far as addresses have them: numbers, and the five names of XML. */

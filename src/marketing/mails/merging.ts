@@ -61,8 +61,13 @@ export function valuesOf(
 
 function sampleOf(name: string, default_first_name: string): string | undefined {
   const nobody = { first_name: null, last_name: 'Sample', custom: {}, contact_token: 'sample-token' };
-  if (name.startsWith('custom.')) return `Sample ${name.slice('custom.'.length)}`;
+  if (name.startsWith('custom.')) return sampleText(name.slice('custom.'.length));
   return fieldValue(name, nobody, default_first_name);
+}
+
+/** What stands for a value of which only the name is known; where that says so, it can be followed. */
+export function sampleText(name: string): string {
+  return /(url|uri|link|href)$/i.test(name) ? 'https://example.com/' : `Sample ${name}`;
 }
 
 export function subjectOf(source: Source, values: Values): string {

@@ -31,7 +31,7 @@ import {
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
-import { composeSource, type Link, type Source } from './source.ts';
+import { composeSource, type Link, type Source, type SourceInput } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
 
@@ -89,6 +89,12 @@ export interface Mailing {
   /** The name that large receivers report on: the id of the sequence or broadcast. */
   email_tag: string;
 }
+
+/** What of it decides how its mails look. */
+export type ShownMailing = Pick<
+  Mailing,
+  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+>;
 
 /** What a mail needs of its contact. */
 export interface MailContact extends MergeContact {
@@ -182,11 +188,11 @@ export class MarketingMail {
    * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, link_domains, projects } = this.#deps;
+    const { clock, marketing, projects } = this.#deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
-    const unsubscribe_url = testUnsubscribeUrl(link_domains.baseOf(of.owner.id, tx));
+    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, tx);
     const as = { source: 'test', prefix: '[Test] ', unsubscribe_url } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
@@ -264,18 +270,20 @@ export class MarketingMail {
   }
 
   /**
-   * The mail as a reader with sample values sees it, in its layout; links stand as they were written. A value
-   * that is missing shows as its placeholder, and is named. Stores nothing. Throws AppError `invalid` where
-   * there is no such template.
+   * The mail of a template, stored or not, as its reader sees it; links stand as they were written. A value that
+   * is missing shows as its placeholder, and is named. Without a contact there are samples. Stores nothing.
    */
-  show(read: Tx, of: Mailing): ShownMail {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
-    if (!row) throw new AppError('invalid', `The template ${of.template} does not exist.`);
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_shown: true });
-    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', null);
-    const unsubscribe_url = testUnsubscribeUrl(this.#deps.link_domains.baseOf(of.owner.id, read));
+  show(
+    read: Tx,
+    of: ShownMailing,
+    template: SourceInput['template'],
+    contact: (MergeContact & { email: string }) | null,
+  ): ShownMail {
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template, is_shown: true });
+    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
+    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, read);
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
-    const all = { ...holes, ...values, email: SAMPLE_ADDRESS, unsubscribe_url };
+    const all = { ...holes, ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url };
     return {
       subject: subjectOf(source, all),
       preheader: preheader && source.html && fillParts(preheader, all),
@@ -285,9 +293,14 @@ export class MarketingMail {
     };
   }
 
+  /** The link of a mail that nobody is to unsubscribe by. */
+  testUnsubscribeUrl(project_id: number, read?: Tx): string {
+    return testUnsubscribeUrl(this.#deps.link_domains.baseOf(project_id, read));
+  }
+
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: Mailing) {
+  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {

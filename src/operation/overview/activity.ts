@@ -6,6 +6,9 @@ import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS } from './home.ts';
 import type { Activity, ActivityDay } from './schemas.ts';
 import * as store from './store.ts';
 
+/** Who came to a list last: as many as a glance takes. */
+const SIGN_UPS = 5;
+
 export const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 
 /** The last `count` days, the present one among them and last. Read off counters, so that it costs the same whatever is stored. */
@@ -39,6 +42,9 @@ export function readActivity(
     last_errors: store
       .listErrors(read, project_id, ACTIVITY_ERRORS)
       .map(({ at, ...error }) => ({ ...error, at: toIso(at) })),
+    sign_ups: store
+      .listSignUps(read, project_id, SIGN_UPS)
+      .map(({ at, ...sign_up }) => ({ ...sign_up, at: toIso(at) })),
     storage: store.readStorage(read, project_id),
     keys: store
       .listKeyUse(read, project_id)

@@ -144,6 +144,16 @@ export const activity = named(
       }),
       { description: 'The mails that were not delivered last, ten at most.' },
     ),
+    sign_ups: t.Array(
+      t.Object({
+        contact: t.String(),
+        email: t.String(),
+        list: t.String(),
+        status: t.String({ description: 'Of the contact.' }),
+        at: dateTime(),
+      }),
+      { description: 'Who came to a list last, five at most, by whatever way.' },
+    ),
     storage: t.Object({ objects: count, bytes: count }),
     keys: t.Array(t.Object({ id: t.Integer(), name: t.String(), last_used_at: nullable(dateTime()) }), {
       description: 'Those used last come first, 50 at most.',

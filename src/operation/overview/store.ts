@@ -173,6 +173,27 @@ export function listErrors(read: Tx, project_id: number, limit: number): MailErr
   return errors.all(read, project_id, limit);
 }
 
+interface SignUp {
+  contact: string;
+  email: string;
+  list: string;
+  status: string;
+  at: number;
+}
+
+// The newest of each list are the first of its index, so that a million contacts cost as little as five.
+const signUps = rawSql<SignUp, [number, number]>(
+  `SELECT c.public_id AS contact, c.email, l.name AS list, c.status, c.created_at AS at
+   FROM contact_lists l CROSS JOIN contacts c
+     ON c.id IN (SELECT id FROM contacts WHERE list_id = l.id ORDER BY id DESC LIMIT ?2)
+   WHERE l.project_id = +?1 ORDER BY c.id DESC LIMIT ?2`,
+);
+
+/** Who came to a list of a project last, the latest first. */
+export function listSignUps(read: Tx, project_id: number, limit: number): SignUp[] {
+  return signUps.all(read, project_id, limit);
+}
+
 const keyUse = rawSql<{ id: number; name: string; last_used_at: number | null }, [number]>(
   `SELECT id, name, last_used_at FROM api_keys WHERE project_id = +?
    ORDER BY last_used_at DESC, id DESC LIMIT ${MAX_PER_PAGE}`,

@@ -82,7 +82,7 @@ function parseNetwork(text: string): Network {
 /** What one customer of a provider has: an IPv4 address, or an IPv6 /64, within which they may pick any address. */
 export function networkOf(ip: string | null): string {
   if (ip === null) return 'unknown';
-  const address = ipaddr.parse(ip);
-  if (address.kind() === 'ipv4') return ip;
+  const address = ipaddr.process(ip);
+  if (address.kind() === 'ipv4') return address.toString();
   return `${new ipaddr.IPv6([...address.toByteArray().slice(0, 8), ...Array<number>(8).fill(0)])}/64`;
 }

@@ -34,6 +34,10 @@ test('it says who, what and of a change the fields, in one line', () => {
   expect(sentenceOf({ ...row, event: 'api_key.updated', metadata: { name: 'web' }, changes })).toBe(
     'Ann changed the key web: daily limit, name',
   );
+  const kept = { STRIPE_KEY: { secret: true as const } };
+  expect(sentenceOf({ ...row, event: 'vault.updated', changes: kept })).toBe(
+    'Ann changed the vault: STRIPE_KEY',
+  );
   expect(sentenceOf({ ...row, actor_name: 'A\nB', metadata: { name: "$& $'\n" } })).toBe(
     "A B gave the key $& $' a new secret",
   );

@@ -61,6 +61,7 @@ describe('what they may ask', () => {
       'POST /projects/:project/email-addresses/held',
       'POST /projects/:project/email-sequences/:sequence/preview',
       'POST /projects/:project/email-templates/:slug/preview',
+      'POST /projects/:project/email-templates/preview',
       'POST /projects/:project/vault/:service/reveal',
       'POST /projects/:project/vault/reveal',
     ]);

@@ -1,5 +1,7 @@
 /** Clients of the SMTP server as hostile ones are: bytes over a socket, and what comes back. */
+import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import type { TestAppOptions } from '../../support/helpers.ts';
 import { type Sender, startSender } from '../emails/setup.ts';
@@ -9,7 +11,10 @@ export function startTaking(options: TestAppOptions = {}): Promise<Sender> {
   return startSender({ ...options, env: { SATCHEL_SMTP_PORT: '0', ...options.env } });
 }
 
-export function portOf({ app }: Pick<Sender, 'app'>, which: 'port' | 'tls_port' = 'port'): number {
+export function portOf(
+  { app }: { app: Pick<Sender['app'], 'services'> },
+  which: 'port' | 'tls_port' = 'port',
+): number {
   return app.services.submission.ports?.[which] ?? 0;
 }
 
@@ -21,7 +26,8 @@ export function authPlain(key: string, user = 'satchel'): string {
 export class RawClient {
   #socket: Socket;
   #came = '';
-  #is_over = false;
+  /** Whether the other side has ended the connection, or was never there. */
+  is_over = false;
   #onCame: () => void = () => {};
 
   private constructor(socket: Socket) {
@@ -29,13 +35,15 @@ export class RawClient {
     this.#listen();
   }
 
-  static async connect(
-    port: number,
-    { tls = false, host = '127.0.0.1', from = '' } = {},
-  ): Promise<RawClient> {
-    const target = { port, host, ...(from ? { localAddress: from } : {}) };
-    const socket = tls ? connectTls({ ...target, rejectUnauthorized: false }) : connect(target);
-    const client = new RawClient(socket);
+  /** A connection, before the greeting. */
+  static open(port: number, { tls = false, host = '127.0.0.1' } = {}): RawClient {
+    return new RawClient(
+      tls ? connectTls({ port, host, rejectUnauthorized: false }) : connect({ port, host }),
+    );
+  }
+
+  static async connect(port: number, options: { tls?: boolean; host?: string } = {}): Promise<RawClient> {
+    const client = RawClient.open(port, options);
     await client.reply();
     return client;
   }
@@ -46,7 +54,7 @@ export class RawClient {
       this.#onCame();
     });
     const onOver = (): void => {
-      this.#is_over = true;
+      this.is_over = true;
       this.#onCame();
     };
     this.#socket.on('close', onOver).on('end', onOver).on('error', onOver);
@@ -60,7 +68,7 @@ export class RawClient {
         this.#came = this.#came.slice(whole.length);
         return whole.trimEnd();
       }
-      if (this.#is_over) return '';
+      if (this.is_over) return '';
       await new Promise<void>((resolve) => {
         this.#onCame = resolve;
       });
@@ -87,9 +95,19 @@ export class RawClient {
     this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
   }
 
+  /** Resolves when all that was written has left. */
+  async flushed(): Promise<void> {
+    await new Promise<void>((resolve) => this.#socket.write('', () => resolve()));
+  }
+
+  /** Says that no more comes. */
+  end(): void {
+    this.#socket.end();
+  }
+
   /** Resolves when the other side has ended the connection. */
   async over(): Promise<void> {
-    while (!this.#is_over) await this.reply();
+    while (!this.is_over) await this.reply();
   }
 
   /** Begins TLS over the connection. */
@@ -146,4 +164,11 @@ export async function signedIn(port: number, key: string): Promise<RawClient> {
   const reply = await client.sayAll(GREETING, authPlain(key));
   if (!reply.startsWith('235')) throw new Error(reply);
   return client;
+}
+
+/** Names of the files of messages, those on their way included. */
+export function storedFiles(data_dir: string): string[] {
+  return readdirSync(join(data_dir, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 }

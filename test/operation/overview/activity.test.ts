@@ -1,6 +1,7 @@
 /** A project's activity: what counts on which day, whose it is, and that its days are forgotten. */
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import type { ProjectRow } from '../../../src/access/projects/service.ts';
 import { run, runRecord } from '../../support/command.ts';
 import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import {
@@ -71,7 +72,7 @@ describe('the days', () => {
     ]);
     expect(dataOf(await activityOf('other'))).toMatchObject({
       days: Array.from({ length: 7 }, () => QUIET),
-      ...{ last_errors: [], storage: { objects: 0, bytes: 0 }, keys: [] },
+      ...{ last_errors: [], sign_ups: [], storage: { objects: 0, bytes: 0 }, keys: [] },
     });
   });
 
@@ -117,6 +118,30 @@ test('the last ten mails that were not delivered come with why, the latest first
   expect(errors[1]).toMatchObject({ status: 'bounced', error: expect.stringContaining('5.1.1') });
   const at = errors.map((error) => String(error.at));
   expect(at).toEqual(at.toSorted().reverse());
+});
+
+test('who came to a list last comes first, of every list of the project and of no other', async () => {
+  const listOfName = async (project: string, name: string) =>
+    String(dataOf(await stage.call('POST', `/projects/${project}/email-lists`, stage.all, { name })).id);
+  const come = (project: ProjectRow, list: string, name: string) => {
+    stage.app.clock.advance(1000);
+    const now = stage.app.clock.now();
+    return write(sql`INSERT INTO contacts (public_id, project_id, list_id, email, status, contact_token, consent_basis, consent_at,
+        source_platform, status_changed_at, created_at, updated_at)
+      SELECT ${name}, ${project.id}, id, ${`${name}@example.com`}, 'active', ${name}, 'consent', ${now}, 'api', ${now}, ${now}, ${now}
+      FROM contact_lists WHERE public_id = ${list}`);
+  };
+  const [news, offers] = [await listOfName('mine', 'News'), await listOfName('mine', 'Offers')];
+  for (const name of ['ann', 'bob', 'cid', 'dan']) await come(stage.mine, news, name);
+  await come(stage.mine, offers, 'eve');
+  await come(stage.mine, news, 'fay');
+  await come(stage.other, await listOfName('other', 'Theirs'), 'gus');
+  const told = dataOf(await activityOf('mine')).sign_ups;
+  expect(told).toMatchObject([
+    { email: 'fay@example.com', list: 'News', status: 'active', at: expect.stringMatching(/Z$/) },
+    { email: 'eve@example.com', list: 'Offers' },
+    ...['dan', 'cid', 'bob'].map((name) => ({ email: `${name}@example.com`, list: 'News' })),
+  ]);
 });
 
 test('keys come with their last use', async () => {

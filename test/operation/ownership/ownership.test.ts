@@ -18,6 +18,7 @@ import { STORE_HOLD, STORE_OWNED } from '../../../src/platform/files/store-hold.
 import { DAY_MS } from '../../../src/platform/host/clock.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { newId } from '../../../src/platform/host/ids.ts';
+import { portOf, RawClient, signedIn } from '../../mail/submission/setup.ts';
 import { captureLog } from '../../support/captured-log.ts';
 import { runWith } from '../../support/command.ts';
 import {
@@ -467,7 +468,7 @@ test.skipIf(skip)(
   'one that is fenced answers whoever reads, refuses what changes anything, and sends nothing',
   async () => {
     const app = await startTestApp({
-      env: server.env(prefix),
+      env: { ...server.env(prefix), SATCHEL_SMTP_PORT: '0' },
       clock: new TestClock(new Date().toISOString()),
     });
     const { ownership, engine, status } = app.services;
@@ -484,9 +485,16 @@ test.skipIf(skip)(
     const lock = lockDirectory(app.data_dir, process.pid);
     // A key that nobody has a row for: one of the other's, as far as this one knows.
     putFile();
+    const smtp = portOf({ app });
+    const client = await signedIn(smtp, key);
+    await client.sayAll('MAIL FROM:<>', 'RCPT TO:<ann@example.org>', 'DATA');
     await satchel().ownership.claim({ ...NOW, new_owner: true });
     await ownership.beat();
     expect(await app.services.bytes.sweepStore()).toBe(0);
+    // An app's next message goes to whoever listens there by then.
+    expect(await client.reply()).toStartWith('421 4.3.2 ');
+    await client.over();
+    await until(async () => (await RawClient.connect(smtp)).is_over);
 
     const mail = { to: 'ann@example.org', subject: 'Hello', body_text: 'Hi' };
     const sent = await app.call('POST', '/api/v1/emails/send', { key, body: mail });

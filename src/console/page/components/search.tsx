@@ -1,14 +1,21 @@
-/** Search over everything the person may see: projects, keys, files, mails and contacts. `/` leads to it, the arrows through it. */
+/**
+ * Search over what one may do and everything one may see: pages, acts, projects, keys, files, mails and contacts. Ctrl+K and `/`
+ * lead to it, the arrows through it.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SearchResult } from '../api.generated.ts';
-import { hrefOf, to, usePath } from '../router.ts';
+import type { SearchResult, SignedIn } from '../api.generated.ts';
+import { hrefOf, navigate, to, usePath } from '../router.ts';
 import { useLoad } from '../use-load.ts';
+import { type Command, useCommands } from './commands.ts';
+import { fits } from './fits.ts';
 import { Icon } from './icon.tsx';
 import { moveInside } from './move-inside.ts';
 import { findPage } from './page-view.tsx';
 
 /** Rests this long after the last key before it asks. */
 const REST_MS = 200;
+/** Of commands that fit: whoever looks for another types on. */
+const SHOWN = 8;
 
 interface Hit {
   group: string;
@@ -16,6 +23,8 @@ interface Hit {
   title: string;
   note: string;
 }
+
+const hitOf = ({ title, note, path }: Command): Hit => ({ group: 'Go to', href: path, title, note });
 
 function hitsOf(found: SearchResult): Hit[] {
   const hits: Hit[] = [
@@ -57,11 +66,12 @@ function hitsOf(found: SearchResult): Hit[] {
   });
 }
 
-export function Search() {
+export function Search({ person, project }: { person: SignedIn; project: string | null }) {
   const [typed, setTyped] = useState('');
   const [asked, setAsked] = useState('');
   const path = usePath();
   const place = useRef<HTMLDivElement>(null);
+  const commands = useCommands(person, project, typed.trim() !== '');
   const load = useLoad('GET /search', asked === '' ? null : { query: { q: asked } });
   useEffect(() => {
     const timer = setTimeout(() => setAsked(typed.trim()), REST_MS);
@@ -73,34 +83,42 @@ export function Search() {
     const focus = (event: KeyboardEvent): void => {
       const is_typing =
         event.target instanceof Element && event.target.matches('input, textarea, select, .editor');
-      if (event.key !== '/' || is_typing || event.ctrlKey || event.metaKey) return;
+      const has_control = event.ctrlKey || event.metaKey;
+      const is_for_us = event.key === 'k' ? has_control : event.key === '/' && !is_typing && !has_control;
+      // A question that is asked comes first.
+      if (!is_for_us || document.querySelector('dialog[open]')) return;
       event.preventDefault();
-      place.current?.querySelector('input')?.focus();
+      place.current?.querySelector('input')?.select();
     };
     addEventListener('keydown', focus);
     return () => removeEventListener('keydown', focus);
   }, []);
+  const fitting = commands.filter(({ title }) => fits(typed, title)).slice(0, SHOWN);
+  const hits = [...fitting.map(hitOf), ...(load.data && asked !== '' ? hitsOf(load.data) : [])];
+  const is_open = typed.trim() !== '' && (fitting.length > 0 || (asked !== '' && load.data !== null));
   const closeOrMove = (event: KeyboardEvent & { currentTarget: HTMLElement }): void => {
     moveInside(event);
+    const [first] = hits;
+    if (event.key === 'Enter' && is_open && first && event.target instanceof HTMLInputElement)
+      navigate(first.href);
     if (event.key !== 'Escape') return;
     setTyped('');
     event.currentTarget.querySelector('input')?.focus();
   };
-  const is_open = typed.trim() !== '' && asked !== '';
   return (
     <search class="search" ref={place} onKeyDown={closeOrMove}>
       <Icon name="search" />
       <input
         class="input"
         type="search"
-        aria-label="Search projects, keys, files, mails and contacts"
-        placeholder="Search  /"
+        aria-label="Search projects, keys, files, mails and contacts, and what to do"
+        placeholder="Search or do  Ctrl K"
         value={typed}
         autocomplete="off"
         spellcheck={false}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
-      {is_open && load.data && <Results hits={hitsOf(load.data)} asked={asked} />}
+      {is_open && <Results hits={hits} asked={typed.trim()} />}
     </search>
   );
 }

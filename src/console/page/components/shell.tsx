@@ -4,6 +4,7 @@ import type { SignedIn } from '../api.generated.ts';
 import { usePath } from '../router.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Icon } from './icon.tsx';
+import { KeysHelp } from './keys-help.tsx';
 import { findPage, PageView } from './page-view.tsx';
 import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
@@ -53,7 +54,8 @@ export function Shell({ person }: { person: SignedIn }) {
           >
             <Icon name="menu" size={18} />
           </button>
-          <Search />
+          <KeysHelp />
+          <Search person={person} project={project} />
           <div class="spacer" />
           <ThemeToggle />
           <AccountMenu person={person} />

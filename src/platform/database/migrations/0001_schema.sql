@@ -803,6 +803,7 @@ CREATE TABLE domain_sources (
   quarantine INTEGER NOT NULL,
   reject INTEGER NOT NULL,
   ours INTEGER NOT NULL,    -- passed DKIM with a key of ours
+  sender TEXT NOT NULL,     -- another domain that they passed DKIM or SPF for; empty without one
   PRIMARY KEY (domain_id, day, ip)
 ) STRICT, WITHOUT ROWID;
 

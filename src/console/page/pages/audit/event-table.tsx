@@ -47,9 +47,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
         list={list}
         keyOf={(event) => event.id}
         columns={[
-          { title: 'Event', cell: (event) => <Event of={event} /> },
-          { title: 'Of', cell: (event) => <Target of={event} /> },
-          { title: 'Who', cell: (event) => <Who of={event} /> },
+          { title: 'What happened', cell: (event) => <Sentence of={event} /> },
           ...(projects
             ? [
                 {
@@ -58,6 +56,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
                 },
               ]
             : []),
+          { title: 'From', cell: (event) => <From of={event} /> },
           { title: 'When', cell: (event) => <Time at={event.at} exact /> },
         ]}
         empty={
@@ -72,19 +71,29 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
   );
 }
 
-function Event({ of }: { of: AuditEvent }) {
+/** What the sentence says already. */
+const SAID = ['name', 'email', 'host', 'service', 'fields', 'set'];
+
+/** Who did what, which leads to what it was done to; below it what a change made of what, and what else is known. */
+function Sentence({ of }: { of: AuditEvent }) {
   const facts = Object.entries(of.metadata)
-    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
+    .filter(([name, value]) => !(SAID.includes(name) || (Array.isArray(value) && value.length === 0)))
     .map(([name, value]) => `${wordsOf(name)}: ${tell(value)}`);
-  const changes = Object.entries(of.changes).map(([name, change]) =>
-    'from' in change
-      ? `${wordsOf(name)}: ${tell(change.from)} → ${tell(change.to)}`
-      : `${wordsOf(name)}: changed`,
+  // Of a secret the sentence has the name, and there is no more to tell.
+  const changes = Object.entries(of.changes).flatMap(([name, change]) =>
+    'from' in change ? [`${wordsOf(name)}: ${tell(change.from)} → ${tell(change.to)}`] : [],
   );
-  const told = [...facts, ...changes];
+  const told = [...changes, ...facts];
+  const path = pathOf(of);
   return (
     <>
-      <code>{of.event}</code>
+      {path === null ? (
+        <span class="said">{of.sentence}</span>
+      ) : (
+        <a class="said" href={hrefOf(path)}>
+          {of.sentence}
+        </a>
+      )}
       {told.length > 0 && (
         <span class="cell-note said">
           <WithTimes text={told.join(' · ')} />
@@ -126,43 +135,33 @@ const OWN_PLACES: Readonly<Record<string, string>> = {
   sending_domain: 'sending-domains',
   backup: 'backups',
 };
-const NOUNS: Readonly<Record<string, string>> = { object: 'file', api_key: 'key' };
 
-/** What it is, by its name where that is known; a link where it has a page, which says so if it is gone. */
-function Target({ of: { target, project_id, metadata } }: { of: AuditEvent }) {
-  if (target === null) return <span class="muted">—</span>;
-  const [, kind = '', id = ''] = /^([^:]*):(.*)$/s.exec(target) ?? [];
-  if (project_id !== null && kind === 'project') return <span class="target">the project</span>;
-  const noun = NOUNS[kind] ?? kind.replaceAll('_', ' ');
-  const name = metadata.email ?? metadata.name;
-  const called = typeof name === 'string' ? name : /^\d+$/.test(id) ? `no. ${id}` : id;
-  const told = kind === '' ? target : `${noun} ${called}`;
-  const place = Object.entries(project_id === null ? OWN_PLACES : PLACES).find(
-    ([each]) => each === kind,
-  )?.[1];
-  if (place === undefined) return <span class="target">{told}</span>;
-  const path = project_id === null ? to`/${place}/${id}` : to`/projects/${project_id}/${place}/${id}`;
-  return (
-    <a class="target" href={hrefOf(path)}>
-      {told}
-    </a>
-  );
+/** The page of what it was done to, which says so if that is gone; null where it has none. */
+function pathOf({ target, project_id }: AuditEvent): string | null {
+  const [, kind = '', id = ''] = /^([^:]*):(.*)$/s.exec(target ?? '') ?? [];
+  const places = project_id === null ? OWN_PLACES : PLACES;
+  const place = Object.hasOwn(places, kind) ? places[kind] : undefined;
+  if (place === undefined) return null;
+  return project_id === null ? to`/${place}/${id}` : to`/projects/${project_id}/${place}/${id}`;
 }
 
 const KINDS: Readonly<Record<AuditEvent['actor_kind'], string>> = {
-  person: 'person',
-  token: 'token',
-  shell: 'at the command line',
-  system: 'by itself',
+  person: 'the console',
+  token: 'a token',
+  shell: 'the command line',
+  system: 'Satchel itself',
 };
 
-function Who({ of }: { of: AuditEvent }) {
+/** By which way it came, and the name of the event, which the filter takes. */
+function From({ of }: { of: AuditEvent }) {
   return (
     <>
-      <span class="said">{of.actor_name}</span>
-      <span class="cell-note">
+      <span class="said">
         {KINDS[of.actor_kind]}
         {of.ip !== null && ` · ${of.ip}`}
+      </span>
+      <span class="cell-note">
+        <code>{of.event}</code>
       </span>
     </>
   );

@@ -1,16 +1,20 @@
-/** A project at a glance: what happened lately, what failed, its keys, what it is, and while it is new what comes next. */
-import type { ProjectWithKeys } from '../../api.generated.ts';
+/** A project at a glance: what waits, the present day, what happened lately, its keys, and while it is new what comes next. */
+import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
 import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Bytes, counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { useDays } from '../activity-range.tsx';
-import { KeysInUse, LastErrors, MailByDay, Numbers } from './activity.tsx';
+import { MailOverTime } from '../home/mail-over-time.tsx';
+import { useDays } from '../home/range.tsx';
+import { HowMailDoes, Today } from '../home/today.tsx';
+import { Waiting } from '../home/waiting.tsx';
+import { KeysInUse, LastErrors, SignUps } from './activity.tsx';
 import { FirstSteps, isNew, isUsed } from './first-steps.tsx';
 
 const REFRESH_MS = 30_000;
@@ -41,20 +45,26 @@ export default function ProjectPage({ params }: PageProps<'project'>) {
           <Loaded load={lately}>
             {(activity) => (
               <div class="stack">
+                <Waiting of={activity.todo} />
                 {isNew(loaded, activity) && <FirstSteps project={loaded} activity={activity} />}
                 {isUsed(loaded, activity) && (
                   <>
-                    <Numbers slug={loaded.slug} activity={activity} />
-                    <MailByDay activity={activity} />
+                    <Today of={activity} links={linksOf(loaded)} />
+                    <Mail activity={activity} />
                   </>
                 )}
                 <div class="columns">
-                  {isUsed(loaded, activity) && <LastErrors slug={loaded.slug} activity={activity} />}
                   <div class="stack">
+                    {isUsed(loaded, activity) && <LastErrors slug={loaded.slug} activity={activity} />}
+                    <SignUps slug={loaded.slug} activity={activity} />
+                  </div>
+                  <div class="stack">
+                    <HowMailDoes rates={activity.rates} />
                     {loaded.api_keys.length > 0 && <KeysInUse project={loaded} activity={activity} />}
-                    <About project={loaded} />
+                    <Stored project={loaded} storage={activity.storage} />
                   </div>
                 </div>
+                <About project={loaded} />
               </div>
             )}
           </Loaded>
@@ -64,10 +74,44 @@ export default function ProjectPage({ params }: PageProps<'project'>) {
   );
 }
 
+function linksOf({ slug }: ProjectWithKeys) {
+  const mails = hrefOf(to`/projects/${slug}/emails`);
+  const failed = `${mails}?status=failed`;
+  return { mails, failed, files: hrefOf(to`/projects/${slug}/files`) };
+}
+
+function Mail({ activity: { days } }: { activity: Activity }) {
+  return (
+    <MailOverTime
+      unit="day"
+      of={days.map(({ date, sent, clicked, failed, bounced, complained }) => ({
+        at: date,
+        sent,
+        clicked,
+        amiss: failed + bounced + complained,
+      }))}
+    />
+  );
+}
+
+function Stored(props: { project: ProjectWithKeys; storage: Activity['storage'] }) {
+  const { project, storage } = props;
+  if (storage.objects === 0) return null;
+  return (
+    <Panel title="Files" actions={<a href={hrefOf(to`/projects/${project.slug}/files`)}>All files</a>}>
+      <p>
+        {counted(storage.objects, 'file')}, <Bytes of={storage.bytes} />
+      </p>
+    </Panel>
+  );
+}
+
+/** Facts that are seldom asked for. */
 function About({ project }: { project: ProjectWithKeys }) {
   const url = project.primary_url;
   return (
-    <Panel title="About">
+    <details class="more">
+      <summary>About this project</summary>
       <Facts
         of={[
           ['Slug', <code key="slug">{project.slug}</code>],
@@ -87,6 +131,6 @@ function About({ project }: { project: ProjectWithKeys }) {
           ['Created', <Time key="created" at={project.created_at} />],
         ]}
       />
-    </Panel>
+    </details>
   );
 }

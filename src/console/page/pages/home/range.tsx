@@ -1,6 +1,6 @@
 /** Of how many days a page tells, which stands in its address. */
-import { Choice } from '../components/choice.tsx';
-import { setQuery, useQuery } from '../router.ts';
+import { Choice } from '../../components/choice.tsx';
+import { setQuery, useQuery } from '../../router.ts';
 
 const RANGES = [
   ['7', '7 days'],

@@ -1,0 +1,89 @@
+/** What one may do and where one may go. */
+import type { SignedIn } from '../api.generated.ts';
+import { PAGES, type PageEntry } from '../pages.ts';
+import { to } from '../router.ts';
+import { useLoad } from '../use-load.ts';
+
+export interface Command {
+  title: string;
+  /** What it is, or where. */
+  note: string;
+  /** A path below /console. */
+  path: string;
+}
+
+/** Of each kind of thing: who has more finds the rest in its list. */
+const THINGS = 50;
+
+/** Every page that needs no more than a project to be known, and what stands in that project. */
+export function useCommands(person: SignedIn, project: string | null, is_wanted: boolean): Command[] {
+  const of_project =
+    is_wanted && project !== null ? { path: { project }, query: { per_page: THINGS } } : null;
+  const keys = useLoad('GET /projects/{project}/api-keys', of_project).data?.data ?? [];
+  const lists = useLoad('GET /projects/{project}/email-lists', of_project).data?.data ?? [];
+  const sequences = useLoad('GET /projects/{project}/email-sequences', of_project).data?.data ?? [];
+  const broadcasts = useLoad('GET /projects/{project}/email-broadcasts', of_project).data?.data ?? [];
+  const templates = useLoad(
+    'GET /projects/{project}/email-templates',
+    of_project && { path: of_project.path, query: {} },
+  ).data?.data;
+  const mailboxes = useLoad(
+    'GET /mailboxes',
+    is_wanted && person.can_administer ? { query: { per_page: THINGS } } : null,
+  ).data?.data;
+  const known = { person, project: project ?? '' };
+  return [
+    ...PAGES.flatMap((entry) => placeOf(entry, known)),
+    ...sequences.flatMap(({ id, name, status }) => {
+      const path = to`/projects/${known.project}/sequences/${id}`;
+      const acts = status === 'active' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
+      return ['', ...acts].map((act) => ({ title: `${act} ${name}`.trim(), note: 'Sequence', path }));
+    }),
+    ...broadcasts.flatMap(({ id, name, status }) => {
+      const path = to`/projects/${known.project}/broadcasts/${id}`;
+      const acts = status === 'sending' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
+      return ['', ...acts].map((act) => ({ title: `${act} ${name}`.trim(), note: 'Broadcast', path }));
+    }),
+    ...lists.flatMap(({ id, name }) => [
+      { title: name, note: 'List', path: to`/projects/${known.project}/lists/${id}` },
+      {
+        title: `Import contacts to ${name}`,
+        note: 'List',
+        path: to`/projects/${known.project}/lists/${id}/import`,
+      },
+    ]),
+    ...keys.map(({ id, name }) => ({
+      title: `Rotate ${name}`,
+      note: 'Key',
+      path: to`/projects/${known.project}/keys/${id}`,
+    })),
+    ...(templates ?? []).map(({ slug, name }) => ({
+      title: name,
+      note: 'Template',
+      path: to`/projects/${known.project}/templates/${slug}`,
+    })),
+    ...(mailboxes ?? []).map(({ address }) => ({
+      title: `Send a test from ${address}`,
+      note: 'Mailbox',
+      path: `${to`/mailboxes/${address}`}?tab=test`,
+    })),
+  ];
+}
+
+function placeOf(entry: PageEntry, known: { person: SignedIn; project: string }): Command[] {
+  const { path, title, needs_administer, needs_any } = entry;
+  const may =
+    (!needs_administer || known.person.can_administer) &&
+    (needs_any?.some((each) => known.person[each]) ?? true);
+  const is_of_project = path.startsWith('/projects/:project');
+  const names = path.split('/:').length - 1;
+  if (!may || names > (is_of_project && known.project !== '' ? 1 : 0) || path === '/sign-in') return [];
+  const note = is_of_project ? known.project : 'Satchel';
+  return [
+    {
+      title: path === '/projects/:project' ? 'Home of the project' : title,
+      note,
+      path: path.replace(':project', encodeURIComponent(known.project)),
+    },
+  ];
+}

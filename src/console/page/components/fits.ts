@@ -1,0 +1,31 @@
+/** Titles found by the first letters of their words: "nk" and "new k" are "New key". */
+
+/** Whether what was typed is, word by word in their order, how words of a title begin; a blank begins another word. */
+export function fits(typed: string, title: string): boolean {
+  const words = wordsOf(title);
+  const [first = '', ...after] = wordsOf(typed);
+  // What did not fit from somewhere is not tried from there again: somebody may call a thing "a a a a a a".
+  const failed = new Set<string>();
+  const fitsFrom = (rest: string, next: number, at: number): boolean => {
+    if (rest === '') return next === after.length || fitsFrom(after[next] ?? '', next + 1, at);
+    const state = `${rest.length} ${next} ${at}`;
+    if (failed.has(state)) return false;
+    for (const [index, word] of words.entries()) {
+      if (index < at) continue;
+      for (let taken = common(rest, word); taken > 0; taken -= 1)
+        if (fitsFrom(rest.slice(taken), next, index + 1)) return true;
+    }
+    failed.add(state);
+    return false;
+  };
+  return first !== '' && fitsFrom(first, 0, 0);
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** How many characters two words begin with alike. */
+function common(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}

@@ -1,0 +1,133 @@
+/** A mail that is being written, as its reader would see it, and what is wrong with it. Stores nothing. */
+import { invalid, notFound, refuseAll } from '../../errors.ts';
+import type { TemplateFields, Templates } from '../../mail/templates/service.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { isPlainObject, type Static } from '../../platform/http/schema.ts';
+import type { Contacts } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
+import type { MarketingSettings } from '../settings/service.ts';
+import { readVariables, sampleText } from './merging.ts';
+import {
+  deadLinkProblems,
+  MAX_PREVIEW_PROBLEMS,
+  type PreviewProblem,
+  unsubscribeProblems,
+} from './problems.ts';
+import type { draft } from './schemas.ts';
+import type { MailOwner, MarketingMail, ShownMail } from './service.ts';
+
+type Draft = Static<typeof draft>;
+type ContactRow = NonNullable<ReturnType<Contacts['findById']>>;
+type Variables = Readonly<Record<string, unknown>>;
+
+export interface PreviewsDeps {
+  database: Database;
+  templates: Templates;
+  marketing: Pick<MarketingSettings, 'settings'>;
+  lists: Pick<Lists, 'findById'>;
+  contacts: Pick<Contacts, 'findByPublicId'>;
+  projectOf(id: number): MailOwner | null;
+  marketing_mail: Pick<MarketingMail, 'show' | 'testUnsubscribeUrl'>;
+}
+
+export interface Preview extends Omit<ShownMail, 'missing'> {
+  problems: PreviewProblem[];
+}
+
+export class Previews {
+  readonly #deps: PreviewsDeps;
+
+  constructor(deps: PreviewsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The mail that a draft makes, with its links as they were written and a test's for unsubscribing. Throws AppError `invalid`
+   * by field: for bodies that no template may have, for what is too long when rendered, and under `contact` for one that is
+   * not of this project.
+   */
+  async preview(project: { id: number }, sent: Draft): Promise<Preview> {
+    const owner = this.#deps.projectOf(project.id);
+    if (!owner) throw notFound('Project');
+    const { contact: contact_id, sample, declared = null, variables: _, preheader: __, ...fields } = sent;
+    if (contact_id !== undefined && sample)
+      throw invalid({ sample: ['does not go with contact: send one of them'] });
+    const contact = contact_id === undefined ? null : this.#contactOf(owner, contact_id);
+    const draft = await this.#deps.templates.draft(owner.id, { ...fields, variables: declared });
+    const { is_marketing } = draft;
+    const shown = is_marketing
+      ? this.#asMarketing(owner, draft, { sent, contact })
+      : this.#asTransactional(draft, { sent, contact });
+    const { missing, ...mail } = shown;
+    const unsubscribe_url = this.#deps.marketing_mail.testUnsubscribeUrl(owner.id);
+    const problems = [
+      ...missing.map((message): PreviewProblem => ({ code: 'missing_value', message })),
+      ...deadLinkProblems(mail, unsubscribe_url),
+      ...(is_marketing ? unsubscribeProblems(mail, unsubscribe_url) : []),
+    ];
+    return { ...mail, problems: problems.slice(0, MAX_PREVIEW_PROBLEMS) };
+  }
+
+  #contactOf(owner: MailOwner, public_id: string): ContactRow {
+    const contact = this.#deps.contacts.findByPublicId(public_id.toUpperCase());
+    if (contact?.project_id !== owner.id)
+      throw invalid({ contact: ['must be the id of a contact of this project'] });
+    return contact;
+  }
+
+  #asMarketing(
+    owner: MailOwner,
+    draft: TemplateFields,
+    { sent, contact }: { sent: Draft; contact: ContactRow | null },
+  ): ShownMail {
+    const { database, lists, marketing, marketing_mail } = this.#deps;
+    const errors = {};
+    const variables = readVariables(sent.variables ?? {}, 'variables', errors);
+    refuseAll(errors);
+    const list = contact && lists.findById(contact.list_id);
+    const of = {
+      owner,
+      list: { public_id: list?.public_id ?? '', token_hosts: [], language: list?.language ?? null },
+      variables,
+      preheader: sent.preheader ?? null,
+      settings: marketing.settings(owner.id),
+      track_opens: false,
+    };
+    // Its links are a test's: who looks at the mail does not come by its reader's token.
+    const reader = contact && { ...contact, contact_token: 'sample-token' };
+    const mail = marketing_mail.show(database.read, of, draft, reader);
+    return { ...mail, missing: mail.missing.map((name) => `There is no value for {{${name}}}.`) };
+  }
+
+  #asTransactional(
+    draft: TemplateFields,
+    { sent, contact }: { sent: Draft; contact: ContactRow | null },
+  ): ShownMail {
+    const { templates } = this.#deps;
+    const { email, first_name, last_name, custom } = contact ?? {};
+    const given = { ...(contact && { email, first_name, last_name, custom }), ...sent.variables };
+    const once = templates.previewDraft(draft, given);
+    const mail = sent.sample ? templates.previewDraft(draft, withSamples(given, once.missing)) : once;
+    const { missing, invalid, ...bodies } = mail;
+    return {
+      ...bodies,
+      preheader: null,
+      missing: [
+        ...missing.map((name) => `There is no value for {{${name}}}.`),
+        ...invalid.map((name) => `The value for {{${name}}} is no text, number or boolean.`),
+      ],
+    };
+  }
+}
+
+/** With a sample for each name that has no value, where there is room for one. */
+function withSamples(given: Variables, missing: readonly string[]): Variables {
+  return missing.reduce((values, name) => withValue(values, name.split('.'), sampleText(name)), given);
+}
+
+function withValue(values: Variables, [name = '', ...rest]: readonly string[], value: string): Variables {
+  const current = Object.hasOwn(values, name) ? (values[name] ?? undefined) : undefined;
+  if (rest.length === 0) return { ...values, [name]: value };
+  if (current !== undefined && !isPlainObject(current)) return values;
+  return { ...values, [name]: withValue(current ?? {}, rest, value) };
+}
