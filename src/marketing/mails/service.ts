@@ -81,6 +81,8 @@ export interface Mailing {
   /** Its slug. */
   template: string;
   variables: Readonly<Record<string, string>>;
+  /** In place of the template's. */
+  subject?: string | undefined;
   preheader: string | null;
   settings: Settings;
   track_opens: boolean;
@@ -93,7 +95,7 @@ export interface Mailing {
 /** What of it decides how its mails look. */
 export type ShownMailing = Pick<
   Mailing,
-  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens'
 >;
 
 /** What a mail needs of its contact. */
@@ -300,7 +302,7 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
+  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -312,6 +314,7 @@ export class MarketingMail {
       },
       brand,
       language: list.language ?? DEFAULT_LANGUAGE,
+      subject,
       preheader,
       token_hosts: list.token_hosts,
       public_url: this.#deps.link_domains.baseOf(owner.id),
