@@ -1,4 +1,4 @@
-/** Settings and flags: what a complaint calls them. Which values are refused is in e2e/serve.test.ts. */
+/** Settings and flags: which values are refused, and what a complaint calls them. */
 import { expect, test } from 'bun:test';
 import { loadConfig } from '../src/config.ts';
 import { makeTempDir } from './support/temp.ts';
@@ -9,6 +9,15 @@ test.each([
   [{ SATCHEL_PORT: '99999' }, {}, 'SATCHEL_PORT'],
   [{ SATCHEL_PORT: '8080' }, { port: '99999' }, '--port'],
   [{}, { host: 'a b' }, '--host'],
+  [{ SATCHEL_MAX_UPLOAD_BYTES: '10MB' }, {}, 'SATCHEL_MAX_UPLOAD_BYTES'],
+  [{ SATCHEL_PUBLIC_URL: 'files.example.com' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_EMAIL_RETRY_DELAYS: '15' }, {}, 'SATCHEL_EMAIL_RETRY_DELAYS'],
+  [{ SATCHEL_MARKETING_PATIENCE_HOURS: '0' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
+  [{ SATCHEL_MARKETING_PATIENCE_HOURS: '169' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
+  [{ SATCHEL_DNS_SERVERS: 'dns.example' }, {}, 'SATCHEL_DNS_SERVERS'],
+  [{ SATCHEL_TRUSTED_PROXIES: '10.0.0.0/99' }, {}, 'SATCHEL_TRUSTED_PROXIES'],
+  [{ SATCHEL_LOG_LEVEL: 'loud' }, {}, 'SATCHEL_LOG_LEVEL'],
+  [{ SATCHEL_ALLOWED_MIME_TYPES: 'images' }, {}, 'SATCHEL_ALLOWED_MIME_TYPES'],
   [{}, { public_url: 'files.example.com' }, '--public-url'],
   [{}, { public_url: 'https://files.example.com/?a' }, '--public-url'],
   [{ SATCHEL_OBJECT_STORE: 'https://s3.example.com/bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
@@ -33,6 +42,11 @@ test.each([
   [{}, { tls: 'example.com', tls_http_port: '443' }, '--tls-http-port \\(SATCHEL_TLS_HTTP_PORT\\)'],
 ])('%j with the flags %j is refused by the name of what was given', (env, flags, named) => {
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
+});
+
+test('two sources of the master key exclude each other', () => {
+  const both = { SATCHEL_MASTER_KEY: 'a', SATCHEL_PASSPHRASE: 'b' };
+  expect(() => loadConfig(both)).toThrow('SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE');
 });
 
 test('a store is read whole, its keys from files too; an unknown parameter is named, and no key is repeated', async () => {

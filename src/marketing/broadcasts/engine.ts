@@ -18,11 +18,11 @@ import {
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactFilter, ContactStanding } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { MailOwner } from '../mails/service.ts';
+import type { MailOwner, MailPlan } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import { isWalked, phaseOf, placeInShare } from './ab.ts';
 import { BROADCAST_SEND, type BroadcastLife } from './lifecycle.ts';
-import { insertRecipient, turnsAmong } from './recipient-store.ts';
+import { insertRecipient, type Turn, turnsAmong } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
@@ -113,7 +113,7 @@ export class BroadcastEngine {
     const planOf = this.#planner(tx, on, { people, placeOf, reasons });
     const counts = new Map<string, number>();
     let decided_to = row.decided_to;
-    const decide = (contact_id: number, turn: { email_id: string } | { reason: LeftOutReason }): void => {
+    const decide = (contact_id: number, turn: Turn): void => {
       insertRecipient(tx, { broadcast_id: row.id, contact_id, variant: placeOf(contact_id) }, turn);
       const what = 'reason' in turn ? countOfReason(turn.reason) : 'waiting';
       counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -121,15 +121,16 @@ export class BroadcastEngine {
     };
     for (const { id } of people) {
       const reason = reasons.get(id);
-      const email = reason === undefined ? planOf(id) : null;
-      if (email === null) {
+      const planned = reason === undefined ? planOf(id) : null;
+      if (planned === null) {
         decide(id, { reason: reason ?? 'no_value' });
         continue;
       }
+      const { email, is_untracked } = planned;
       const email_id = acceptOr(on.accept, email);
       if (typeof email_id === 'number')
         return { decided_to, counts, waits_until: Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS) };
-      decide(id, email_id === null ? { reason: 'no_value' } : { email_id });
+      decide(id, email_id === null ? { reason: 'no_value' } : { email_id, is_untracked });
     }
     return { decided_to: up_to, counts, waits_until: 0 };
   }
@@ -171,7 +172,7 @@ export class BroadcastEngine {
     tx: Tx,
     { owner, row, list, settings }: PieceOf,
     { people, placeOf, reasons }: Omit<Turns, 'up_to'> & { reasons: ReadonlyMap<number, LeftOutReason> },
-  ): (contact_id: number) => NewEmail | null {
+  ): (contact_id: number) => Extract<MailPlan, { ok: true }> | null {
     const { contacts, marketing_mail } = this.#deps;
     const { from_name, reply_to, winner } = row;
     const variants = row.ab === null ? [] : store.listVariants(tx, [row.id]);
@@ -189,7 +190,7 @@ export class BroadcastEngine {
     return (contact_id) => {
       const contact = rows.get(contact_id);
       const planned = contact && marketing_mail.planFixed(tx, mailing, sourceOf(contact_id) ?? 0, contact);
-      return planned?.ok ? planned.email : null;
+      return planned?.ok ? planned : null;
     };
   }
 }

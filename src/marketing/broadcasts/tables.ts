@@ -74,7 +74,6 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   email_id: text(),
   reason: text().$type<LeftOutReason>(),
   variant: integer(),
-  is_untracked: integer({ mode: 'boolean' }).notNull(),
   is_waiting: integer({ mode: 'boolean' }).notNull(),
   sent_at: integer(),
   ended_at: integer(),
@@ -86,6 +85,7 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   unsubscribed_at: integer(),
   replied_at: integer(),
   refused_at: integer(),
+  is_untracked: integer({ mode: 'boolean' }).notNull(),
 });
 export type RecipientRow = typeof broadcastRecipients.$inferSelect;
 

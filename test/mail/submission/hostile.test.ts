@@ -8,7 +8,7 @@ import { SubmissionServer } from '../../../src/mail/submission/server.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
-import { authPlain, GREETING, messageFrom, RawClient, signedIn, storedFiles } from './setup.ts';
+import { authPlain, GREETING, handIn, messageFrom, RawClient, signedIn, storedFiles } from './setup.ts';
 
 const KEY = 'the key';
 const pair = SERVER_CERTIFICATES.localhost;
@@ -206,6 +206,16 @@ describe('time', () => {
     expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
     await until(() => storedFiles(data_dir).length === 0);
   });
+});
+
+test('a message that takes too long to read is 554 5.6.0, and nothing of it is kept', async () => {
+  const { port, asked, data_dir } = await start({ read_ms: -1 });
+  const client = await signedIn(port, KEY);
+  const reply = await handIn(client, messageFrom('a@b.example'));
+  expect(reply).toStartWith('554 5.6.0 The message is not taken: reading it takes more than');
+  expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
+  expect(storedFiles(data_dir)).toEqual([]);
+  client.close();
 });
 
 test('a stop waits for no client longer than it may', async () => {

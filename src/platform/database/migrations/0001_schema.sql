@@ -751,7 +751,7 @@ CREATE TABLE captured_messages (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   mailbox TEXT NOT NULL,
   envelope TEXT NOT NULL, -- JSON { from: string, to: string[] }
-  raw BLOB NOT NULL,
+  raw BLOB NOT NULL, -- of a mail that came by SMTP its signature alone, which goes before its message
   captured_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX captured_by_email ON captured_messages (email_id);
@@ -891,6 +891,7 @@ CREATE TABLE marketing_settings ( -- SettingsRow
   send_window_end TEXT,
   timezone TEXT NOT NULL DEFAULT 'UTC',
   bounce_pause_threshold_percent REAL NOT NULL,
+  tracking TEXT NOT NULL DEFAULT 'all' CHECK (tracking IN ('all', 'consented')), -- TrackingMode; whose opens and clicks are counted
   accounts TEXT NOT NULL DEFAULT '[]', -- JSON string[]; mailbox addresses; empty: every active marketing mailbox
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -953,6 +954,19 @@ CREATE TABLE contact_counts (
   PRIMARY KEY (list_id, tag, status)
 ) STRICT, WITHOUT ROWID;
 
+-- How many contacts of a list have a custom field, or sent an event. Tags stand above.
+CREATE TABLE contact_facets (
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('custom', 'event')),
+  name TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (list_id, kind, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX contact_facets_by_count ON contact_facets (list_id, kind, n);
+CREATE TRIGGER contact_facets_gone AFTER UPDATE OF n ON contact_facets WHEN NEW.n <= 0 BEGIN
+  DELETE FROM contact_facets WHERE list_id = NEW.list_id AND kind = NEW.kind AND name = NEW.name;
+END;
+
 -- --- marketing: contacts -------------------------------------------------------------------------------------------
 
 -- One address on one list. No foreign keys: a project with a million contacts is deleted at once, and the rows that are
@@ -1003,6 +1017,25 @@ CREATE TRIGGER contacts_count_update AFTER UPDATE OF status ON contacts WHEN OLD
   UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = '' AND status = OLD.status;
   INSERT INTO contact_counts VALUES (NEW.list_id, '', NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
   UPDATE contact_tags SET status = NEW.status WHERE contact_id = NEW.id;
+END;
+
+-- Before the row goes: its events, which go with it, no longer know its list.
+CREATE TRIGGER contacts_facets_delete BEFORE DELETE ON contacts BEGIN
+  UPDATE contact_facets SET n = n - 1
+    WHERE list_id = OLD.list_id AND kind = 'custom' AND name IN (SELECT key FROM json_each(OLD.custom));
+  UPDATE contact_facets SET n = n - 1 WHERE list_id = OLD.list_id AND kind = 'event'
+    AND name IN (SELECT event FROM contact_events WHERE contact_id = OLD.id);
+END;
+CREATE TRIGGER contacts_facets_insert AFTER INSERT ON contacts WHEN NEW.custom <> '{}' BEGIN
+  INSERT INTO contact_facets SELECT NEW.list_id, 'custom', key, 1 FROM json_each(NEW.custom) WHERE true
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER contacts_facets_update AFTER UPDATE OF custom ON contacts WHEN OLD.custom <> NEW.custom BEGIN
+  UPDATE contact_facets SET n = n - 1 WHERE list_id = OLD.list_id AND kind = 'custom' AND name IN (
+    SELECT key FROM json_each(OLD.custom) EXCEPT SELECT key FROM json_each(NEW.custom));
+  INSERT INTO contact_facets SELECT NEW.list_id, 'custom', key, 1 FROM (
+      SELECT key FROM json_each(NEW.custom) EXCEPT SELECT key FROM json_each(OLD.custom)) WHERE true
+    ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 
 -- The status stands here too, so that a page of a tag, of any status or of one, is one walk of an index.
@@ -1099,10 +1132,29 @@ CREATE TABLE contact_confirmations (
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   expires_at INTEGER NOT NULL,
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- of a test key's sign-up
+  tracking_at INTEGER,  -- when the box was ticked that allows tracking, which holds with the click; null where it was not
+  tracking_ip TEXT,
+  tracking_origin TEXT, -- the web page whose form it was
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
 CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
+
+-- --- marketing: tracking -------------------------------------------------------------------------------------------
+
+-- Whether it may be counted what an address opens and clicks, where somebody said so; of contacts that come later, too. Rows go with
+-- their project's contacts, and no foreign key takes so many at once.
+CREATE TABLE tracking_choices ( -- TrackingChoiceRow
+  project_id INTEGER NOT NULL,
+  email TEXT NOT NULL, -- canonical, as contacts have it
+  tracking TEXT NOT NULL CHECK (tracking IN ('allowed', 'refused')), -- Tracking
+  -- The evidence.
+  at INTEGER NOT NULL,
+  told_by TEXT NOT NULL CHECK (told_by IN ('page', 'form', 'import', 'api')), -- Teller; the first two are the person's own word
+  ip TEXT,
+  origin TEXT, -- the web page whose form it was
+  PRIMARY KEY (project_id, email)
+) STRICT, WITHOUT ROWID;
 
 -- --- marketing: segments --------------------------------------------------------------------------------------------
 
@@ -1169,6 +1221,16 @@ CREATE TABLE contact_events (
   is_whole_second INTEGER NOT NULL DEFAULT 0 CHECK (is_whole_second IN (0, 1)), -- occurred_at is known to the second alone
   PRIMARY KEY (contact_id, event)
 ) STRICT, WITHOUT ROWID;
+CREATE TRIGGER contact_events_facets_insert AFTER INSERT ON contact_events BEGIN
+  INSERT INTO contact_facets SELECT list_id, 'event', NEW.event, 1 FROM contacts
+    WHERE id = NEW.contact_id AND list_id IN (SELECT id FROM contact_lists)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+-- With a contact it counts no more already.
+CREATE TRIGGER contact_events_facets_delete AFTER DELETE ON contact_events BEGIN
+  UPDATE contact_facets SET n = n - 1 WHERE kind = 'event' AND name = OLD.event
+    AND list_id = (SELECT list_id FROM contacts WHERE id = OLD.contact_id);
+END;
 
 -- A contact's way through a sequence.
 CREATE TABLE enrollments ( -- EnrollmentRow
@@ -1240,7 +1302,8 @@ CREATE TABLE sequence_mails ( -- SequenceMailRow
   is_waiting INTEGER NOT NULL DEFAULT 1 CHECK (is_waiting IN (0, 1)), -- for its relay: few, however many it sent
   ended_at INTEGER,   -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
-  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)) -- of a test key's enrollment: captured, and counted nowhere
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- of a test key's enrollment: captured, and counted nowhere
+  is_untracked INTEGER NOT NULL DEFAULT 0 CHECK (is_untracked IN (0, 1)) -- for want of consent: nothing tells whether it was read
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, email_id);
 CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
@@ -1251,6 +1314,7 @@ AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at
 WHEN NEW.is_test = 0 BEGIN
   INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('untracked', (NEW.sent_at IS NOT NULL AND NEW.is_untracked) - (OLD.sent_at IS NOT NULL AND OLD.is_untracked)),
       ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
@@ -1338,7 +1402,6 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
   reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'filter', 'no_value')), -- LeftOutReason; why it was left out
   variant INTEGER, -- of one in the share of an A/B: its place in ab
-  is_untracked INTEGER NOT NULL DEFAULT 0 CHECK (is_untracked IN (0, 1)), -- its mail tells nothing of its reader: no click of it is a click that was not made
   is_waiting INTEGER NOT NULL DEFAULT 0 CHECK (is_waiting IN (0, 1)), -- for its relay
   sent_at INTEGER,
   ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
@@ -1350,6 +1413,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   unsubscribed_at INTEGER,
   replied_at INTEGER, -- by the address that it went to
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
+  is_untracked INTEGER NOT NULL DEFAULT 0 CHECK (is_untracked IN (0, 1)), -- for want of consent: nothing tells whether it was read
   PRIMARY KEY (broadcast_id, contact_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcast_recipients_by_email ON broadcast_recipients (email_id) WHERE email_id IS NOT NULL;
@@ -1364,6 +1428,7 @@ AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at
 BEGIN
   INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('untracked', (NEW.sent_at IS NOT NULL AND NEW.is_untracked) - (OLD.sent_at IS NOT NULL AND OLD.is_untracked)),
       ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
