@@ -469,16 +469,6 @@ export const REFUSAL_WINDOW_MAILS = 100;
 /* --- Broadcasts ----------------------------------------------------------------------------------------------- */
 /** Decision: one whose time is longer ago, as the server did not run, waits until somebody says that it is still wanted. */
 export const BROADCAST_LATE_MS = 24 * 3_600_000;
-/** Contract: an A/B test has so many variants, whose share is of the recipients, and clicks decide after so many hours. */
-export const MIN_VARIANTS = 2;
-export const MAX_VARIANTS = 5;
-export const MIN_AB_SHARE_PERCENT = 5;
-export const MAX_AB_SHARE_PERCENT = 50;
-export const MAX_DECIDE_AFTER_HOURS = 168;
-/** Contract: with fewer mails a variant `check` warns, as chance decides. */
-export const FEW_MAILS_A_VARIANT = 100;
-/** Contract: doctor tells of one that nobody decides for so long. */
-export const UNDECIDED_MS = 72 * 3_600_000;
 
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
 /**

@@ -1,10 +1,12 @@
 /** The A/B of a broadcast: what it may be, who is in its share and gets which variant, and what the share's numbers come to. Pure functions. */
 import { type FieldErrors, invalid } from '../../errors.ts';
-import { FEW_MAILS_A_VARIANT } from '../../limits.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { chancesOfBest } from './chance.ts';
 import type { AbPlan, AbRecord } from './schemas.ts';
 import type { BroadcastRow, RecipientRow, VariantRow } from './tables.ts';
+
+/** Contract: with fewer mails a variant chance decides. */
+const FEW_MAILS_A_VARIANT = 100;
 
 /** What is wrong with a plan beyond its schema, by field. */
 export function errorsInPlan({ variants, decide_by, decide_after_hours }: AbPlan): FieldErrors {
@@ -84,7 +86,10 @@ export function presentAb(row: BroadcastRow, variants: readonly VariantRow[]): A
     decided_at: toIso(row.decided_at),
     results: counted.map(({ variant, sent, untracked, clicked, unsubscribed }, index) => ({
       name: nameOf(ab, variant),
-      ...{ sent, untracked, clicked, unsubscribed },
+      sent,
+      untracked,
+      clicked,
+      unsubscribed,
       chance_best: chances[index] ?? 0,
     })),
   };

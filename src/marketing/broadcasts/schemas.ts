@@ -1,13 +1,5 @@
 /** The fields of broadcasts, and the shapes of requests and answers about them. */
-import {
-  MAX_AB_SHARE_PERCENT,
-  MAX_DECIDE_AFTER_HOURS,
-  MAX_NAME_CHARS,
-  MAX_SUBJECT_CHARS,
-  MAX_VARIANTS,
-  MIN_AB_SHARE_PERCENT,
-  MIN_VARIANTS,
-} from '../../limits.ts';
+import { MAX_NAME_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
   changesOfFields,
   creationOf,
@@ -70,6 +62,11 @@ const stats = named(
   }),
 );
 
+/** Contract: so many variants, whose share is of the recipients; clicks decide after so many hours. */
+const VARIANTS = { minItems: 2, maxItems: 5 };
+const SHARE_PERCENT = { minimum: 5, maximum: 50 };
+const DECIDE_AFTER_HOURS = { minimum: 1, maximum: 168 };
+
 const variant = t.Object(
   {
     name: text({ min: 1, max: MAX_NAME_CHARS }),
@@ -85,16 +82,15 @@ const variant = t.Object(
   { additionalProperties: false, description: 'What it has not is as the broadcast has it.' },
 );
 const plan = {
-  variants: t.Array(variant, { minItems: MIN_VARIANTS, maxItems: MAX_VARIANTS }),
+  variants: t.Array(variant, VARIANTS),
   share: t.Integer({
-    minimum: MIN_AB_SHARE_PERCENT,
-    maximum: MAX_AB_SHARE_PERCENT,
+    ...SHARE_PERCENT,
     description:
       'Percent of the recipients that the variants go to, all of them together; the rest gets the winner.',
   }),
   decide_by: oneOf(['clicks', 'manual']),
 };
-const hours = t.Integer({ minimum: 1, maximum: MAX_DECIDE_AFTER_HOURS });
+const hours = t.Integer(DECIDE_AFTER_HOURS);
 export const ab_plan = named(
   'AbPlan',
   t.Object(

@@ -1,8 +1,8 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { UNDECIDED_MS } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { HOUR_MS } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
@@ -44,6 +44,8 @@ export interface Readiness {
   problems: Problem[];
 }
 
+/** Contract: doctor tells of an A/B that nobody decided for so long. */
+const UNDECIDED_MS = 72 * HOUR_MS;
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
 const DELETE_PIECE = 500;
 
