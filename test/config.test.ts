@@ -1,4 +1,4 @@
-/** Settings and flags: what a complaint calls them. Which values are refused is in e2e/serve.test.ts. */
+/** Settings and flags: which values are refused, and what a complaint calls them. */
 import { expect, test } from 'bun:test';
 import { loadConfig } from '../src/config.ts';
 import { makeTempDir } from './support/temp.ts';
@@ -9,6 +9,15 @@ test.each([
   [{ SATCHEL_PORT: '99999' }, {}, 'SATCHEL_PORT'],
   [{ SATCHEL_PORT: '8080' }, { port: '99999' }, '--port'],
   [{}, { host: 'a b' }, '--host'],
+  [{ SATCHEL_MAX_UPLOAD_BYTES: '10MB' }, {}, 'SATCHEL_MAX_UPLOAD_BYTES'],
+  [{ SATCHEL_PUBLIC_URL: 'files.example.com' }, {}, 'SATCHEL_PUBLIC_URL'],
+  [{ SATCHEL_EMAIL_RETRY_DELAYS: '15' }, {}, 'SATCHEL_EMAIL_RETRY_DELAYS'],
+  [{ SATCHEL_MARKETING_PATIENCE_HOURS: '0' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
+  [{ SATCHEL_MARKETING_PATIENCE_HOURS: '169' }, {}, 'SATCHEL_MARKETING_PATIENCE_HOURS'],
+  [{ SATCHEL_DNS_SERVERS: 'dns.example' }, {}, 'SATCHEL_DNS_SERVERS'],
+  [{ SATCHEL_TRUSTED_PROXIES: '10.0.0.0/99' }, {}, 'SATCHEL_TRUSTED_PROXIES'],
+  [{ SATCHEL_LOG_LEVEL: 'loud' }, {}, 'SATCHEL_LOG_LEVEL'],
+  [{ SATCHEL_ALLOWED_MIME_TYPES: 'images' }, {}, 'SATCHEL_ALLOWED_MIME_TYPES'],
   [{}, { public_url: 'files.example.com' }, '--public-url'],
   [{}, { public_url: 'https://files.example.com/?a' }, '--public-url'],
   [{ SATCHEL_OBJECT_STORE: 'https://s3.example.com/bucket' }, {}, 'SATCHEL_OBJECT_STORE'],
@@ -33,6 +42,11 @@ test.each([
   [{}, { tls: 'example.com', tls_http_port: '443' }, '--tls-http-port \\(SATCHEL_TLS_HTTP_PORT\\)'],
 ])('%j with the flags %j is refused by the name of what was given', (env, flags, named) => {
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
+});
+
+test('two sources of the master key exclude each other', () => {
+  const both = { SATCHEL_MASTER_KEY: 'a', SATCHEL_PASSPHRASE: 'b' };
+  expect(() => loadConfig(both)).toThrow('SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE');
 });
 
 test('a store is read whole, its keys from files too; an unknown parameter is named, and no key is repeated', async () => {
@@ -72,4 +86,62 @@ test('TLS by itself is for names in the form of the DNS, on all addresses and th
   expect([other.host, other.public_url]).toEqual(['192.0.2.1', 'https://example.com:8443']);
   expect(loadConfig({ SATCHEL_ACME_EMAIL: 'a@example.com' }).tls).toBeNull();
   expect(() => loadConfig({}, { acme_email: 'a@example.com' })).toThrow('--acme-email goes with --tls');
+});
+
+const SMTP = { SATCHEL_SMTP_PORT: '2525' };
+const SMTP_PAIR = { SATCHEL_SMTP_TLS_CERT: '/cert.pem', SATCHEL_SMTP_TLS_KEY: '/key.pem' };
+
+test.each([
+  [{ SATCHEL_SMTP_PORT: 'smtp' }, 'SATCHEL_SMTP_PORT must be a whole number'],
+  [{ SATCHEL_SMTPS_PORT: '70000', ...SMTP_PAIR }, 'SATCHEL_SMTPS_PORT must be a whole number'],
+  [
+    { SATCHEL_SMTPS_PORT: '465' },
+    'SATCHEL_SMTPS_PORT needs a certificate: SATCHEL_TLS (serve --tls), or SATCHEL_SMTP_TLS_CERT and',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTPS_PORT: '2525', ...SMTP_PAIR },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be',
+  ],
+  [
+    { SATCHEL_SMTP_PORT: '8420' },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be a port that nothing else here uses',
+  ],
+  [
+    { SATCHEL_SMTP_PORT: '80', SATCHEL_TLS: 'example.com' },
+    'SATCHEL_SMTP_PORT and SATCHEL_SMTPS_PORT must each be',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTP_TLS_CERT: '/cert.pem' },
+    'SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY go together',
+  ],
+  [
+    { ...SMTP, SATCHEL_SMTP_TLS_KEY: '/key.pem' },
+    'SATCHEL_SMTP_TLS_CERT and SATCHEL_SMTP_TLS_KEY go together',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_HOST: 'a b' }, 'SATCHEL_SMTP_HOST must be an IP address or a host name'],
+  [
+    { ...SMTP, SATCHEL_SMTP_PLAIN_FROM: '10.0.0.0/33' },
+    'SATCHEL_SMTP_PLAIN_FROM must be a comma-separated list',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_PLAIN_FROM: 'all' }, 'SATCHEL_SMTP_PLAIN_FROM must be a comma-separated list'],
+  [
+    { ...SMTP, SATCHEL_SMTP_MAX_BYTES: '65535' },
+    'SATCHEL_SMTP_MAX_BYTES must be a whole number from 65536 to',
+  ],
+  [{ ...SMTP, SATCHEL_SMTP_MAX_BYTES: '25 MiB' }, 'SATCHEL_SMTP_MAX_BYTES must be a whole number'],
+  [{ SATCHEL_SMTP_HOST: '0.0.0.0' }, 'SATCHEL_SMTP_HOST goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT'],
+  [SMTP_PAIR, 'SATCHEL_SMTP_TLS_CERT goes with SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT'],
+  [{ SATCHEL_SMTP_PLAIN_FROM: '10.0.0.0/8' }, 'SATCHEL_SMTP_PLAIN_FROM goes with SATCHEL_SMTP_PORT'],
+])('%j for mail by SMTP is refused: %s', (env, message) => {
+  expect(() => loadConfig(env)).toThrow(message);
+});
+
+test('nobody hands mail in by SMTP unless a port is set; then this machine alone, with 25 MiB at most', () => {
+  expect(loadConfig({}).smtp).toBeNull();
+  const alone = { host: '127.0.0.1', plain_from: [], max_bytes: 26_214_400, certificate: null };
+  expect(loadConfig(SMTP).smtp).toEqual({ ...alone, port: 2525, tls_port: null });
+  // The certificate of SATCHEL_TLS is theirs too.
+  expect(loadConfig({ SATCHEL_SMTPS_PORT: '465', SATCHEL_TLS: 'example.com' }).smtp).toEqual({
+    ...{ ...alone, port: null, tls_port: 465 },
+  });
 });

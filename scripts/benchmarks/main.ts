@@ -10,6 +10,7 @@ import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
 import { measureSequences } from './sequences.ts';
 import { measureStore } from './store.ts';
+import { measureSubmission } from './submission.ts';
 import { measureUploads } from './uploads.ts';
 import { measureVariants } from './variants.ts';
 
@@ -19,6 +20,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   variants: measureVariants,
   lists: measureLists,
   emails: measureEmails,
+  submission: measureSubmission,
   management: measureManagement,
   imports: measureImports,
   contacts: measureContacts,

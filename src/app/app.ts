@@ -4,6 +4,7 @@ import { Audit } from '../access/audit/service.ts';
 import { Keys, keysShownBy } from '../access/keys/service.ts';
 import { Origins } from '../access/origins/service.ts';
 import { createPeople } from '../access/people/entry.ts';
+import type { Argon2 } from '../access/people/passwords.ts';
 import { peopleCronEntries } from '../access/people/tasks.ts';
 import { forgetDataKey, LinkDomains, Projects } from '../access/projects/service.ts';
 import { projectCronEntries } from '../access/projects/tasks.ts';
@@ -100,6 +101,8 @@ interface AppDeps {
   resolver?: Resolver;
   /** Replaces the making of DKIM keys; for tests. */
   generateDkimKey?: typeof generateDkimKey;
+  /** Replaces what hashes passwords; for tests. */
+  loadArgon2?: () => Promise<Argon2>;
 }
 
 export type Services = ReturnType<typeof createServices>;
@@ -135,6 +138,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     key_ring,
     resolver: deps.resolver ?? createResolver({ servers: config.dns_servers, clock }),
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
+    loadArgon2: deps.loadArgon2,
     limiter: new RateLimiter(clock),
     requests: new RequestMeasures(),
     event_loop: new EventLoopWatch(),

@@ -18,6 +18,7 @@ import { mailboxRoutes } from '../mail/mailboxes/routes.ts';
 import { replyRoutes } from '../mail/replies/routes.ts';
 import { scheduleRoutes } from '../mail/schedules/routes.ts';
 import { sendingDomainRoutes } from '../mail/sending-domains/routes.ts';
+import { submissionRoutes } from '../mail/submission/routes.ts';
 import { templateRoutes } from '../mail/templates/routes.ts';
 import { broadcastRoutes } from '../marketing/broadcasts/routes.ts';
 import { contactRoutes } from '../marketing/contacts/routes.ts';
@@ -51,6 +52,7 @@ export function createRoutes(services: Services): Route[] {
     ...projectRoutes(services),
     ...linkDomainRoutes(services),
     ...keyRoutes(services),
+    ...submissionRoutes(services),
     ...originRoutes(services),
     ...tokenRoutes(services),
     ...peopleRoutes(services),

@@ -1,10 +1,13 @@
 /** The console: the page at /console and every path below it, the files it loads, and frames for mails it shows. */
+import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, forbidden, notFound } from '../errors.ts';
 import { MAX_PREVIEW_BODY_BYTES } from '../limits.ts';
+import { shellWord } from '../platform/cli/shell-words.ts';
 import { readForm } from '../platform/http/body.ts';
 import { readSessionCookie } from '../platform/http/browser.ts';
 import { takesGzip } from '../platform/http/encoding.ts';
+import { html, pageResponse } from '../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
 import { loadBundle } from './bundle.ts';
 
@@ -24,6 +27,7 @@ const HEADERS = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'n
 interface Needs {
   config: Config;
   entry: { sessions: { authenticate(secret: string): unknown } };
+  people: { isAnybodyThere(): boolean };
 }
 
 export function consolePageRoutes(needs: Needs): Route[] {
@@ -34,7 +38,8 @@ export function consolePageRoutes(needs: Needs): Route[] {
       path,
       tag: 'Console',
       summary: 'The console',
-      handle: answerPage,
+      handle: ({ ctx }) =>
+        needs.people.isAnybodyThere() || isWelcome(ctx) ? answerPage() : answerNobody(needs.config),
     });
   return [
     page('/console'),
@@ -56,6 +61,24 @@ export function consolePageRoutes(needs: Needs): Route[] {
       handle: ({ ctx }) => answerPreview(ctx, needs),
     }),
   ];
+}
+
+/** The link of the first person. */
+const isWelcome = ({ request }: RequestContext): boolean =>
+  new URL(request.url).pathname.startsWith('/console/welcome/');
+
+/** How the first person comes in: by a link that only who may read the data directory can make. */
+function answerNobody({ data_dir }: Config): Response {
+  const line = `satchel person add --first --data-dir ${shellWord(resolve(data_dir))}`;
+  const page = pageResponse(
+    200,
+    'Nobody signs in here yet',
+    html`<p>On the machine that Satchel runs on, as the user that it runs as:</p>
+<pre><code>${line}</code></pre>
+<p>It prints a link, which makes the first person: once, and within 24 hours. Open it in this browser.</p>`,
+  );
+  page.headers.set('Cache-Control', 'no-store');
+  return page;
 }
 
 async function answerPage(): Promise<Response> {

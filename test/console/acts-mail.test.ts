@@ -22,6 +22,12 @@ const rows = (query: string): unknown[] => on.app.services.database.read.all(sql
 const idIn = (page: Page): string => new URL(page.url()).pathname.split('/').at(-1) ?? '';
 
 describe.skipIf(executable === null)('mail in a browser', () => {
+  test('without an SMTP server a key says which setting opens one', async () => {
+    const { page, complaints } = await open('/projects/shop/keys/1?tab=secret');
+    await page.getByText('No SMTP server is set: SATCHEL_SMTP_PORT or SATCHEL_SMTPS_PORT').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test('is sent from a template by hand, once all of its fields have values, and called off before it is due', async () => {
     const template = {
       ...{ name: 'Shipped', category: 'transactional', subject: 'Order {{ order.id }}' },

@@ -39,7 +39,9 @@ export interface Credentials {
 }
 
 /** A Satchel with the clock of this machine, as the browser's is, with nobody in it, and a browser. */
-export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credentials'>> {
+export async function startEmptyConsole(
+  env: Record<string, string> = {},
+): Promise<Omit<ConsoleTest, 'credentials'>> {
   const dns = await startDnsServer({
     'example.org': { mx: [{ exchange: 'mx.example.org', preference: 10 }] },
   });
@@ -49,6 +51,7 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
     env: {
       ...{ SATCHEL_PUBLIC_URL: 'http://127.0.0.1:8420', SATCHEL_DNS_SERVERS: dns.address },
       SATCHEL_WEBHOOK_ALLOW: '127.0.0.1',
+      ...env,
     },
   });
   const browser = await openChromium();
@@ -56,8 +59,8 @@ export async function startEmptyConsole(): Promise<Omit<ConsoleTest, 'credential
 }
 
 /** The same with somebody who may do everything. */
-export async function startConsole(): Promise<ConsoleTest> {
-  const on = await startEmptyConsole();
+export async function startConsole(env: Record<string, string> = {}): Promise<ConsoleTest> {
+  const on = await startEmptyConsole(env);
   const credentials = await addPerson(on.app, {
     ...{ email: 'ann@example.org', name: 'Ann Example', all_projects: true, can_administer: true },
     ...Object.fromEntries(CAPABILITIES.map((capability) => [capability, true])),
@@ -66,12 +69,15 @@ export async function startConsole(): Promise<ConsoleTest> {
 }
 
 /** Starts a console for the tests of a file, where there is a browser, and gives all of them time. */
-export function beforeAllInConsole(prepare: (on: ConsoleTest) => unknown): void {
+export function beforeAllInConsole(
+  prepare: (on: ConsoleTest) => unknown,
+  env: Record<string, string> = {},
+): void {
   setDefaultTimeout(TIMEOUT_MS);
   let on: ConsoleTest | undefined;
   beforeAll(async () => {
     if (executable === null) return;
-    on = await startConsole();
+    on = await startConsole(env);
     await prepare(on);
   });
   afterEach(async () => {

@@ -1,7 +1,7 @@
 /** How the console is served: the page under a strict policy, its files for ever, frames for mails to nobody else. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { startConsole } from '../access/people/setup.ts';
-import type { Answer, TestApp } from '../support/helpers.ts';
+import { type Answer, actor, startTestApp, type TestApp } from '../support/helpers.ts';
 
 /** Decision: the most that the first load may weigh. */
 const MAX_FIRST_LOAD_BYTES = 150_000;
@@ -116,6 +116,35 @@ describe('a frame for a mail', () => {
       const refused = await post(headers);
       expect(refused.status).toBe(403);
       expect(refused.text).not.toContain('color:red');
+    }
+  });
+});
+
+describe('before anybody is there', () => {
+  test('the console says how the first person is made, with the line of this server, and the link opens', async () => {
+    const empty = await startTestApp();
+    const { config, people } = empty.services;
+    for (const path of ['/console', '/console/sign-in', '/console/projects/shop']) {
+      const told = await empty.call('GET', path);
+      expect([told.status, told.headers.get('cache-control')]).toEqual([200, 'no-store']);
+      expect(told.text).toContain(`satchel person add --first --data-dir ${config.data_dir}</code>`);
+      expect(told.text).not.toContain('<script');
+    }
+    const link = new URL((await people.makeFirstLink()) ?? '');
+    expect((await empty.call('GET', link.pathname)).text).toBe(page.text);
+    await people.add(actor, null, { email: 'ann@example.com', all_projects: true });
+    expect((await empty.call('GET', '/console')).text).toBe(page.text);
+  });
+
+  test('the root leads a browser to the console and a program to the documentation', async () => {
+    for (const [accept, where] of [
+      ['text/html,application/xhtml+xml,*/*;q=0.8', '/console'],
+      ['*/*', '/docs'],
+    ] as const) {
+      const root = await app.call('GET', '/', { headers: { Accept: accept } });
+      expect([root.status, root.headers.get('location'), root.headers.get('vary')]).toEqual([
+        ...[302, where, 'Accept'],
+      ]);
     }
   });
 });

@@ -27,12 +27,33 @@ describe.skipIf(executable === null)('the first person', () => {
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByLabel('Email').fill('ann@example.org');
     await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByText('Nothing here yet').waitFor();
-    await page.getByRole('link', { name: 'New project' }).click();
+    await page.getByRole('heading', { name: 'What would you like to do first?' }).waitFor();
+    await page.getByRole('link', { name: 'Store files' }).click();
     await page.locator('[name=name]:focus').fill('Shop');
     await page.getByRole('button', { name: 'Create the project' }).click();
-    await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Files', level: 1 }).waitFor();
     expect(on.app.services.projects.find('shop')?.name).toBe('Shop');
+  });
+
+  test('looks around in a sample project that mails nobody, and is rid of it in one click', async () => {
+    const on = await startEmptyConsole();
+    const credentials = await addPerson(on.app, {
+      email: 'ann@example.org',
+      all_projects: true,
+      can_administer: true,
+    });
+    const { page, complaints } = await openPage(on, await signIn({ ...on, credentials }), '/');
+    await page.getByRole('button', { name: 'Make the sample project' }).click();
+    await page.getByRole('link', { name: 'See what was sent' }).click();
+    await page.getByRole('link', { name: 'Welcome, Ann' }).click();
+    await page.getByRole('heading', { name: 'Welcome, Ann', level: 1 }).waitFor();
+    const { projects, sending_domains, mailboxes } = on.app.services;
+    expect(mailboxes.require('hello@sample.test').kind).toBe('capture');
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByRole('button', { name: 'Remove the sample' }).click();
+    await page.getByRole('heading', { name: 'What would you like to do first?' }).waitFor();
+    expect([projects.find('sample'), sending_domains.list()]).toEqual([null, []]);
+    expect(complaints).toEqual([]);
   });
 });
 

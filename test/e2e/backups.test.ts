@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
-import { makeKey, type Server, satchel, startServer, upload } from './binary.ts';
+import { makeKey, makeToken, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
 const ROUNDS = 2;
@@ -24,11 +24,6 @@ function caller(server: Server, token: string) {
 
 const record = (data: unknown): Data => (isPlainObject(data) ? data : {});
 const list = (data: unknown): Data[] => (Array.isArray(data) ? data.filter(isPlainObject) : []);
-
-async function makeToken(dir: string): Promise<string> {
-  const fields = ['--name', 'a', '--all-projects', '--can', 'administer', '--json', '--data-dir', dir];
-  return String((await satchel(['token', 'create', ...fields])).json.token);
-}
 
 test('a backup that kill -9 cuts off is made again by the next start, and is whole', async () => {
   const dir = makeTempDir();

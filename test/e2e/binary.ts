@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { atEveryEnd } from '../support/cleanup.ts';
+import { satchel as runHere } from '../support/command.ts';
 import { parseObject } from '../support/helpers.ts';
 
 export const BINARY = join(import.meta.dir, '../../dist/satchel');
@@ -101,42 +102,43 @@ export async function startServer(
   return server;
 }
 
-/** A project with a key, made by the command line beside the running server or without one. */
+/**
+ * Runs a command that prepares a test, which must end well, and returns the document that it prints: in this process, as one of
+ * its own takes ten times as long, or where only a wrapped process can reach the directory.
+ */
+async function prepare(data_dir: string, args: string[], wrap: string[]): Promise<Record<string, unknown>> {
+  const command = [...args, '--data-dir', data_dir, '--json'];
+  const { exit, stdout, stderr } = await (wrap.length > 0 ? satchel(command, { wrap }) : runHere(command));
+  if (exit !== 0) throw new Error(`satchel ${args.join(' ')}: ${stderr}`);
+  return parseObject(stdout);
+}
+
+/** A project with a key, made beside the running server or without one. */
 export async function makeKey(
   data_dir: string,
   can = 'read,write,email',
   wrap: string[] = [],
 ): Promise<string> {
-  await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop', '--data-dir', data_dir], { wrap });
-  const arguments_of_key = [
-    'key',
-    'create',
-    '--project',
-    'shop',
-    '--name',
-    'web',
-    '--can',
-    can,
-    '--rate-limit',
-    '1000000',
-    '--data-dir',
-    data_dir,
-    '--json',
-  ];
-  const key = await satchel(arguments_of_key, { wrap });
-  if (key.exit !== 0) throw new Error(key.stderr);
-  return String(key.json.plaintext_key);
+  await prepare(data_dir, ['project', 'create', '--name', 'Shop', '--slug', 'shop'], wrap);
+  const of_key = ['--project', 'shop', '--name', 'web', '--can', can, '--rate-limit', '1000000'];
+  return String((await prepare(data_dir, ['key', 'create', ...of_key], wrap)).plaintext_key);
 }
 
-/** A trusted domain with a mailbox whose relay listens on this port of 127.0.0.1. */
-export async function addMailbox(data_dir: string, port: number, wrap: string[] = []): Promise<void> {
-  for (const command of [
-    ['domain', 'add', 'mail.example.com', '--trust'],
-    ['mailbox', 'add', 'shop@mail.example.com', '--smtp', `smtp://127.0.0.1:${port}`],
-  ]) {
-    const { exit, stderr } = await satchel([...command, '--data-dir', data_dir], { wrap });
-    if (exit !== 0) throw new Error(stderr);
-  }
+/** An access token of an administrator of all projects. */
+export async function makeToken(data_dir: string, wrap: string[] = []): Promise<string> {
+  const fields = ['--name', 'a', '--all-projects', '--can', 'administer'];
+  return String((await prepare(data_dir, ['token', 'create', ...fields], wrap)).token);
+}
+
+/** A trusted domain with a mailbox whose relay is this one, or listens on this port of 127.0.0.1. */
+export async function addMailbox(
+  data_dir: string,
+  relay: string | number,
+  wrap: string[] = [],
+): Promise<void> {
+  const url = typeof relay === 'string' ? relay : `smtp://127.0.0.1:${relay}`;
+  await prepare(data_dir, ['domain', 'add', 'mail.example.com', '--trust'], wrap);
+  await prepare(data_dir, ['mailbox', 'add', 'shop@mail.example.com', '--smtp', url], wrap);
 }
 
 /** Names of the files of stored objects, partial uploads included, sorted. */

@@ -1,21 +1,16 @@
-/** Imports of the compiled binary on bad days: kills and a file that is larger than memory should be. */
+/** Imports of the compiled binary and kill -9. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { startDnsServer } from '../support/dns-server.ts';
 import { makeTempDir } from '../support/temp.ts';
-import { until } from '../support/until.ts';
 import { makeKey, type Server, startServer } from './binary.ts';
 
 setDefaultTimeout(180_000);
-/** For the large file on a busy machine. */
-const IMPORTED_MS = 150_000;
 const dns = await startDnsServer({ 'example.com': { mx: [{ exchange: 'mx.example.com', preference: 10 }] } });
 afterAll(() => dns.stop());
 
 const ENV = {
   SATCHEL_DNS_SERVERS: dns.address,
   SATCHEL_IMPORT_ROWS_PER_MINUTE: '10000000',
-  SATCHEL_MAX_UPLOAD_BYTES: String(512 * 1024 * 1024),
   SATCHEL_LOG_LEVEL: 'error',
 };
 
@@ -56,7 +51,7 @@ const COUNTERS = [
 ];
 
 test('kill -9 wherever it hits: every row counts once, and the list holds what was accepted', async () => {
-  const ROWS = 2_400;
+  const ROWS = 1_200;
   const dir = makeTempDir();
   let server = await startServer(dir, ENV);
   const key = await makeKey(dir, 'read,write,marketing');
@@ -76,7 +71,7 @@ test('kill -9 wherever it hits: every row counts once, and the list holds what w
     expect(Number(contacts_count)).toBeGreaterThanOrEqual(Number(record.accepted));
     if (record.status === 'completed') break;
     expect(record.status).not.toBe('failed');
-    if (done - before < ROWS / 6) continue;
+    if (done - before < ROWS / 3) continue;
     before = done;
     kills += 1;
     await server.end('SIGKILL');
@@ -102,33 +97,5 @@ test('kill -9 wherever it hits: every row counts once, and the list holds what w
     .slice(1)
     .map((line) => Number.parseInt(line, 10));
   expect(numbers).toEqual(Array.from({ length: ROWS / 20 }, (_, n) => n * 20 + 2));
-  await server.end('SIGTERM');
-});
-
-test('a file of 100 MB takes no more memory than a small one', async () => {
-  const ROWS = 1_000;
-  const dir = makeTempDir();
-  const server = await startServer(dir, ENV);
-  const key = await makeKey(dir, 'read,write,marketing');
-  const peakMib = (): number =>
-    Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024;
-  const notes = (length: number): string => `"${'Once upon a time, "" and so on.\n'.repeat(length / 32)}"`;
-  const fileOf = (rows: number, note: string, name: string): string[] => [
-    'email,notes\n',
-    ...Array.from({ length: rows }, (_, n) => `${name}${n}@example.com,${note}\n`),
-  ];
-  const run = async (parts: string[], rows: number): Promise<void> => {
-    const { id } = await start(server, key, parts);
-    await until(async () => (await show(server, key, id)).status === 'completed', IMPORTED_MS);
-    expect(await show(server, key, id)).toMatchObject({ total_rows: rows, accepted: rows });
-  };
-  // As many rows, so that nothing but the size of the file differs.
-  await run(fileOf(ROWS, notes(320), 'small'), ROWS);
-  const before = peakMib();
-  const note = notes(100_000);
-  await run(fileOf(ROWS, note, 'large'), ROWS);
-  expect(ROWS * note.length).toBeGreaterThan(95 * 1024 * 1024);
-  // Some 40 alone, 66 beside other tests, by when garbage is collected; a file that is read whole takes 100 as bytes and 100 as text.
-  expect(peakMib() - before).toBeLessThan(120);
   await server.end('SIGTERM');
 });

@@ -2,7 +2,7 @@
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeTempDir } from '../support/temp.ts';
-import { addMailbox, makeKey, type Server, satchel, startServer } from './binary.ts';
+import { addMailbox, makeKey, makeToken, type Server, startServer } from './binary.ts';
 
 export const DISK_MIB = 32;
 
@@ -33,14 +33,12 @@ export async function startOnSmallDisk(env: Record<string, string>): Promise<Sma
   const dir = `/proc/${server.pid}/root${mount_point}/data`;
   const inside = join(mount_point, 'data');
   const wrap = ['nsenter', '-m', '-t', String(server.pid)];
-  const fields = ['--name', 'a', '--all-projects', '--can', 'administer', '--json', '--data-dir', inside];
-  const { json } = await satchel(['token', 'create', ...fields], { wrap });
   return {
     server,
     dir,
     addMailbox: (port) => addMailbox(inside, port, wrap),
     key: await makeKey(inside, 'read,write,email', wrap),
-    token: String(json.token),
+    token: await makeToken(inside, wrap),
   };
 }
 

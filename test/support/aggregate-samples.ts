@@ -9,12 +9,16 @@ interface Row {
   disposition?: string;
   from?: string;
   selector?: string;
+  /** Whose signature it has, if not that of `from`. */
+  signer?: string;
+  /** Where it bounces to. */
+  bounces_to?: string;
 }
 
 export function row(of: Row = {}): string {
   const { ip = '192.0.2.1', count = 7, dkim = 'pass', spf = 'fail', disposition = 'none' } = of;
-  const { from = 'shop.example.com', selector = 'satchel' } = of;
-  return `<record><row><source_ip>${ip}</source_ip><count>${count}</count><policy_evaluated><disposition>${disposition}</disposition><dkim>${dkim}</dkim><spf>${spf}</spf></policy_evaluated></row><identifiers><header_from>${from}</header_from></identifiers><auth_results><dkim><domain>${from}</domain><selector>${selector}</selector><result>${dkim}</result></dkim><spf><domain>relay.example</domain><result>pass</result></spf></auth_results></record>`;
+  const { from = 'shop.example.com', selector = 'satchel', signer = from, bounces_to = from } = of;
+  return `<record><row><source_ip>${ip}</source_ip><count>${count}</count><policy_evaluated><disposition>${disposition}</disposition><dkim>${dkim}</dkim><spf>${spf}</spf></policy_evaluated></row><identifiers><header_from>${from}</header_from></identifiers><auth_results><dkim><domain>${signer}</domain><selector>${selector}</selector><result>${signer === from ? dkim : 'pass'}</result></dkim><spf><domain>${bounces_to}</domain><result>pass</result></spf></auth_results></record>`;
 }
 
 export function dmarc({

@@ -13,7 +13,8 @@ import {
 import type { Actor } from '../../src/platform/http/callers.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { captureLog } from './captured-log.ts';
-import { atEveryEnd } from './cleanup.ts';
+import { loadCheapArgon2 } from './cheap-argon2.ts';
+import { atTestEnd } from './cleanup.ts';
 import { takeDkimKey } from './dkim-keys.ts';
 import { makeTempDir, placeDatabase, TestClock } from './temp.ts';
 
@@ -61,10 +62,10 @@ export interface TestAppOptions {
   maintenance?: Maintenance;
 }
 
-const running = new Set<TestApp>();
-atEveryEnd(() => Promise.all([...running].map((app) => app.stop())));
-
-/** Starts an app on a data directory of its own (or the one given, to test restarts). Stopped after the tests. */
+/**
+ * Starts an app on a data directory of its own (or the one given, to test restarts). One that a test or its `beforeEach` starts
+ * is stopped after that test, any other after the tests of the file.
+ */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const data_dir = options.data_dir ?? makeTempDir();
   const clock = options.clock ?? new TestClock();
@@ -91,6 +92,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     database: directory.database,
     key_ring: directory.key_ring,
     generateDkimKey: takeDkimKey,
+    loadArgon2: loadCheapArgon2,
     maintenance: options.maintenance ?? createMaintenance(config),
   });
   // Folders are made as uploads need them: a thousand for each of hundreds of apps are minutes of a busy disk.
@@ -98,6 +100,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const port = await app.start();
   // What is done at a start is committed: a command that runs in this very process would wait for it in vain.
   await directory.database.write(() => {});
+  let is_running = true;
   const test_app: TestApp = {
     app,
     services: app.services,
@@ -108,12 +111,13 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     logs: log.text,
     call: (method, path, call = {}) => answerOf(app, method, path, call),
     async stop() {
-      if (!running.delete(test_app)) return;
+      if (!is_running) return;
+      is_running = false;
       await app.stop();
       await directory.close();
     },
   };
-  running.add(test_app);
+  atTestEnd(() => test_app.stop());
   return test_app;
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { ProjectRow } from '../../src/access/projects/service.ts';
 import type { Capability } from '../../src/platform/http/callers.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
+import { keepForOthers } from './cleanup.ts';
 import { type Answer, actor, startTestApp, type TestApp, type TestAppOptions } from './helpers.ts';
 
 export interface Management {
@@ -85,7 +86,7 @@ export function beforeEachOnStage(prepare: (stage: Management) => unknown): void
   beforeEach(async () => {
     if (stage && look() === prepared) return;
     await stage?.app.stop();
-    stage = await startManagement();
+    stage = await keepForOthers(startManagement);
     await prepare(stage);
     prepared = look();
   });

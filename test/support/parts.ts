@@ -19,6 +19,7 @@ export function part(
     | 'dkimverify'
     | 'django-admin'
     | 'dovecot'
+    | 'gitea'
     | 'gpg'
     | 'haproxy'
     | 'litestream'

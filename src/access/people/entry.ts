@@ -1,7 +1,7 @@
 /** People, and how they get in, stay in and leave: the services of the console's own endpoints, on one pool of hashing. */
 import type { Config } from '../../config.ts';
 import { OwnAccount } from './own-account.ts';
-import { Passwords } from './passwords.ts';
+import { type Argon2, Passwords } from './passwords.ts';
 import { People, type PeopleDeps } from './service.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
@@ -16,13 +16,15 @@ export interface Entry {
   passwords: Passwords;
 }
 
-export function createPeople(on: Omit<PeopleDeps, 'public_url'> & { config: Config }): {
+export function createPeople(
+  on: Omit<PeopleDeps, 'public_url'> & { config: Config; loadArgon2: (() => Promise<Argon2>) | undefined },
+): {
   people: People;
   entry: Entry;
 } {
   const { public_url } = on.config;
   const people = new People({ ...on, public_url });
-  const passwords = new Passwords();
+  const passwords = new Passwords(on.loadArgon2);
   const deps = { ...on, public_url, people, passwords, tries: new Tries(on) };
   const entry = {
     welcome: new Welcome(deps),

@@ -337,6 +337,11 @@ export class People {
     return this.#deps.tokens.countOf(this.#database.read, person.id);
   }
 
+  /** Whether anybody could sign in. */
+  isAnybodyThere(): boolean {
+    return store.countPeople(this.#database.read) > 0;
+  }
+
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */
   async makeFirstLink(): Promise<string | null> {
     const now = this.#deps.clock.now();

@@ -33,10 +33,10 @@ export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
     email.verb('captured [id]', 'what capturing mailboxes and test keys hold; with an id the message itself'),
   )
     .example('satchel email captured', 'satchel email captured 01J00000000000000000000000 > message.eml')
-    .does((session, options, id?: string) => {
+    .does(async (session, options, id?: string) => {
       const { services } = session;
       if (id !== undefined) {
-        const message = services.deliveries.readCaptured(id);
+        const message = await services.deliveries.readCaptured(id);
         return { json: message, text: message.raw };
       }
       return presentPage(session, options, services.deliveries.listCaptured(pageOf(options)), {

@@ -313,10 +313,13 @@ export class Deliveries {
   }
 
   /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
-  readCaptured(id: string): CapturedMessage & { raw: string } {
-    const message = store.findCaptured(this.#deps.database.read, id.toUpperCase());
+  async readCaptured(id: string): Promise<CapturedMessage & { raw: string }> {
+    const { emails, database } = this.#deps;
+    const message = store.findCaptured(database.read, id.toUpperCase());
     if (!message) throw notFound('Captured message', 'satchel email captured');
-    return { ...this.#presentCaptured(message), raw: message.raw.toString('utf8') };
+    const came = await emails.readWhole(message.email_id);
+    const raw = came === null ? message.raw : Buffer.concat([message.raw, came]);
+    return { ...this.#presentCaptured(message), raw: raw.toString('utf8') };
   }
 
   #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {

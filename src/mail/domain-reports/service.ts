@@ -8,6 +8,7 @@ import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
 import type { AggregateReport, ReportedSource } from '../../platform/mail/aggregate-reports.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
 import type { DomainReportsRecord } from './schemas.ts';
+import { senderOf } from './senders.ts';
 import * as store from './store.ts';
 
 /** Contract. */
@@ -188,10 +189,11 @@ function explain(source: store.SourceNumbers, days: number): string {
     return failing === 0
       ? 'This server, by its relays: all is well.'
       : `This server, by its relays: ${fail}; what is wrong with the records: satchel domain verify.`;
-  if (failing === 0)
-    return 'Another sender that may use this name, such as a newsletter service: all is well.';
+  const named = senderOf(source.sender) ?? (source.sender && `The servers of ${source.sender}`);
+  const other = named || 'Another sender';
+  if (failing === 0) return `${other}, which may use this name: all is well.`;
   if (source.aligned > 0)
-    return `Another sender that may use this name, or a server that passes mail on: ${fail}; have it sign with DKIM for this domain.`;
+    return `${other}, which may use this name or passes mail on: ${fail}; have it sign with DKIM for this domain.`;
   const stopped = source.reject + source.quarantine >= failing;
-  return `Somebody whose mail never passes: ${fail}; if it is a service of yours, add its DKIM or stop it, else ${stopped ? 'receivers hold it back already' : 'a policy of quarantine or reject holds it back'}.`;
+  return `${named || 'Somebody whose mail never passes'}: ${fail}; if it is a service of yours, add its DKIM or stop it, else ${stopped ? 'receivers hold it back already' : 'a policy of quarantine or reject holds it back'}.`;
 }

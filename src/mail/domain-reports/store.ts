@@ -29,10 +29,10 @@ export function hasSource(read: Tx, of: { domain_id: number; day: number; ip: st
 export type SourceNumbers = Omit<typeof domainSources.$inferSelect, 'domain_id' | 'day' | 'ip'>;
 
 const addRow = rawSql<never, (number | string)[]>(`
-    INSERT INTO domain_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count,
+    INSERT INTO domain_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count,
       dkim_aligned = dkim_aligned + excluded.dkim_aligned, spf_aligned = spf_aligned + excluded.spf_aligned,
       aligned = aligned + excluded.aligned, none = none + excluded.none, quarantine = quarantine + excluded.quarantine,
-      reject = reject + excluded.reject, ours = ours + excluded.ours`);
+      reject = reject + excluded.reject, ours = ours + excluded.ours, sender = iif(sender = '', excluded.sender, sender)`);
 
 export function addSource(
   tx: Tx,
@@ -40,7 +40,7 @@ export function addSource(
   n: SourceNumbers,
 ): void {
   const numbers = [n.count, n.dkim_aligned, n.spf_aligned, n.aligned, n.none, n.quarantine, n.reject, n.ours];
-  addRow.run(tx, domain_id, day, ip, ...numbers);
+  addRow.run(tx, domain_id, day, ip, ...numbers, n.sender);
 }
 
 const addTlsRow = rawSql<never, (number | string)[]>(
@@ -60,7 +60,7 @@ interface Since {
 }
 
 const SUMS = `ip, sum(count) AS count, sum(dkim_aligned) AS dkim_aligned, sum(spf_aligned) AS spf_aligned, sum(aligned) AS aligned,
-  sum(none) AS none, sum(quarantine) AS quarantine, sum(reject) AS reject, sum(ours) AS ours`;
+  sum(none) AS none, sum(quarantine) AS quarantine, sum(reject) AS reject, sum(ours) AS ours, max(sender) AS sender`;
 const sourcesSince = rawSql<SourceNumbers & { ip: string }, [number, number]>(
   `SELECT ${SUMS} FROM domain_sources WHERE domain_id = ? AND day >= ? GROUP BY ip ORDER BY sum(count) DESC, ip`,
 );

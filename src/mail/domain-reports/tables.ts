@@ -24,6 +24,7 @@ export const domainSources = sqliteTable('domain_sources', {
   quarantine: integer().notNull(),
   reject: integer().notNull(),
   ours: integer().notNull(),
+  sender: text().notNull(),
 });
 
 export const domainTls = sqliteTable('domain_tls', {

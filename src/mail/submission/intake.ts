@@ -5,7 +5,7 @@ import { errorCodeOf } from '../../errors.ts';
 import { MAX_DISPLAY_NAME_CHARS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
-import { type Clock, systemClock } from '../../platform/host/clock.ts';
+import { type Clock, monotonicMs, systemClock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
@@ -20,6 +20,8 @@ const CHARS_DECODED = 8 * MAX_SUBJECT_CHARS;
 export interface IntakeDeps {
   blobs: BlobStore;
   max_bytes: number;
+  /** How long reading one may hold the processor. */
+  read_ms: number;
   ask(question: Question): Promise<Answer>;
   clock?: Clock;
 }
@@ -43,7 +45,8 @@ export async function receive(incoming: Incoming, deps: IntakeDeps): Promise<str
   const { blobs, clock = systemClock } = deps;
   const id = newId(clock.now());
   const upload = blobs.openUpload(id);
-  const reader = new MessageReader((fields) => missingFields(fields, { id, now_ms: clock.now() }));
+  const complete = (fields: readonly Field[]) => missingFields(fields, { id, now_ms: clock.now() });
+  const reader = new MessageReader({ complete });
   try {
     await readAll(incoming, { ...deps, upload, reader });
     const message = describe(reader.fields ?? [], incoming.recipients, id);
@@ -66,10 +69,11 @@ export async function receive(incoming: Incoming, deps: IntakeDeps): Promise<str
 
 async function readAll(
   { stream, onProgress, hangUp }: Incoming,
-  { max_bytes, upload, reader }: IntakeDeps & { upload: BlobUpload; reader: MessageReader },
+  { max_bytes, read_ms, upload, reader }: IntakeDeps & { upload: BlobUpload; reader: MessageReader },
 ): Promise<void> {
   const too_large = { code: 552, text: `5.3.4 A message may have ${max_bytes} bytes at most.` };
   let came_bytes = 0;
+  let left_ms = read_ms;
   let failure: unknown = null;
   for await (const chunk of stream) {
     came_bytes += chunk.length;
@@ -78,7 +82,11 @@ async function readAll(
     if (failure !== null) continue;
     try {
       if (came_bytes > max_bytes) throw new Refusal(too_large);
-      await upload.write(reader.take(chunk));
+      const began_ms = monotonicMs();
+      const kept = reader.take(chunk);
+      left_ms -= monotonicMs() - began_ms;
+      if (left_ms < 0) throw new BrokenMessage(`reading it takes more than ${read_ms / 1_000} s`);
+      await upload.write(kept);
     } catch (error) {
       failure = error;
     }

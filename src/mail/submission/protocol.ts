@@ -17,9 +17,10 @@ export interface ThreadSettings {
   /** Messages are written into its folder of bytes. */
   data_dir: string;
   pair: TlsPair | null;
-  /** Other times than SMTP_SIGN_IN_MS and SMTP_IDLE_MS, for tests. */
+  /** Other times than SMTP_SIGN_IN_MS, SMTP_IDLE_MS and SMTP_READ_MS, for tests. */
   sign_in_ms?: number;
   idle_ms?: number;
+  read_ms?: number;
 }
 
 /** A message that is on disk under its id, and was read. */

@@ -23,12 +23,19 @@ function isOurs({ name }: Field): boolean {
   return name === 'bcc' || name === 'resent-bcc' || name === 'return-path' || name.startsWith('x-satchel-');
 }
 
+interface ReaderOptions {
+  /** What fields are added to those of the message, as they stand in a header. */
+  complete?: (fields: readonly Field[]) => string;
+  /** Whether it is asked for `leaves`, whose headers can be all of a message. */
+  keeps_leaves?: boolean;
+}
+
 export class MessageReader {
   /** Of the message, once its header is over. */
   fields: Field[] | null = null;
   /** In their order; a message without parts is one. */
   readonly leaves: Leaf[] = [];
-  readonly #complete: (fields: readonly Field[]) => string;
+  readonly #options: ReaderOptions;
   /** The beginning of a line whose end is yet to come. */
   #carry: Buffer = NOTHING;
   /** What lines are part of; `between` is before, behind and around parts. */
@@ -36,14 +43,13 @@ export class MessageReader {
   #section: Buffer[] = [];
   #section_bytes = 0;
   #parts = 0;
-  /** The boundaries of the multiparts that are open, the outermost first. */
+  /** What delimits the multiparts that are open, the outermost first. */
   #open: string[] = [];
   /** Where the next line begins in the message. */
   #offset = 0;
 
-  /** `complete` says what fields are added to those of the message, as they stand in a header. */
-  constructor(complete: (fields: readonly Field[]) => string = () => '') {
-    this.#complete = complete;
+  constructor(options: ReaderOptions = {}) {
+    this.#options = options;
   }
 
   /** Takes more of the message, and gives back what of it is to be kept by now. Throws BrokenMessage. */
@@ -82,7 +88,7 @@ export class MessageReader {
 
   #keptHeader(fields: readonly Field[]): Buffer {
     const kept = fields.filter((field) => !isOurs(field)).map(({ bytes }) => bytes);
-    return Buffer.concat([...kept, Buffer.from(this.#complete(fields)), CRLF]);
+    return Buffer.concat([...kept, Buffer.from(this.#options.complete?.(fields) ?? ''), CRLF]);
   }
 
   #takeLine(data: Buffer, from: number, to: number): void {
@@ -103,13 +109,15 @@ export class MessageReader {
 
   /** Takes a line that stands between parts, or ends the last one; that of an outer multipart ends those within it too. */
   #isDelimiter(line: string, began: number): boolean {
-    const level = this.#open.findLastIndex((one) => line === `--${one}` || line === `--${one}--`);
-    const boundary = this.#open[level];
-    if (boundary === undefined) return false;
+    const level = this.#open.findLastIndex(
+      (one) => line.startsWith(one) && (line.length === one.length || line.slice(one.length) === '--'),
+    );
+    const delimiter = this.#open[level];
+    if (delimiter === undefined) return false;
     if (this.#place === 'header') this.#endSection();
     // The line break before it is its own.
     this.#endLeaf(began - 2);
-    const is_last = line.length > boundary.length + 2;
+    const is_last = line.length > delimiter.length;
     this.#open.length = is_last ? level : level + 1;
     this.#place = is_last ? 'between' : 'header';
     if (!is_last) this.#parts += 1;
@@ -124,8 +132,8 @@ export class MessageReader {
     this.fields ??= fields;
     const boundary = boundaryOf(fields);
     this.#place = boundary === null ? 'body' : 'between';
-    if (boundary === null) this.leaves.push({ fields, from: this.#offset, to: -1 });
-    else this.#open.push(boundary);
+    if (boundary !== null) this.#open.push(`--${boundary}`);
+    else if (this.#options.keeps_leaves) this.leaves.push({ fields, from: this.#offset, to: -1 });
     if (this.#open.length > SMTP_PART_DEPTH)
       throw new BrokenMessage(`its parts stand deeper than ${SMTP_PART_DEPTH} in one another`);
   }

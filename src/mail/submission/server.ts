@@ -11,6 +11,7 @@ import {
   SMTP_CONNECTIONS,
   SMTP_CONNECTIONS_PER_ADDRESS,
   SMTP_IDLE_MS,
+  SMTP_READ_MS,
   SMTP_RECIPIENTS,
   SMTP_SIGN_IN_MS,
   SMTP_SIGN_IN_TRIES,
@@ -215,7 +216,7 @@ export class SubmissionServer implements House {
   }
 
   async #receive(connection: SubmissionConnection, stream: AsyncIterable<Buffer>): Promise<string> {
-    const { max_bytes } = this.#settings;
+    const { max_bytes, read_ms = SMTP_READ_MS } = this.#settings;
     const count = (code: number): void => {
       this.measures[code < 400 ? 'taken' : code < 500 ? 'put_off' : 'refused'] += 1;
     };
@@ -231,7 +232,7 @@ export class SubmissionServer implements House {
             connection.close();
           },
         },
-        { blobs: this.#blobs, max_bytes, ask: this.#ask },
+        { blobs: this.#blobs, max_bytes, read_ms, ask: this.#ask },
       );
       count(250);
       return text;

@@ -17,6 +17,7 @@ import type { SmtpSettings } from '../../smtp-settings.ts';
 import type { Emails, NewEmail } from '../emails/service.ts';
 import { describeCertificate, readPair } from './certificate.ts';
 import type { Answer, Measures, Question, Reply, Submitted, ThreadSettings, TlsPair } from './protocol.ts';
+import type { SmtpAccess } from './schemas.ts';
 import { SubmissionThread } from './thread.ts';
 
 export { MessageViewer } from './viewing.ts';
@@ -54,15 +55,6 @@ interface SubmissionDeps {
   emails: Pick<Emails, 'acceptAll' | 'sendersOf'>;
   internal_objects: MessageStore;
   ownership: { refuseChanges(): void };
-}
-
-/** Where apps hand mail in: what they are to be set to. */
-export interface SmtpAccess {
-  host: string;
-  port: number;
-  tls: 'tls' | 'starttls' | 'none';
-  /** Any name does. */
-  user: string;
 }
 
 export class Submission {
@@ -122,6 +114,12 @@ export class Submission {
   async stop(deadline_ms: number): Promise<void> {
     if (this.#look) clearInterval(this.#look);
     await this.#thread?.stop(deadline_ms);
+  }
+
+  /** What an app is to be set to; null without a listener. */
+  access(): SmtpAccess | null {
+    const { config } = this.#deps;
+    return accessOf({ ...config, smtp: config.smtp && { ...config.smtp, ...this.ports } });
   }
 
   /** Null without a listener. */

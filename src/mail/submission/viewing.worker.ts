@@ -14,7 +14,7 @@ serve(async ({ path }: { path: string }): Promise<MessageView> => view(await rea
 
 /** What a reader sees: the first text and the first HTML part, each cut, and every other part by name. */
 async function view(message: Buffer): Promise<MessageView> {
-  const reader = new MessageReader();
+  const reader = new MessageReader({ keeps_leaves: true });
   reader.take(message);
   reader.end();
   const found: MessageView = {

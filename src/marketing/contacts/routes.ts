@@ -1,6 +1,7 @@
 /** Endpoints of contacts. */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { COUNTED_MATCHES, MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
+import type { Database } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { type PageQuery, pageQuery } from '../../platform/http/pagination.ts';
@@ -15,10 +16,20 @@ import { emailAddress, type Static, t, text } from '../../platform/http/schema.t
 import type { ListRow, Lists } from '../lists/service.ts';
 import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import type { Segments } from '../segments/service.ts';
+import { facetsOf } from './facets.ts';
 import { readTags } from './fields.ts';
 import { type ContactFilter, filter_fields, NOT_BOTH, segment_in_query } from './filter.ts';
 import type { Privacy } from './privacy.ts';
-import { bulk_tag, contact_changes, creation, found_contact, held, record } from './schemas.ts';
+import {
+  bulk_tag,
+  contact_changes,
+  creation,
+  facets,
+  found_contact,
+  held,
+  MAX_FACETS,
+  record,
+} from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
 import type { Contacts } from './service.ts';
 
@@ -30,6 +41,7 @@ interface Target {
 }
 
 export function contactRoutes(services: {
+  database: Database;
   contacts: Contacts;
   lists: Lists;
   segments: Segments;
@@ -45,6 +57,7 @@ export function contactRoutes(services: {
 }
 
 interface ListDeps {
+  database: Database;
   contacts: Contacts;
   lists: Lists;
   segments: Segments;
@@ -88,6 +101,16 @@ function readingRoutes(deps: ListDeps): Route[] {
       may_be_capped: true,
       load,
       handle: ({ resource, query }) => contacts.list(resource, filterOf(segments, resource, query), query),
+    }),
+    ...marketingRoute({
+      method: 'GET',
+      path: '/email-lists/:list/facets',
+      tag: TAG,
+      summary: 'The tags, custom fields and events of a list, each with its number of contacts',
+      description: `Of contacts of any status, ${MAX_FACETS} names of each at most, most first: what a filter can ask for. They are counted as contacts change.`,
+      response: facets,
+      load,
+      handle: ({ resource }) => facetsOf(deps, resource),
     }),
     ...marketingRoute({
       method: 'GET',

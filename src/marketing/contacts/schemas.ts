@@ -137,3 +137,21 @@ export const bulk_tag = named(
     remove: t.Optional(nullable(tags)),
   }),
 );
+
+/** Contract: names of each kind. */
+export const MAX_FACETS = 200;
+const facet = { name: t.String(), count: t.Integer({ description: 'Contacts that have it.' }) };
+const value = t.Union([t.String(), t.Number(), t.Boolean()]);
+export const facets = named(
+  'ListFacets',
+  t.Object({
+    tags: t.Array(t.Object(facet)),
+    custom: t.Array(
+      t.Object({
+        ...facet,
+        samples: t.Array(value, { description: 'Up to five values that newer contacts have.' }),
+      }),
+    ),
+    events: t.Array(t.Object(facet)),
+  }),
+);

@@ -284,6 +284,22 @@ export function listBouncedAfter(
     .all();
 }
 
+/** The custom fields of up to `limit` contacts of a list whose id is below `before_id`, newest first. */
+export function listCustomBefore(
+  read: Tx,
+  list_id: number,
+  piece: { before_id: number; limit: number },
+): Pick<ContactRow, 'id' | 'custom'>[] {
+  const { id, custom } = contacts;
+  return read
+    .select({ id, custom })
+    .from(contacts)
+    .where(and(eq(contacts.list_id, list_id), lt(id, piece.before_id)))
+    .orderBy(desc(id))
+    .limit(piece.limit)
+    .all();
+}
+
 const customNames = rawSql<{ name: string }, [string]>(
   `SELECT DISTINCT j.key AS name FROM contacts, json_each(contacts.custom) j
    WHERE contacts.id IN (SELECT value FROM json_each(?))`,

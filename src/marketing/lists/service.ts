@@ -157,6 +157,16 @@ export class Lists {
     return store.countContactsWith(read, list_id, of);
   }
 
+  /** The tags, custom fields and events that most contacts of a list have, `limit` of each at most, most first. */
+  facetsOf(list_id: number, limit: number): Record<'tags' | 'custom' | 'events', store.Facet[]> {
+    const { read } = this.#deps.database;
+    return {
+      tags: store.listTopTags(read, list_id, limit),
+      custom: store.listFacets(read, { list_id, kind: 'custom' }, limit),
+      events: store.listFacets(read, { list_id, kind: 'event' }, limit),
+    };
+  }
+
   /**
    * The list, read in the transaction that adds to it. Throws AppError `conflict` (list_archived) where it
    * takes nobody any more, and `not_found` where it is gone.

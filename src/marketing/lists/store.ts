@@ -1,8 +1,8 @@
 /** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
-import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { contactCounts, contactLists, type ListRow } from './tables.ts';
+import { contactCounts, contactFacets, contactLists, type ListRow } from './tables.ts';
 
 const byId = statement((tx) =>
   tx
@@ -136,4 +136,39 @@ export function countContactsWith(
     )
     .get();
   return counted?.n ?? 0;
+}
+
+export interface Facet {
+  name: string;
+  count: number;
+}
+
+/** The custom fields or events that most contacts of a list have, most first. */
+export function listFacets(
+  read: Tx,
+  of: { list_id: number; kind: 'custom' | 'event' },
+  limit: number,
+): Facet[] {
+  const { list_id, kind, name, n } = contactFacets;
+  return read
+    .select({ name, count: n })
+    .from(contactFacets)
+    .where(and(eq(list_id, of.list_id), eq(kind, of.kind)))
+    .orderBy(desc(n), asc(name))
+    .limit(limit)
+    .all();
+}
+
+/** The tags that most contacts of a list have, whatever their status, most first. */
+export function listTopTags(read: Tx, list_id: number, limit: number): Facet[] {
+  const { tag, n } = contactCounts;
+  const count = sql<number>`sum(${n})`;
+  return read
+    .select({ name: tag, count })
+    .from(contactCounts)
+    .where(and(eq(contactCounts.list_id, list_id), gt(tag, ''), gt(n, 0)))
+    .groupBy(tag)
+    .orderBy(desc(count), asc(tag))
+    .limit(limit)
+    .all();
 }

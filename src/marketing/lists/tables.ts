@@ -37,3 +37,10 @@ export const contactCounts = sqliteTable('contact_counts', {
   status: text().notNull(),
   n: integer().notNull(),
 });
+
+export const contactFacets = sqliteTable('contact_facets', {
+  list_id: integer().notNull(),
+  kind: text().$type<'custom' | 'event'>().notNull(),
+  name: text().notNull(),
+  n: integer().notNull(),
+});

@@ -121,7 +121,7 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       answerFile(request, { name: path, body: body(), headers: headersOf(type) }),
     );
   return [
-    page('/', 'To the documentation', () => to('/docs')),
+    page('/', 'To the console, and for programs to the documentation', answerRoot),
     file('/docs', 'The documentation', HTML, () => PAGE),
     file('/docs/start.js', 'Starts Swagger UI', SCRIPT, () => START),
     file('/docs/swagger-ui.js', 'Swagger UI', SCRIPT, () => Bun.file(swagger_js)),
@@ -151,8 +151,14 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
 const SCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-function to(path: string): Response {
-  return new Response(null, { status: 302, headers: { Location: path } });
+/** A browser asks for HTML by name, other programs for anything. */
+function answerRoot({ headers }: Request): Response {
+  const is_browser = headers.get('accept')?.includes('text/html') === true;
+  return to(is_browser ? '/console' : '/docs', { Vary: 'Accept' });
+}
+
+function to(path: string, headers = {}): Response {
+  return new Response(null, { status: 302, headers: { ...headers, Location: path } });
 }
 
 function htmlResponse(status: number, text: string): Response {

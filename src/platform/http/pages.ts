@@ -28,6 +28,7 @@ input{display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.
 form+p{margin:1rem 0 0}
 button{padding:.75rem 1.5rem;font:inherit;font-weight:600;border:0;border-radius:.5rem;cursor:pointer}
 button:focus-visible,a:focus-visible,input:focus-visible{outline:3px solid currentColor;outline-offset:3px}
+pre{margin:0 0 1rem;white-space:pre-wrap}
 footer{max-width:32rem;margin:1rem auto;text-align:center;font-size:.9375rem}
 a{color:inherit}
 @media (prefers-color-scheme:dark){body{color:#ececec;background:#161617}main{background:#232325}}

@@ -41,6 +41,8 @@ export interface ReportedSource {
   reject: number;
   /** Signatures that passed, and on how many of its mails. */
   signers: { domain: string; selector: string; count: number }[];
+  /** Another domain whose DKIM or SPF its mails passed: whose server it is. Empty without one. */
+  sender: string;
 }
 
 export interface AggregateReport {
@@ -213,7 +215,7 @@ class Sources {
     )
       return;
     const key = `${header_from} ${ip}`;
-    const source = this.#sources.get(key) ?? { ...NONE, header_from, ip, signers: [] };
+    const source = this.#sources.get(key) ?? { ...NONE, header_from, ip, signers: [], sender: '' };
     this.#sources.set(key, source);
     const [dkim, spf] = ['dkim', 'spf'].map((how) => at(`row/policy_evaluated/${how}`) === 'pass');
     source.count += count;
@@ -227,6 +229,8 @@ class Sources {
       passed.map((of) => `${of.get('domain')?.toLowerCase() ?? ''} ${of.get('selector') ?? ''}`),
     );
     for (const name of named) addSigner(source, name, count);
+    const spf_domain = at('auth_results/spf/result') === 'pass' ? at('auth_results/spf/domain') : '';
+    source.sender ||= foreignOf([...passed.map((of) => of.get('domain') ?? ''), spf_domain], header_from);
   }
 
   /** Of each domain those with the most mails; the others as one. */
@@ -240,7 +244,7 @@ class Sources {
         told.set(source.header_from, n);
         if (n <= MAX_SOURCES_PER_REPORT) return true;
         const { header_from } = source;
-        const sum = others.get(header_from) ?? { ...NONE, header_from, ip: '', signers: [] };
+        const sum = others.get(header_from) ?? { ...NONE, header_from, ip: '', signers: [], sender: '' };
         for (const number of NUMBERS) sum[number] += source[number];
         others.set(header_from, sum);
         return false;
@@ -248,6 +252,14 @@ class Sources {
     return [...kept, ...others.values()];
   }
 }
+
+/** The first domain that is neither `own`, nor within it, nor around it; empty without one. */
+function foreignOf(domains: readonly string[], own: string): string {
+  const isWithin = (inner: string, outer: string): boolean => `.${inner}`.endsWith(`.${outer}`);
+  const names = domains.map((domain) => domain.toLowerCase().replace(/\.$/, ''));
+  return names.find((name) => DOMAIN.test(name) && !isWithin(name, own) && !isWithin(own, name)) ?? '';
+}
+const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9_-]{1,63}\.)+[a-z0-9-]{1,63}$/;
 
 export const NUMBERS = [
   'count',

@@ -39,7 +39,10 @@ export interface Mailer {
     recipients: string[],
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
-  /** The message as it would be sent, DKIM-signed. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now. */
+  /**
+   * The message as it would be sent, DKIM-signed; of one that came whole its signature alone, which goes before the bytes that came.
+   * Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now.
+   */
   compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails

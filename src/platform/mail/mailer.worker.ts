@@ -63,7 +63,8 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
 
 async function composeBytes(content: MailContent | KeyedContent | WholeContent): Promise<MailerReply> {
   try {
-    return { op: 'composed', message: await bytesOf(await compose(content)) };
+    const message = await compose(content);
+    return { op: 'composed', message: 'path' in content ? message.signature : await bytesOf(message) };
   } catch (error) {
     throw isShortage(error) ? new AppError('unavailable', messageOf(error)) : error;
   }

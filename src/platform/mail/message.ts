@@ -22,6 +22,8 @@ const MAX_DERIVED_TEXT_DEPTH = 200;
 /** A message ready to be sent. */
 export interface ComposedMessage {
   size_bytes: number;
+  /** The DKIM-Signature that it begins with; empty without a key. */
+  signature: Buffer;
   /** Some of it is no ASCII (RFC 6152). */
   is_8bit: boolean;
   /** The chunks of the message; each call reads from the start. */
@@ -108,7 +110,7 @@ export async function signMessage(
       size_bytes += chunk.length;
       is_8bit ||= !isAscii(chunk);
     }
-    return { size_bytes, is_8bit, read: () => unsigned() };
+    return { size_bytes, is_8bit, signature: Buffer.alloc(0), read: () => unsigned() };
   }
   const { headers, body_hash, size_bytes, is_8bit } = await digest(unsigned());
   const signature = Buffer.from(await signHeaders(headers, body_hash, dkim), 'latin1');
@@ -116,7 +118,7 @@ export async function signMessage(
     yield signature;
     yield* unsigned();
   };
-  return { size_bytes: signature.length + size_bytes, is_8bit, read };
+  return { size_bytes: signature.length + size_bytes, is_8bit, signature, read };
 }
 
 /** The whole message as one block of bytes. Throws as `read` does. */

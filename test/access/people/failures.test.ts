@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import { TOTP } from 'otpauth';
 import { peopleChecks } from '../../../src/access/people/checks.ts';
 import { actor } from '../../support/helpers.ts';
+import { until } from '../../support/until.ts';
 import { type Console, PASSWORD, startConsole } from './setup.ts';
 
 const EMAIL = 'ann@example.com';
@@ -30,6 +31,14 @@ const failTimes = async (n: number, email = EMAIL, ip?: string): Promise<number[
   const statuses: number[] = [];
   for (let each = 0; each < n; each += 1) statuses.push(await fail(email, ip));
   return statuses;
+};
+/** So many tries, of which ten have begun to be looked at and none has ended. */
+const failAtOnce = async (n: number) => {
+  const { promise, resolve: release } = Promise.withResolvers<boolean>();
+  const verify = spyOn(on.app.services.entry.passwords, 'verify').mockReturnValue(promise);
+  const tries = Array.from({ length: n }, () => fail());
+  await until(() => verify.mock.calls.length === 10);
+  return { release, tries };
 };
 const events = () => on.app.services.audit.listNewest({ event: 'person.sign_in_failed' }, 50);
 const windows = () =>
@@ -76,7 +85,9 @@ describe('on the audit trail', () => {
   });
 
   test('many at once are counted one by one, and the rest of the trail can be changed by nobody', async () => {
-    await Promise.all(Array.from({ length: 15 }, () => fail()));
+    const { release, tries } = await failAtOnce(15);
+    release(false);
+    await Promise.all(tries);
     expect(events().map(({ metadata }) => metadata.count)).toEqual([10]);
     const change = (what: string) =>
       on.app.services.database.write((tx) => tx.run(sql.raw(`UPDATE audit_events SET ${what}`)));
@@ -126,16 +137,13 @@ describe('who signed in from there before', () => {
 
 describe('a failure counts when it has failed', () => {
   test('so one that a crash cuts off does not, while as many as may fail are looked at at once', async () => {
-    const release = Promise.withResolvers<boolean>();
-    const verify = spyOn(on.app.services.entry.passwords, 'verify').mockReturnValue(release.promise);
-    const tries = Array.from({ length: 12 }, () => fail());
-    while (verify.mock.calls.length < 10) await Bun.sleep(1);
+    const { release, tries } = await failAtOnce(12);
     const statuses = await Promise.all(tries.slice(10).map(() => fail()));
     expect(statuses).toEqual([429, 429]);
     // What a kill would leave.
     expect(windows()).toEqual([]);
     expect(events()).toEqual([]);
-    release.resolve(false);
+    release(false);
     expect((await Promise.all(tries)).toSorted()).toEqual([...Array(10).fill(401), 429, 429]);
     expect(await fail()).toBe(429);
   });

@@ -719,7 +719,7 @@ describe('captured mail', () => {
     await sender.settle();
     expect(sink.mails.length).toBe(0);
     expect(await sender.log(answer.body.id)).toMatchObject({ status: 'sent' });
-    const message = sender.app.services.deliveries.readCaptured(String(answer.body.id));
+    const message = await sender.app.services.deliveries.readCaptured(String(answer.body.id));
     expect(message).toMatchObject({ from: 'hello@mail.example.com', to: [ADA, BOB], subject: 'Hello' });
     expect(message.raw).toContain('Hi Ada');
     expect(message.raw).toContain('DKIM-Signature:');
@@ -732,7 +732,7 @@ describe('captured mail', () => {
     });
     const tester = await sender.project.key({ can_send_emails: true, is_test: true });
     const { body } = await senderOf(sender.app, sender.project, tester).send({ queue: false });
-    const message = sender.app.services.deliveries.readCaptured(String(body.id));
+    const message = await sender.app.services.deliveries.readCaptured(String(body.id));
     expect(message).toMatchObject({ from: return_path, to: [ADA] });
     expect(message.raw).toContain('From: hello@mail.example.com');
   });

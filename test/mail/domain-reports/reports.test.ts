@@ -89,7 +89,7 @@ test('sources by whose they are; a report counts once, by organization and id, a
   expect(told.sources.map(({ words }) => words)).toEqual([
     'This server, by its relays: 2 mails a week fail; what is wrong with the records: satchel domain verify.',
     'Somebody whose mail never passes: 9 mails a week fail; if it is a service of yours, add its DKIM or stop it, else receivers hold it back already.',
-    'Another sender that may use this name, such as a newsletter service: all is well.',
+    'Another sender, which may use this name: all is well.',
   ]);
   expect(get(name)).toMatchObject({ total: 3 });
   expect(await take({ ...report, org: 'yahoo.com' })).toMatchObject({
@@ -102,6 +102,48 @@ test('sources by whose they are; a report counts once, by organization and id, a
   expect((await run(sender.app.data_dir, 'domain', 'reports', other, '--days', '91')).exit).toBe(1);
   const doctor = await run(sender.app.data_dir, 'doctor');
   expect(doctor.stdout).toContain(`${other}: receivers report that 20 of 200 mails of the last week`);
+});
+
+test('who sends, by the other domains that pass, and what is to be done about it', async () => {
+  const name = await domain();
+  const fails = { from: name, dkim: 'fail' };
+  const told = async (of: Parameters<typeof row>[0]) => {
+    n += 1;
+    const ip = `192.0.2.${n}`;
+    await take({ rows: [row({ from: name, ip, selector: 'k2', ...of })], id: `sender ${n}` });
+    return get(name, 7).sources.find((source) => source.ip === ip)?.words;
+  };
+  const stop =
+    'if it is a service of yours, add its DKIM or stop it, else a policy of quarantine or reject holds it back.';
+  expect(await told({ ...fails, signer: 'MCSV.net', count: 40 })).toBe(
+    `Mailchimp: 40 mails a week fail; ${stop}`,
+  );
+  expect(await told({ ...fails, bounces_to: 'mail42.suw11.mcsv.net' })).toBe(
+    `Mailchimp: 7 mails a week fail; ${stop}`,
+  );
+  expect(await told({ ...fails, signer: 'tenant.onmicrosoft.com' })).toStartWith('Microsoft 365: ');
+  expect(await told({ ...fails, signer: 'notmcsv.net' })).toStartWith('The servers of notmcsv.net: ');
+  expect(await told({ ...fails, bounces_to: `mail.${name}` })).toStartWith(
+    'Somebody whose mail never passes: ',
+  );
+  expect(await told({ ...fails, bounces_to: 'example.com' })).toStartWith(
+    'Somebody whose mail never passes: ',
+  );
+  expect(await told({ ...fails, signer: '&lt;b>.net' })).toStartWith('Somebody whose mail never passes: ');
+  expect(await told({ bounces_to: 'bounces.sendgrid.net' })).toBe(
+    'SendGrid, which may use this name: all is well.',
+  );
+  // What comes later adds a name, and takes none away.
+  const ip = '192.0.2.250';
+  const both = [
+    row({ from: name, ip, selector: 'k2' }),
+    row({ ...fails, ip }),
+    row({ ...fails, ip, signer: 'amazonses.com' }),
+  ];
+  for (const [at, one] of [...both, both[0] ?? ''].entries()) await take({ rows: [one], id: `later ${at}` });
+  expect(get(name, 7).sources.find((source) => source.ip === ip)?.words).toBe(
+    'Amazon SES, which may use this name or passes mail on: 14 mails a week fail; have it sign with DKIM for this domain.',
+  );
 });
 
 test('by the day on which it ends, for 90 days', async () => {

@@ -1,6 +1,7 @@
 /** POST /emails/send and the log: shapes, statuses, permissions, limits, templates, scheduling. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { makeProject } from '../../support/helpers.ts';
+import { dkimVerify } from 'mailauth/lib/dkim/verify';
+import { actor, makeProject } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { TestClock } from '../../support/temp.ts';
 import { addDomain, errorsOf, headersOf, RELAY_DOWN_PORT, rows, type Sender, startSender } from './setup.ts';
@@ -40,6 +41,19 @@ describe('a queued email', () => {
     expect(headers).toContain('To: Ada <ada@example.org>');
     expect(headers).toContain('Reply-To: help@example.com');
     expect(headers).toContain('d=mail.example.com');
+  });
+
+  test('arrives with a signature that its domain’s DNS record verifies', async () => {
+    await sender.send();
+    await sender.settle();
+    const { records } = await sender.app.services.sending_domains.verify(actor, 'mail.example.com');
+    const dkim = records.find(({ purpose }) => purpose === 'dkim');
+    const { results } = await dkimVerify(sink.mails.at(-1)?.raw ?? '', {
+      resolver: async (name: string) => (name === dkim?.name ? [[dkim.value]] : []),
+    });
+    expect(results.map(({ status, signingDomain }) => [status.result, signingDomain])).toEqual([
+      ['pass', 'mail.example.com'],
+    ]);
   });
 
   test('has a log with every field, and a job whose result names it', async () => {

@@ -10,6 +10,7 @@ import { part } from '../../support/parts.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../../support/smtp-certificates.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 import { addDomain, rows, type Sender } from '../emails/setup.ts';
 import { handIn, portOf, type RawClient, signedIn, startTaking } from './setup.ts';
 
@@ -169,6 +170,65 @@ describe('a mail with an umlaut and a file comes to its receiver, signed, and to
       ).toEqual([{ status: 'sent', source: 'smtp', from_name: 'Shöp', to_email: 'ada@example.org' }]);
     });
 });
+
+const gitea = part('gitea');
+test.skipIf(gitea === null)(
+  'a real Gitea: who registers gets the mail by which they confirm their address',
+  async () => {
+    sink.mails.splice(0);
+    const home = makeTempDir();
+    const unix = join(home, 'http');
+    const settings = `I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
+RUN_MODE = prod
+[server]
+PROTOCOL = http+unix
+HTTP_ADDR = ${unix}
+ROOT_URL = http://git.example.com/
+DISABLE_SSH = true
+OFFLINE_MODE = true
+[database]
+DB_TYPE = sqlite3
+[security]
+INSTALL_LOCK = true
+[service]
+REGISTER_EMAIL_CONFIRM = true
+[mailer]
+ENABLED = true
+PROTOCOL = smtp+starttls
+SMTP_ADDR = localhost
+SMTP_PORT = ${portOf(on)}
+FROM = ${FROM}
+USER = satchel
+PASSWD = ${on.key}
+`;
+    writeFileSync(join(home, 'app.ini'), settings);
+    const env = { PATH: process.env.PATH, HOME: home, GITEA_WORK_DIR: home, SSL_CERT_FILE: at('ca.pem') };
+    const child = Bun.spawn([gitea ?? '', 'web', '-c', join(home, 'app.ini')], {
+      ...{ env, stdout: 'ignore', stderr: 'ignore' },
+    });
+    try {
+      const url = 'http://git.example.com';
+      await until(async () => (await fetch(`${url}/api/healthz`, { unix }).catch(() => null))?.ok === true);
+      const register = (name: string) => {
+        const password = 'correct horse battery';
+        const fields = { user_name: name, email: `${name}@example.org`, password, retype: password };
+        const body = new URLSearchParams(fields);
+        return fetch(`${url}/user/sign_up`, { method: 'POST', body, redirect: 'manual', unix });
+      };
+      // The first one is its administrator, who need not confirm anything.
+      for (const name of ['owner', 'ada']) await register(name);
+      const [mail] = await sink.waitForMails(1);
+      expect(mail?.envelope.to).toEqual(['ada@example.org']);
+      expect(await mailauth(mail?.raw ?? Buffer.alloc(0))).toBe('pass');
+      const { from, html } = await PostalMime.parse(mail?.raw ?? '');
+      expect(from?.address).toBe(FROM);
+      expect(html).toContain(`${url}/user/activate?code=`);
+    } finally {
+      child.kill();
+      await child.exited;
+    }
+  },
+);
 
 /** What an independent library says of the signature of a message. */
 async function mailauth(raw: Buffer): Promise<string | undefined> {

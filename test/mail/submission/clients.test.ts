@@ -189,15 +189,28 @@ test('a certificate that is replaced by a bad one is kept, and a good one takes 
   await expect(transportAt('port').verify()).rejects.toThrow(/altname|localhost/);
 });
 
-test('a test key captures what it sends', async () => {
+test('a test key captures what it sends, whose bytes are kept once', async () => {
   sink.mails.splice(0);
   const key = await on.project.key({ can_send_emails: true, is_test: true });
   const client = await RawClient.connect(portOf(on, 'tls_port'), { tls: true });
   await client.sayAll(GREETING, authPlain(key));
-  const reply = await handIn(client, messageFrom(FROM));
+  const fields = ['Date: Fri, 27 Nov 2026 10:00:00 +0000', 'Message-ID: <captured@client.example>'];
+  const message = messageFrom(FROM, { fields, body: `${'x'.repeat(990)}\r\n`.repeat(200) });
+  const to = ['c1@example.org', 'c2@example.org'];
+  const reply = await handIn(client, message, to);
   expect(reply).toStartWith('250 2.0.0 queued as ');
   await on.settle();
   expect(sink.mails).toEqual([]);
   expect(await on.log(reply.slice(-26))).toMatchObject({ status: 'sent', source: 'smtp' });
+  const { deliveries, database } = on.app.services;
+  const captured = deliveries.listCaptured({}).data;
+  expect(captured.flatMap((one) => one.to).sort()).toEqual(to);
+  for (const { email_id } of captured) {
+    const { raw } = await deliveries.readCaptured(email_id);
+    expect(raw).toStartWith('DKIM-Signature: ');
+    expect(raw).toEndWith(`\r\n${message}`);
+  }
+  const bytes = 'SELECT max(length(raw)) < 2000 AS is_small FROM captured_messages';
+  expect(database.read.$client.query(bytes).get()).toEqual({ is_small: 1 });
   client.close();
 });

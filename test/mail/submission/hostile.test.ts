@@ -3,13 +3,12 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
 import type { Answer, Question, ThreadSettings } from '../../../src/mail/submission/protocol.ts';
 import { SubmissionServer } from '../../../src/mail/submission/server.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
-import { authPlain, GREETING, messageFrom, RawClient, signedIn } from './setup.ts';
+import { authPlain, GREETING, handIn, messageFrom, RawClient, signedIn, storedFiles } from './setup.ts';
 
 const KEY = 'the key';
 const pair = SERVER_CERTIFICATES.localhost;
@@ -205,15 +204,32 @@ describe('time', () => {
     clearInterval(drip);
     await client.over();
     expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
-    await until(() => filesIn(data_dir).length === 0);
+    await until(() => storedFiles(data_dir).length === 0);
   });
 });
 
-function filesIn(data_dir: string): string[] {
-  return readdirSync(join(data_dir, 'objects'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => name);
-}
+test('a message that takes too long to read is 554 5.6.0, and nothing of it is kept', async () => {
+  const { port, asked, data_dir } = await start({ read_ms: -1 });
+  const client = await signedIn(port, KEY);
+  const reply = await handIn(client, messageFrom('a@b.example'));
+  expect(reply).toStartWith('554 5.6.0 The message is not taken: reading it takes more than');
+  expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
+  expect(storedFiles(data_dir)).toEqual([]);
+  client.close();
+});
+
+test('a stop waits for no client longer than it may', async () => {
+  const { port, server, asked, data_dir } = await start();
+  const client = await signedIn(port, KEY);
+  await client.sayAll('MAIL FROM:<>', 'RCPT TO:<ada@example.org>', 'DATA');
+  client.write(messageFrom('a@b.example'));
+  await server.stop(100);
+  expect(await client.reply()).toStartWith('421 4.3.2 ');
+  await client.over();
+  expect((await RawClient.connect(port)).is_over).toBe(true);
+  expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
+  await until(() => storedFiles(data_dir).length === 0);
+});
 
 const openFiles = (): number => readdirSync('/proc/self/fd').length;
 
@@ -239,13 +255,13 @@ test('a client that goes away at any byte leaves no file, no descriptor, and a m
     await Promise.all(Array.from({ length: Math.min(16, all.length - byte) }, (_, n) => leaveAt(byte + n)));
   await until(() => server.measures.connections === 0);
   expect(asked.filter(({ op }) => op === 'take')).toEqual([]);
-  await until(() => filesIn(data_dir).length === 0 && openFiles() <= before);
+  await until(() => storedFiles(data_dir).length === 0 && openFiles() <= before);
   expect(server.measures).toMatchObject({ taken: 0, refused: 0 });
   // What came whole is taken, though nobody waits for the answer.
   const client = await RawClient.connect(port);
   client.write(all);
   client.end();
   await until(() => server.measures.taken === 1);
-  expect(filesIn(data_dir)).toHaveLength(1);
+  expect(storedFiles(data_dir)).toHaveLength(1);
   client.close();
 });

@@ -103,7 +103,7 @@ const FLAWS = [
 ];
 
 function readMessage(pieces: readonly string[]): { kept: string; leaves: [number, number][] } | null {
-  const reader = new MessageReader(() => 'X-Made: 1\r\n');
+  const reader = new MessageReader({ complete: () => 'X-Made: 1\r\n', keeps_leaves: true });
   try {
     const kept = pieces.map((piece) => reader.take(Buffer.from(piece, 'latin1')).toString('latin1'));
     kept.push(reader.end().toString('latin1'));

@@ -1,5 +1,7 @@
 /** Clients of the SMTP server as hostile ones are: bytes over a socket, and what comes back. */
+import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import type { TestAppOptions } from '../../support/helpers.ts';
 import { type Sender, startSender } from '../emails/setup.ts';
@@ -162,4 +164,11 @@ export async function signedIn(port: number, key: string): Promise<RawClient> {
   const reply = await client.sayAll(GREETING, authPlain(key));
   if (!reply.startsWith('235')) throw new Error(reply);
   return client;
+}
+
+/** Names of the files of messages, those on their way included. */
+export function storedFiles(data_dir: string): string[] {
+  return readdirSync(join(data_dir, 'objects'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 }

@@ -42,8 +42,9 @@ test('contacts have the fields of the API in its order, and custom fields behind
     ...fields,
     ...['custom.=1+1', 'custom.a,b', 'custom.plan', 'custom.seats', 'custom.vip', 'custom.été'],
   ]);
+  // A token may begin as a formula does.
   for (const [name, value] of Object.entries(plain))
-    expect([name, bob?.[name]]).toEqual([name, String(value ?? '')]);
+    expect([name, bob?.[name]?.replace(/^'-/, '-')]).toEqual([name, String(value ?? '')]);
   expect(bob).toMatchObject({ tags: 'b', 'custom.plan': 'pro', 'custom.a,b': 'c', 'custom.seats': '' });
   expect(ann).toMatchObject({
     ...{ first_name: `'=HYPERLINK("http://evil")`, last_name: 'O"Neil, jr\nx', tags: 'a, b', reason: "'+1" },

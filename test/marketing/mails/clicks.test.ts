@@ -226,6 +226,7 @@ describe('who counts as a person', () => {
       expect(flags()).toEqual([null]);
       mail.app.clock.advance(2_000);
       await mail.follow(b, { user_agent });
+      await mail.app.services.clicks.settle();
       mail.app.clock.advance(SCANNER_WINDOW_MS - 1_000);
       await mail.follow(c, { user_agent });
       await pass();

@@ -135,7 +135,9 @@ async function click(on: SequenceApp, email: string): Promise<void> {
   const last = database.read.$client
     .query<{ id: string }, [string]>('SELECT max(id) AS id FROM emails WHERE to_email = ?')
     .get(email);
-  const [link = ''] = linksOf((await PostalMime.parse(deliveries.readCaptured(last?.id ?? '').raw)).html);
+  const [link = ''] = linksOf(
+    (await PostalMime.parse((await deliveries.readCaptured(last?.id ?? '')).raw)).html,
+  );
   await on.app.call('GET', new URL(link).pathname, { headers: { 'User-Agent': BROWSER } });
   on.app.clock.advance(10_500);
   await clicks.settle();

@@ -35,7 +35,7 @@ const report = (email_id: string, kind: 'bounced' | 'complained') => {
 /** Follows the link of the last mail to an address, and lets the click count. */
 async function click(email: string, wait_ms = SCANNER_WINDOW_MS + 2): Promise<void> {
   const { deliveries, clicks } = on.app.services;
-  const { raw } = deliveries.readCaptured(mailsTo(email).at(-1) ?? '');
+  const { raw } = await deliveries.readCaptured(mailsTo(email).at(-1) ?? '');
   const [link = ''] = linksOf((await PostalMime.parse(raw)).html);
   const headers = { 'User-Agent': BROWSER };
   expect((await on.app.call('GET', new URL(link).pathname, { headers })).status).toBe(302);

@@ -70,7 +70,7 @@ test('whoever comes back after leaving goes on with no sequence, and begins none
   await on.pass();
   const { body } = await on.app.call('GET', '/api/v1/emails?to=back@example.com', { key: on.key });
   const [asked] = body.data as { id: string }[];
-  const { raw } = on.app.services.deliveries.readCaptured(asked?.id ?? '');
+  const { raw } = await on.app.services.deliveries.readCaptured(asked?.id ?? '');
   const [link = ''] = /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, '')) ?? [];
   expect((await on.app.call('POST', link)).status).toBe(200);
   expect(contacts.require(owner.id, String(gone.id)).status).toBe('active');

@@ -340,7 +340,7 @@ export class Campaign {
     if (!mail) return;
     const who = this.#dice.one(['person', 'person', 'person', 'head', 'robot', 'burst'] as const);
     this.#tell('click', { who, mail: mail.id, key: mail.key });
-    const { raw } = this.#on.app.services.deliveries.readCaptured(mail.id);
+    const { raw } = await this.#on.app.services.deliveries.readCaptured(mail.id);
     const html = raw.replace(/=\r?\n/g, '').replaceAll('=3D', '=');
     const found = [...new Set(html.match(/(?<=http:\/\/satchel\.test)\/c\/[0-9a-z-]+/g))];
     same('links', found.length, 3);

@@ -124,7 +124,7 @@ test('whoever a test key adds, imports or signs up gets nothing of a sequence th
   expect((await signUp('asked@example.com')).status).toBe(202);
   await on.pass();
   const [asked] = on.app.services.deliveries.listCaptured({ per_page: 1 }).data;
-  const { raw } = on.app.services.deliveries.readCaptured(asked?.email_id ?? '');
+  const { raw } = await on.app.services.deliveries.readCaptured(asked?.email_id ?? '');
   const path = /\/confirm\/[\w-]+/.exec(raw.replaceAll('=\r\n', ''))?.[0] ?? '';
   expect((await on.app.call('POST', path)).status).toBe(200);
   await on.pass();

@@ -200,5 +200,5 @@ test('what a test key has asked to confirm is captured, whatever relay there is'
   expect(sink.mails.flatMap(({ envelope }) => envelope.to)).toEqual(['ann@there.example']);
   const [mail] = (await on.app.call('GET', '/api/v1/emails?to=tester@there.example', { key: on.key })).body
     .data as { id: string }[];
-  expect(on.app.services.deliveries.readCaptured(mail?.id ?? '').raw).toContain('/confirm/');
+  expect((await on.app.services.deliveries.readCaptured(mail?.id ?? '')).raw).toContain('/confirm/');
 });

@@ -110,7 +110,7 @@ async function contactOf(email: string): Promise<Record<string, unknown> | undef
 async function linkTo(email: string): Promise<string> {
   const { body } = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
   const [mail] = body.data as { id: string }[];
-  const { raw } = on.app.services.deliveries.readCaptured(mail?.id ?? '');
+  const { raw } = await on.app.services.deliveries.readCaptured(mail?.id ?? '');
   return /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, ''))?.[0] ?? '';
 }
 

@@ -80,10 +80,8 @@ async function contactOf(list: string, email: string): Promise<Record<string, un
 async function confirmLinks(email: string): Promise<string[]> {
   const { body } = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
   const mails = body.data as { id: string }[];
-  const links = mails.map(
-    ({ id }) =>
-      /\/confirm\/[\w-]+/.exec(on.app.services.deliveries.readCaptured(id).raw.replace(/=\r?\n/g, ''))?.[0],
-  );
+  const captured = await Promise.all(mails.map(({ id }) => on.app.services.deliveries.readCaptured(id)));
+  const links = captured.map(({ raw }) => /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, ''))?.[0]);
   return links.flatMap((link) => link ?? []).reverse();
 }
 

@@ -105,7 +105,7 @@ test.each([
 });
 
 test('what is smaller than 1 KiB is sent as it is, pages too', async () => {
-  for (const path of ['/console', '/docs', `/api/v1/email-lists/${list}`]) {
+  for (const path of ['/console/welcome/nobody', '/docs', `/api/v1/email-lists/${list}`]) {
     const small = await get(path);
     expect([small.status, encodingOf(small), variesOf(small)]).toEqual([200, null, true]);
   }

@@ -60,6 +60,7 @@ test.each([
           quarantine: 0,
           reject: 0,
           signers: [{ domain: 'shop.example.com', selector: 'satchel', count: 7 }],
+          sender: '',
         },
       },
     ],

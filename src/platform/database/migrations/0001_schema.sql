@@ -751,7 +751,7 @@ CREATE TABLE captured_messages (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   mailbox TEXT NOT NULL,
   envelope TEXT NOT NULL, -- JSON { from: string, to: string[] }
-  raw BLOB NOT NULL,
+  raw BLOB NOT NULL, -- of a mail that came by SMTP its signature alone, which goes before its message
   captured_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX captured_by_email ON captured_messages (email_id);
@@ -803,6 +803,7 @@ CREATE TABLE domain_sources (
   quarantine INTEGER NOT NULL,
   reject INTEGER NOT NULL,
   ours INTEGER NOT NULL,    -- passed DKIM with a key of ours
+  sender TEXT NOT NULL,     -- another domain that they passed DKIM or SPF for; empty without one
   PRIMARY KEY (domain_id, day, ip)
 ) STRICT, WITHOUT ROWID;
 
@@ -952,6 +953,19 @@ CREATE TABLE contact_counts (
   PRIMARY KEY (list_id, tag, status)
 ) STRICT, WITHOUT ROWID;
 
+-- How many contacts of a list have a custom field, or sent an event. Tags stand above.
+CREATE TABLE contact_facets (
+  list_id INTEGER NOT NULL REFERENCES contact_lists (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('custom', 'event')),
+  name TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (list_id, kind, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX contact_facets_by_count ON contact_facets (list_id, kind, n);
+CREATE TRIGGER contact_facets_gone AFTER UPDATE OF n ON contact_facets WHEN NEW.n <= 0 BEGIN
+  DELETE FROM contact_facets WHERE list_id = NEW.list_id AND kind = NEW.kind AND name = NEW.name;
+END;
+
 -- --- marketing: contacts -------------------------------------------------------------------------------------------
 
 -- One address on one list. No foreign keys: a project with a million contacts is deleted at once, and the rows that are
@@ -1002,6 +1016,25 @@ CREATE TRIGGER contacts_count_update AFTER UPDATE OF status ON contacts WHEN OLD
   UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = '' AND status = OLD.status;
   INSERT INTO contact_counts VALUES (NEW.list_id, '', NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
   UPDATE contact_tags SET status = NEW.status WHERE contact_id = NEW.id;
+END;
+
+-- Before the row goes: its events, which go with it, no longer know its list.
+CREATE TRIGGER contacts_facets_delete BEFORE DELETE ON contacts BEGIN
+  UPDATE contact_facets SET n = n - 1
+    WHERE list_id = OLD.list_id AND kind = 'custom' AND name IN (SELECT key FROM json_each(OLD.custom));
+  UPDATE contact_facets SET n = n - 1 WHERE list_id = OLD.list_id AND kind = 'event'
+    AND name IN (SELECT event FROM contact_events WHERE contact_id = OLD.id);
+END;
+CREATE TRIGGER contacts_facets_insert AFTER INSERT ON contacts WHEN NEW.custom <> '{}' BEGIN
+  INSERT INTO contact_facets SELECT NEW.list_id, 'custom', key, 1 FROM json_each(NEW.custom) WHERE true
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER contacts_facets_update AFTER UPDATE OF custom ON contacts WHEN OLD.custom <> NEW.custom BEGIN
+  UPDATE contact_facets SET n = n - 1 WHERE list_id = OLD.list_id AND kind = 'custom' AND name IN (
+    SELECT key FROM json_each(OLD.custom) EXCEPT SELECT key FROM json_each(NEW.custom));
+  INSERT INTO contact_facets SELECT NEW.list_id, 'custom', key, 1 FROM (
+      SELECT key FROM json_each(NEW.custom) EXCEPT SELECT key FROM json_each(OLD.custom)) WHERE true
+    ON CONFLICT DO UPDATE SET n = n + 1;
 END;
 
 -- The status stands here too, so that a page of a tag, of any status or of one, is one walk of an index.
@@ -1168,6 +1201,16 @@ CREATE TABLE contact_events (
   is_whole_second INTEGER NOT NULL DEFAULT 0 CHECK (is_whole_second IN (0, 1)), -- occurred_at is known to the second alone
   PRIMARY KEY (contact_id, event)
 ) STRICT, WITHOUT ROWID;
+CREATE TRIGGER contact_events_facets_insert AFTER INSERT ON contact_events BEGIN
+  INSERT INTO contact_facets SELECT list_id, 'event', NEW.event, 1 FROM contacts
+    WHERE id = NEW.contact_id AND list_id IN (SELECT id FROM contact_lists)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+-- With a contact it counts no more already.
+CREATE TRIGGER contact_events_facets_delete AFTER DELETE ON contact_events BEGIN
+  UPDATE contact_facets SET n = n - 1 WHERE kind = 'event' AND name = OLD.event
+    AND list_id = (SELECT list_id FROM contacts WHERE id = OLD.contact_id);
+END;
 
 -- A contact's way through a sequence.
 CREATE TABLE enrollments ( -- EnrollmentRow

@@ -1,8 +1,11 @@
-/** What a mail says: its HTML, its text and its headers. */
+/** What a mail says: its HTML, its text and its headers; of one that came by SMTP its files, and the message as it is sent. */
+import type { EmailContent as Content } from '../../api.generated.ts';
 import { Facts } from '../../components/facts.tsx';
+import { FileLink } from '../../components/file-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { MailView } from '../../components/mail-view.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Bytes } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
 
 export function EmailContent({ path }: { path: { project: string; id: string } }) {
@@ -10,7 +13,7 @@ export function EmailContent({ path }: { path: { project: string; id: string } }
   return (
     <Panel title="What it says">
       <Loaded load={load}>
-        {({ is_kept, body_html, body_text, headers }) => (
+        {({ is_kept, body_html, body_text, headers, attachments, size_bytes }) => (
           <div class="stack">
             {!is_kept && (
               <p class="muted">Its content is no longer kept: after a while only the log remains.</p>
@@ -25,9 +28,37 @@ export function EmailContent({ path }: { path: { project: string; id: string } }
                 ),
               }}
             />
+            {size_bytes !== null && <Whole path={path} attachments={attachments} size_bytes={size_bytes} />}
           </div>
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+function Whole(
+  props: { path: { project: string; id: string } } & Pick<Content, 'attachments'> & { size_bytes: number },
+) {
+  const { path, attachments, size_bytes } = props;
+  return (
+    <>
+      {attachments.length > 0 && (
+        <ul>
+          {attachments.map(({ filename, size_bytes: bytes }, index) => (
+            <li key={index}>
+              {filename}{' '}
+              <span class="muted">
+                <Bytes of={bytes} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div class="row">
+        <FileLink endpoint="GET /projects/{project}/emails/{id}/message" input={{ path }}>
+          Download the message (<Bytes of={size_bytes} />)
+        </FileLink>
+      </div>
+    </>
   );
 }

@@ -1,6 +1,5 @@
 /** All projects at a glance: what waits, the present day, what became of mail, what is stored, and how the machine is. */
 import type { Overview } from '../../api.generated.ts';
-import { Empty } from '../../components/empty.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -11,6 +10,7 @@ import { hrefOf } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
 import { FindingsLine, FindingsPanel } from '../findings/overview-panel.tsx';
+import { FirstChoices } from './first-choices.tsx';
 import { MailOverTime } from './mail-over-time.tsx';
 import { useDays } from './range.tsx';
 import { HowMailDoes, Today } from './today.tsx';
@@ -27,7 +27,7 @@ export default function OverviewPage() {
       <Loaded load={load}>
         {(overview) =>
           overview.projects === 0 ? (
-            <FirstSteps />
+            <FirstChoices />
           ) : (
             <div class="stack">
               <FindingsLine />
@@ -48,22 +48,6 @@ export default function OverviewPage() {
         }
       </Loaded>
     </>
-  );
-}
-
-function FirstSteps() {
-  return (
-    <div class="panel">
-      <Empty drawing="satchel" title="Nothing here yet" command="satchel project create --name Shop">
-        <p>
-          Everything in Satchel belongs to a project: make one for your first app, then a key that the app
-          shows.
-        </p>
-        <a class="button primary" href={hrefOf('/projects/new')}>
-          New project
-        </a>
-      </Empty>
-    </div>
   );
 }
 

@@ -9,6 +9,7 @@ import { useLoad } from '../../use-load.ts';
 import { KeyEnd } from './key-end.tsx';
 import { KeyPermissions } from './key-permissions.tsx';
 import { KeySecret } from './key-secret.tsx';
+import { KeySmtp } from './key-smtp.tsx';
 import { Origins } from './origins.tsx';
 import { Why } from './why.tsx';
 
@@ -37,6 +38,7 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
               {tab === 'origins' && <Why path={path} />}
               {tab === 'permissions' && <KeyPermissions {...part} />}
               {tab === 'secret' && <KeySecret {...part} />}
+              {tab === 'secret' && of.can_send_emails && <KeySmtp {...part} />}
               {tab === 'secret' && <KeyEnd {...part} />}
             </div>
           );

@@ -16,6 +16,8 @@ import { HowMailDoes, Today } from '../home/today.tsx';
 import { Waiting } from '../home/waiting.tsx';
 import { KeysInUse, LastErrors, SignUps } from './activity.tsx';
 import { FirstSteps, isNew, isUsed } from './first-steps.tsx';
+import { isSample } from './sample.ts';
+import { SamplePanel } from './sample-panel.tsx';
 
 const REFRESH_MS = 30_000;
 
@@ -45,8 +47,11 @@ export default function ProjectPage({ params }: PageProps<'project'>) {
           <Loaded load={lately}>
             {(activity) => (
               <div class="stack">
+                {isSample(loaded) && <SamplePanel project={loaded} />}
                 <Waiting of={activity.todo} />
-                {isNew(loaded, activity) && <FirstSteps project={loaded} activity={activity} />}
+                {isNew(loaded, activity) && !isSample(loaded) && (
+                  <FirstSteps project={loaded} activity={activity} />
+                )}
                 {isUsed(loaded, activity) && (
                   <>
                     <Today of={activity} links={linksOf(loaded)} />

@@ -4,10 +4,18 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
-import { hrefOf, navigate, to } from '../../router.ts';
+import { hrefOf, navigate, to, useQuery } from '../../router.ts';
 import { ProjectFields } from './project-fields.tsx';
 
-async function create(entered: Entered): Promise<void> {
+/** Where a project goes on that was made for this. */
+const NEXT: Readonly<Record<string, string>> = {
+  files: '/files',
+  mail: '/emails/new',
+  newsletter: '/lists/new',
+  secrets: '/vault',
+};
+
+async function create(entered: Entered, purpose: string): Promise<void> {
   const slug = entered.text('slug');
   const description = entered.text('description');
   const primary_url = entered.text('primary_url');
@@ -21,15 +29,22 @@ async function create(entered: Entered): Promise<void> {
     },
   });
   toast(`Project ${project.name} is made`);
-  navigate(to`/projects/${project.slug}`);
+  const next = Object.hasOwn(NEXT, purpose) ? NEXT[purpose] : '';
+  navigate(`${to`/projects/${project.slug}`}${next}`);
 }
 
 export default function NewProjectPage() {
+  const purpose = useQuery().get('for') ?? '';
   return (
     <>
       <PageHeader title="New project" back={{ href: hrefOf('/projects'), label: 'Projects' }} />
       <Panel>
-        <Form is_wide submit="Create the project" onSubmit={create} onCancel={() => navigate('/projects')}>
+        <Form
+          is_wide
+          submit="Create the project"
+          onSubmit={(entered) => create(entered, purpose)}
+          onCancel={() => navigate('/projects')}
+        >
           <ProjectFields />
         </Form>
       </Panel>
