@@ -272,6 +272,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'PATCH /mailboxes/:address',
     'POST /global-origins',
     'POST /mailboxes',
+    'POST /mailboxes/check',
     'POST /mailboxes/:address/test',
     'GET /sending-domains',
     'GET /sending-domains/:name',

@@ -57,6 +57,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'list.created': 'made the list {name}',
   'mailbox.added': 'added the mailbox {name}',
   'mailbox.changed': 'changed the mailbox {name}',
+  'mailbox.checked': 'tried the relay of the mailbox {name}',
   'mailbox.paused': 'paused the mailbox {name}',
   'mailbox.removed': 'removed the mailbox {name}',
   'mailbox.resumed': 'resumed the mailbox {name}',

@@ -33,6 +33,15 @@ export function listProviders() {
   }));
 }
 
+/** The name of the provider whose relay a host is; null where it is of none of them. */
+export function providerAt(host: string): string | null {
+  const isOf = (pattern: string): boolean => {
+    const [before = '', after] = pattern.split(REGION, 2);
+    return after === undefined ? host === pattern : host.startsWith(before) && host.endsWith(after);
+  };
+  return Object.entries(PROVIDERS).find(([, [, pattern]]) => isOf(pattern))?.[0] ?? null;
+}
+
 /** Host, port and TLS of a provider's relay; null where there is none of that name. */
 export function findProvider(named: string): Pick<RelayParts, 'host' | 'tls' | 'port'> | null {
   const host = hostOf(named);

@@ -1,5 +1,6 @@
 /** The management plane's endpoints of mailboxes. */
 import type { Projects } from '../../access/projects/service.ts';
+import { invalid } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
@@ -16,6 +17,7 @@ import {
   mailboxTestBody,
   newMailbox,
   readMailbox,
+  relayCheck,
   relayProvider,
   removedMailbox,
 } from './schemas.ts';
@@ -54,7 +56,7 @@ const CHANGING_BY_ITSELF = [
 ];
 
 export function mailboxRoutes(services: Needs): Route[] {
-  return [...collectionRoutes(services), ...singleMailboxRoutes(services)];
+  return [...collectionRoutes(services), ...relayRoutes(services), ...singleMailboxRoutes(services)];
 }
 
 function collectionRoutes({ mailboxes, projects }: Needs): Route[] {
@@ -101,6 +103,35 @@ function collectionRoutes({ mailboxes, projects }: Needs): Route[] {
         const { address, ...sent } = body;
         const { relay = null, ...settings } = readMailbox(sent, null);
         return mailboxes.add(actorOf(caller, ctx.ip), { ...settings, address, relay });
+      },
+    }),
+  ];
+}
+
+function relayRoutes({ mailboxes }: Needs): Route[] {
+  return [
+    managementRoute({
+      method: 'POST',
+      path: '/mailboxes/check',
+      needs,
+      tag,
+      summary: 'Try a relay before a mailbox is made of it',
+      description:
+        'Takes what adding a mailbox takes, with a relay. Connects, logs in and asks whether mail from the address would be taken; ' +
+        'nothing is sent or saved, and it stands on the audit trail. Answers within 15 s with the stage where it ended, the words of the server, ' +
+        'which hold no password, and a hint. What does not greet with 220 is not quoted. Two run at once; more are 429.',
+      body: newMailbox,
+      example: {
+        address: 'hello@mail.example.com',
+        relay: { host: 'smtp.example.com', user: 'me', password: 'secret' },
+      },
+      response: relayCheck,
+      errorsIn: ({ body }) => errorsInMailbox(body, null),
+      handle({ caller, ctx, body }) {
+        const { address, ...sent } = body;
+        const { relay, return_path = null } = readMailbox(sent, null);
+        if (!relay) throw invalid({ relay: ['is required: a mailbox that captures has none to try'] });
+        return mailboxes.relay_checks.check(actorOf(caller, ctx.ip), { address, relay, return_path });
       },
     }),
     managementRoute({

@@ -17,6 +17,7 @@ import {
 import { parseInbox } from '../inboxes/service.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { changeRelay, MAX_PORT, parseRelay, RELAY_TLS, relayOf } from './relay.ts';
+import { CHECK_STAGES } from './relay-check.ts';
 import type { MailboxChanges } from './service.ts';
 import type { MailboxRow } from './tables.ts';
 
@@ -176,6 +177,16 @@ export const mailboxTest = named(
     outcome: t.String({ description: '`sent` or `captured`; anything else is no success.' }),
     smtp_code: nullable(t.Integer()),
     response: t.String(),
+  }),
+);
+
+export const relayCheck = named(
+  'RelayCheck',
+  t.Object({
+    ok: t.Boolean(),
+    stage: nullable({ ...oneOf(CHECK_STAGES), description: 'Where it ended; null where it is ok.' }),
+    words: t.String({ description: "The server's last words, or what happened instead of any." }),
+    hint: nullable(t.String({ description: 'What to do about it.' })),
   }),
 );
 

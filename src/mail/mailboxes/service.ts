@@ -20,6 +20,7 @@ import { parseRate, RATE_FORM } from './pace.ts';
 import { Paces } from './paces.ts';
 import { type MailboxRecord, presentMailbox } from './records.ts';
 import { changeRelay, type Relay, type RelayParts } from './relay.ts';
+import { RelayChecks } from './relay-check.ts';
 import * as store from './store.ts';
 import type { MailboxRow } from './tables.ts';
 import { requireRoom } from './verp.ts';
@@ -85,11 +86,13 @@ export class Mailboxes {
   readonly health = health;
   readonly pace = new Paces();
   readonly outlets: Outlets;
+  readonly relay_checks: RelayChecks;
   readonly #deps: MailboxesDeps;
 
   constructor(deps: MailboxesDeps) {
     this.#deps = deps;
     this.outlets = new Outlets(deps);
+    this.relay_checks = new RelayChecks(deps);
   }
 
   /**

@@ -13,6 +13,7 @@ import type {
   MailerReply,
   MailerRequest,
   MailFrame,
+  RelayCheck,
   SmtpDeadlines,
   SmtpRoute,
   WholeContent,
@@ -20,6 +21,8 @@ import type {
 
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
 const SMTP_IDLE_CLOSE_MS = 30_000;
+/** Contract: a relay that is tried is told of within 15 s. */
+const SMTP_CHECK_MS = 14_000;
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
 /** How long the thread may take to tell how far each mail came that it gives up. */
 const GIVING_UP_MS = 200;
@@ -44,6 +47,8 @@ export interface Mailer {
    * Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now.
    */
   compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
+  /** Tries a relay without sending anything; `from` is the envelope sender. Rejects with AppError `unavailable`. */
+  check(route: SmtpRoute, from: string): Promise<RelayCheck>;
   /**
    * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
    * that had not got as far are answered with stage `interrupted`, and those whose answer has not come as if it were lost.
@@ -69,6 +74,7 @@ export const SMTP_DEADLINES: SmtpDeadlines = {
   block_ms: limits.SMTP_BLOCK_TIMEOUT_MS,
   answer_ms: limits.SMTP_ANSWER_TIMEOUT_MS,
   idle_ms: SMTP_IDLE_CLOSE_MS,
+  check_ms: SMTP_CHECK_MS,
 };
 
 /** Starts nothing yet: the worker thread begins with the first request. */
@@ -125,6 +131,17 @@ class WorkerMailer implements Mailer {
       const reply = await this.#thread.ask({ op: 'compose', content: this.#keyed(content) });
       if (reply.op === 'composed') return reply.message;
       throw new Error(`the mailer worker answered a composition with ${reply.op}`);
+    } catch (error) {
+      throw error instanceof ThreadEnded ? unavailable(wordsOf(error)) : error;
+    }
+  }
+
+  async check(route: SmtpRoute, from: string): Promise<RelayCheck> {
+    if (this.#is_stopping) throw unavailable('The mailer has stopped.');
+    try {
+      const reply = await this.#thread.ask({ op: 'check', route, from });
+      if (reply.op === 'checked') return reply.check;
+      throw new Error(`the mailer worker answered a check with ${reply.op}`);
     } catch (error) {
       throw error instanceof ThreadEnded ? unavailable(wordsOf(error)) : error;
     }

@@ -5,6 +5,7 @@ import { serve } from '../host/threads.ts';
 import { FramedMessages } from './framed-message.ts';
 import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
+import { checkRelay } from './smtp-check.ts';
 import { SmtpPool } from './smtp-pool.ts';
 import { slowdownOf } from './throttling.ts';
 import type {
@@ -50,6 +51,11 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
       return deliver(request);
     case 'compose':
       return composeBytes(request.content);
+    case 'check':
+      return checkRelay(request.route, request.from, configured()).then((check) => ({
+        op: 'checked',
+        check,
+      }));
     case 'stop':
       is_stopping = true;
       for (const pool of pools.values()) pool.stop();

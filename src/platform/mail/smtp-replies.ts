@@ -127,6 +127,12 @@ function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
   return code !== undefined && code >= 400 && code <= 599 ? code : null;
 }
 
+/** A reply as it was read; '' where there was none. */
+export function readReply(reply: string): { smtp_code: number | null; words: string } {
+  if (reply === '') return { smtp_code: null, words: 'The relay gave no answer about the sender.' };
+  return { smtp_code: codeOf(reply), words: readable(reply.trim()) };
+}
+
 function codeOf(response: string): number | null {
   const code = Number.parseInt(response, 10);
   return code >= 200 && code <= 599 ? code : null;

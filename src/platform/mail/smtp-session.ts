@@ -12,7 +12,7 @@ import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
 import { whyUnanswered } from './relay-name.ts';
-import { outcomeOfOpening, outcomeOfSending, sentOutcome } from './smtp-replies.ts';
+import { outcomeOfOpening, outcomeOfSending, readReply, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 export interface Envelope {
@@ -21,6 +21,8 @@ export interface Envelope {
   id: string | null;
 }
 
+/** RFC 5321 4.5.3.1.5: a line of a reply has 512; some have many lines. */
+const MAX_REPLY_CHARS = 8_192;
 /** What of the content goes to the socket at a time: a relay has the deadline for each. */
 const BLOCK_BYTES = 64 * 1024;
 
@@ -34,9 +36,11 @@ export async function openSession(
   route: SmtpRoute,
   deadlines: SmtpDeadlines,
 ): Promise<SmtpSession | UnsentOutcome> {
-  const unanswered = await whyUnanswered(route.host, { resolver });
+  const ends_ms = monotonicMs() + (deadlines.total_ms ?? Number.POSITIVE_INFINITY);
+  const atMost = (limit_ms: number): number => Math.max(1, Math.min(limit_ms, ends_ms - monotonicMs()));
+  const unanswered = route.address === undefined ? await whyUnanswered(route.host, { resolver }) : null;
   if (unanswered !== null) return unsentOutcome({ stage: 'connect', response: unanswered });
-  const socket = await connectSocket(route, deadlines.connect_ms);
+  const socket = await connectSocket(route, atMost(deadlines.connect_ms));
   if ('outcome' in socket) return lacksDescriptors() ? postponedOutcome(NO_DESCRIPTORS) : socket;
   const connection = new SMTPConnection({
     host: route.host,
@@ -57,13 +61,13 @@ export async function openSession(
   // Errors reach the step that waits for an answer; without any such step 'end' says all that matters.
   connection.on('error', () => {});
   const handshake_ms = deadlines.greeting_ms + 2 * deadlines.command_ms;
-  const greeting_error = await step(connection, handshake_ms, (done) => connection.connect(done), {
+  const greeting_error = await step(connection, atMost(handshake_ms), (done) => connection.connect(done), {
     socket,
     answer_ms: deadlines.command_ms,
   });
   const tls = tlsVersionOf(connection);
   if (greeting_error) {
-    const refusal = { ...outcomeOfOpening(greeting_error, 'greeting'), tls };
+    const refusal = { ...outcomeOfOpening(greeting_error, 'greeting'), tls, ...strangerOf(greeting_error) };
     // Where both sides wait for the other, the port may be one that begins with TLS.
     const may_be_tls = greeting_error.timeoutType === 'GREETING_TIMEOUT' && route.security !== 'tls';
     return may_be_tls
@@ -88,10 +92,16 @@ export async function openSession(
       return unsentOutcome({ stage: 'auth', response, tls });
     }
     const auth = { credentials: { user: username, pass: password ?? '' } };
-    const error = await step(connection, deadlines.command_ms, (done) => connection.login(auth, done));
+    const limit_ms = atMost(deadlines.command_ms);
+    const error = await step(connection, limit_ms, (done) => connection.login(auth, done));
     if (error) return { ...outcomeOfOpening(error, 'auth'), tls };
   }
   return new SmtpSession(connection, deadlines);
+}
+
+/** Nodemailer has this command for what came before any. */
+function strangerOf({ command, response }: NodemailerError): Pick<UnsentOutcome, 'is_stranger'> {
+  return command === 'CONN' && response !== undefined ? { is_stranger: true } : {};
 }
 
 function tlsVersionOf({ _socket: socket }: SMTPConnection): string {
@@ -111,7 +121,7 @@ function tlsOptions(route: SmtpRoute) {
 /** A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS. */
 function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | UnsentOutcome> {
   return new Promise((resolve) => {
-    const target = { host: route.host, port: route.port };
+    const target = { host: route.address ?? route.host, port: route.port };
     const is_tls = route.security === 'tls';
     const socket = is_tls ? connectTls({ ...target, ...tlsOptions(route) }) : connectTcp(target);
     const give_up = setTimeout(() => {
@@ -253,6 +263,27 @@ export class SmtpSession {
     const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
     if (!is_reply || this.#hasContentLeft) this.close();
     return outcome;
+  }
+
+  /** Whether the relay takes mail from an address, which it then forgets: its reply. Nothing can be sent afterwards. */
+  async askSender(from: string, limit_ms: number): Promise<{ smtp_code: number | null; words: string }> {
+    const { _socket: socket } = this.#connection;
+    if (!socket || this.#is_closed) return readReply('');
+    const reply = Promise.withResolvers<string>();
+    const end = (): void => reply.resolve('');
+    let heard = '';
+    // From here on its replies are read here.
+    socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+      heard = (heard + bytes.toString()).slice(0, MAX_REPLY_CHARS);
+      if (/^\d{3}(?: .*)?\r?\n/m.test(heard)) reply.resolve(heard);
+    });
+    this.onClosed(end);
+    const give_up = setTimeout(end, limit_ms);
+    socket.write(`MAIL FROM:<${toAscii(from)}>\r\n`);
+    const words = await reply.promise;
+    clearTimeout(give_up);
+    if (words !== '' && !this.#is_closed) socket.write('RSET\r\n');
+    return readReply(words);
   }
 
   /** Cuts the mail in hand off, as when the mailer stops, and closes. Of one that is all written, the answer is lost. */

@@ -85,6 +85,8 @@ export interface SmtpRoute {
   /** Identity of the connection pool: must change when any other field does. */
   key: string;
   host: string;
+  /** Connected to in place of the host, whose name the certificate must have all the same; looked up unless given. */
+  address?: string;
   port: number;
   security: SmtpSecurity;
   username: string | null;
@@ -181,6 +183,8 @@ export interface UnsentOutcome extends Aside {
   response: string;
   /** Refused at RCPT, each for itself: those that are about nothing (4xx) deserve another attempt. */
   rejected: RefusedRecipient[];
+  /** It greeted without 220: perhaps it is no mail server at all. */
+  is_stranger?: boolean;
   /** No relay was asked, for want of what the mail is made of, or of room to make it: this is no attempt. */
   is_free?: boolean;
 }
@@ -205,6 +209,19 @@ export interface SmtpDeadlines {
   answer_ms: number;
   /** An unused connection is closed after this long. */
   idle_ms: number;
+  /** A check of a relay as a whole. */
+  check_ms: number;
+  /** All of opening a connection; no more than its steps together unless given. */
+  total_ms?: number;
+}
+
+/** What trying a relay came to. */
+export interface RelayCheck {
+  /** Where it ended; null where the relay would take mail. */
+  stage: 'connect' | 'tls' | 'greeting' | 'login' | 'sender' | null;
+  smtp_code: number | null;
+  /** The relay's last words, or what happened instead of any. */
+  words: string;
 }
 
 /** What the main thread asks of the mailer worker. */
@@ -220,6 +237,7 @@ export type MailerRequest =
       options: DeliverOptions;
     }
   | { op: 'compose'; content: MailContent | KeyedContent | WholeContent }
+  | { op: 'check'; route: SmtpRoute; from: string }
   | { op: 'stop' }
   /** After 'stop': waits for no answer any more. */
   | { op: 'give_up' };
@@ -228,5 +246,6 @@ export type MailerRequest =
 export type MailerReply =
   | { op: 'delivered'; outcome: DeliveryOutcome }
   | { op: 'composed'; message: Uint8Array }
+  | { op: 'checked'; check: RelayCheck }
   /** To 'stop', once nothing is on its way any more; all else wants no answer. */
   | { op: 'done' };
