@@ -89,7 +89,7 @@ async function confirmPath(language: Language, email: string): Promise<string> {
   await on.app.app.engine.whenIdle();
   const { body } = await on.app.call('GET', `/api/v1/emails?to=${email}`, { key: on.key });
   const [mail] = body.data as { id: string }[];
-  const { raw } = on.app.services.deliveries.readCaptured(mail?.id ?? '');
+  const { raw } = await on.app.services.deliveries.readCaptured(mail?.id ?? '');
   return /\/confirm\/[\w-]+/.exec(raw.replace(/=\r?\n/g, ''))?.[0] ?? '';
 }
 
