@@ -3,9 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { atEveryEnd } from '../support/cleanup.ts';
 import { satchel as runHere } from '../support/command.ts';
+import { BINARY } from '../support/executable.ts';
 import { parseObject } from '../support/helpers.ts';
 
-export const BINARY = join(import.meta.dir, '../../dist/satchel');
+export { BINARY };
 
 export interface Outcome {
   exit: number;

@@ -18,10 +18,10 @@ import {
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactFilter, ContactStanding } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { MailOwner } from '../mails/service.ts';
+import type { MailOwner, MailPlan } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import { BROADCAST_SEND, type BroadcastLife } from './lifecycle.ts';
-import { insertRecipient } from './recipient-store.ts';
+import { insertRecipient, type Turn } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
@@ -110,7 +110,7 @@ export class BroadcastEngine {
     const planOf = this.#planner(tx, on, people, reasons);
     const counts = new Map<string, number>();
     let decided_to = row.decided_to;
-    const decide = (contact_id: number, turn: { email_id: string } | { reason: LeftOutReason }): void => {
+    const decide = (contact_id: number, turn: Turn): void => {
       insertRecipient(tx, { broadcast_id: row.id, contact_id }, turn);
       const what = 'reason' in turn ? countOfReason(turn.reason) : 'waiting';
       counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -118,15 +118,16 @@ export class BroadcastEngine {
     };
     for (const { id } of people) {
       const reason = reasons.get(id);
-      const email = reason === undefined ? planOf(id) : null;
-      if (email === null) {
+      const planned = reason === undefined ? planOf(id) : null;
+      if (planned === null) {
         decide(id, { reason: reason ?? 'no_value' });
         continue;
       }
+      const { email, is_untracked } = planned;
       const email_id = acceptOr(on.accept, email);
       if (typeof email_id === 'number')
         return { decided_to, counts, waits_until: Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS) };
-      decide(id, email_id === null ? { reason: 'no_value' } : { email_id });
+      decide(id, email_id === null ? { reason: 'no_value' } : { email_id, is_untracked });
     }
     return {
       decided_to: found.length < limit || people.length < found.length ? last_id : decided_to,
@@ -141,7 +142,7 @@ export class BroadcastEngine {
     { owner, row, list, settings }: PieceOf,
     people: readonly ContactStanding[],
     reasons: ReadonlyMap<number, LeftOutReason>,
-  ): (contact_id: number) => NewEmail | null {
+  ): (contact_id: number) => Extract<MailPlan, { ok: true }> | null {
     const { contacts, marketing_mail } = this.#deps;
     const { from_name, reply_to, source_id } = row;
     const mailing = mailingOf({
@@ -154,7 +155,7 @@ export class BroadcastEngine {
     return (contact_id) => {
       const contact = rows.get(contact_id);
       const planned = contact && marketing_mail.planFixed(tx, mailing, source_id ?? 0, contact);
-      return planned?.ok ? planned.email : null;
+      return planned?.ok ? planned : null;
     };
   }
 }

@@ -11,7 +11,7 @@ import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
 import { CampaignLife } from '../campaign-life.ts';
 import { explainProblem, type Problem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import type { ContactEvent } from '../contacts/service.ts';
+import type { ContactEvent, ContactRow } from '../contacts/service.ts';
 import type { FollowedLink, Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import * as recipients from './recipient-store.ts';
@@ -364,6 +364,15 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     const recipient = recipients.findByEmail(tx, email_id);
     const contact = recipient && this.deps.contacts.findById(recipient.contact_id, tx);
     return this.decideSendOf(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
+  }
+
+  /** Told that an address is no longer tracked: what waits for it goes out without what tells that it is read. */
+  onUntracked(tx: Tx, contact: Pick<ContactRow, 'id' | 'project_id'>): void {
+    for (const email_id of recipients.listWaitingTo(tx, contact.id)) {
+      const recipient = recipients.findByEmail(tx, email_id);
+      this.deps.marketing_mail.untrack(tx, contact.project_id, email_id);
+      if (recipient) recipients.updateRecipient(tx, recipient, { is_untracked: true });
+    }
   }
 
   onReading(tx: Tx, reading: Reading): void {

@@ -12,19 +12,19 @@ import {
 } from './tables.ts';
 
 // Written out here and below, where every contact and every mail of a broadcast passes.
-const insertRow = rawSql<never, [number, number, string | null, string | null, number]>(
-  'INSERT INTO broadcast_recipients (broadcast_id, contact_id, email_id, reason, is_waiting) VALUES (?, ?, ?, ?, ?)',
+const insertRow = rawSql<never, [number, number, string | null, string | null, number, number]>(
+  'INSERT INTO broadcast_recipients (broadcast_id, contact_id, email_id, reason, is_waiting, is_untracked) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
+/** What somebody's turn came to. */
+export type Turn = { email_id: string; is_untracked: boolean } | { reason: LeftOutReason };
+
 /** Notes that a contact had its turn: that it gets this mail, or why it gets none. */
-export function insertRecipient(
-  tx: Tx,
-  of: { broadcast_id: number; contact_id: number },
-  turn: { email_id: string } | { reason: LeftOutReason },
-): void {
+export function insertRecipient(tx: Tx, of: { broadcast_id: number; contact_id: number }, turn: Turn): void {
   const { broadcast_id, contact_id } = of;
-  if ('email_id' in turn) insertRow.run(tx, broadcast_id, contact_id, turn.email_id, null, 1);
-  else insertRow.run(tx, broadcast_id, contact_id, null, turn.reason, 0);
+  if ('email_id' in turn)
+    insertRow.run(tx, broadcast_id, contact_id, turn.email_id, null, 1, Number(turn.is_untracked));
+  else insertRow.run(tx, broadcast_id, contact_id, null, turn.reason, 0, 0);
 }
 
 const byEmail = rawSql<RecipientRow, [string]>(

@@ -70,6 +70,7 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   unsubscribed_at: integer(),
   replied_at: integer(),
   refused_at: integer(),
+  is_untracked: integer({ mode: 'boolean' }).notNull(),
 });
 export type RecipientRow = typeof broadcastRecipients.$inferSelect;
 

@@ -337,14 +337,19 @@ export function nextListWithContacts(read: Tx, after: number): number | null {
   return found?.list_id ?? null;
 }
 
-/** Deletes up to `limit` contacts of a list; returns how many there were. */
-export function deleteContactsOfList(tx: Tx, list_id: number, limit: number): number {
+/** Deletes up to `limit` contacts of a list; returns whose they were. */
+export function deleteContactsOfList(
+  tx: Tx,
+  list_id: number,
+  limit: number,
+): Pick<ContactRow, 'project_id' | 'email'>[] {
   const some = tx
     .select({ id: contacts.id })
     .from(contacts)
     .where(eq(contacts.list_id, list_id))
     .limit(limit);
-  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ id: contacts.id }).all().length;
+  const { project_id, email } = contacts;
+  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ project_id, email }).all();
 }
 
 /** Active contacts of a list that have at least one of these tags: a walk of each tag's own rows. */

@@ -17,6 +17,7 @@ export interface MarketingMailRouteDeps {
 }
 
 export function marketingMailRoutes({ marketing_mail, clicks, database }: MarketingMailRouteDeps): Route[] {
+  const { links } = marketing_mail;
   const unknown = (ctx: RequestContext) => {
     const reader = readerOf(ctx.request, null);
     const { unknown_title, unknown: text } = reader.words.link;
@@ -40,13 +41,13 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
         'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here; 200 with a page ' +
         'for the link that no reader sees. Scanners and HEAD requests are told apart from people and count as nobody.',
       also: { 302: 'The target' },
-      projectOf: ({ params }) => marketing_mail.projectOfLink(database.read, params.token ?? ''),
+      projectOf: ({ params }) => links.projectOfLink(database.read, params.token ?? ''),
       handle: ({ ctx }) => {
         const token = ctx.params.token ?? '';
-        const mail = marketing_mail.mailOf(database.read, token);
+        const mail = links.mailOf(database.read, token);
         if (mail?.is_counted) clicks.trap(mail.email_id, ctx.request);
         if (mail) return hidden(ctx);
-        const link = marketing_mail.follow(database.read, token);
+        const link = links.follow(database.read, token);
         if (!link) return unknown(ctx);
         if (link.is_counted) clicks.click(link, ctx.request);
         return new Response(null, {
@@ -63,9 +64,9 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       languageOf: () => null,
       summary: 'The picture that tells of an opening',
       description: 'In mail of sequences and broadcasts with `track_opens` alone. It drives no condition.',
-      projectOf: (ctx) => marketing_mail.projectOfLink(database.read, pictured(ctx)),
+      projectOf: (ctx) => links.projectOfLink(database.read, pictured(ctx)),
       handle: ({ ctx }) => {
-        const mail = marketing_mail.mailOf(database.read, pictured(ctx));
+        const mail = links.mailOf(database.read, pictured(ctx));
         if (!mail) return unknown(ctx);
         if (mail.is_counted) clicks.open(mail.email_id, ctx.request);
         return new Response(PIXEL, { headers: { 'Content-Type': 'image/gif' } });

@@ -34,6 +34,8 @@ export interface Source {
   public_url: string;
   /** The targets, by position, of links that may be no web address: these stay as they are in the mail. */
   open_targets: Readonly<Record<string, Link['target']>>;
+  /** The hash of what is sent in its place to those whose opens and clicks are not counted; it has none itself. */
+  untracked?: string;
 }
 
 export interface SourceInput {
@@ -48,8 +50,8 @@ export interface SourceInput {
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
-  /** To be looked at only: its links stay as they were written, and nothing that nobody sees is added. */
-  is_shown?: boolean;
+  /** Where nothing may tell that it is read, links stay as they were written, and nothing that nobody sees is added. */
+  is_tracked: boolean;
 }
 
 const WEB = /^https?:\/\//i;
@@ -87,7 +89,7 @@ export function composeSource(input: SourceInput): {
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
   const layOut = template.layout === 'marketing';
-  const replace: Replace = (address) => (input.is_shown ? null : found.replace(address));
+  const replace: Replace = (address) => (input.is_tracked ? found.replace(address) : null);
   const preheader = input.preheader && fill(input.preheader, plain);
   const htmlOf = (text: string): string => {
     const filled = fill(text, Bun.escapeHTML);
@@ -101,7 +103,7 @@ export function composeSource(input: SourceInput): {
   const html = body_html === null ? null : htmlOf(body_html);
   const text = body_text === null ? null : textOf(body_text);
   const unseen = [
-    input.track_opens && !input.is_shown ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
+    input.track_opens && input.is_tracked ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
     found.links.length > 0 ? hiddenLinkTo(`${public_url}/c/${marks.ofLink(0)}`) : '',
   ].join('');
   const parts = {

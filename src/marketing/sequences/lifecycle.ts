@@ -366,6 +366,14 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     return this.decideSendOf(tx, project_id, { row: this.rowOf(tx, mail), contact });
   }
 
+  /** Told that an address is no longer tracked: what waits for it goes out without what tells that it is read. */
+  onUntracked(tx: Tx, contact: Pick<ContactRow, 'id' | 'project_id'>): void {
+    for (const email_id of rows.listWaitingOf(tx, contact.id)) {
+      this.deps.marketing_mail.untrack(tx, contact.project_id, email_id);
+      rows.updateMail(tx, email_id, { is_untracked: true });
+    }
+  }
+
   onReading(tx: Tx, reading: Reading): void {
     const mail = this.markReading(tx, reading);
     const enrollment = mail && reading.kind === 'clicked' && rows.findEnrollment(tx, mail.enrollment_id);

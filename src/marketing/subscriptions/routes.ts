@@ -61,6 +61,15 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
       first_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
       last_name: t.Optional(nullable(text({ max: MAX_FORM_NAME_CHARS }))),
       captcha_token: t.Optional(nullable(text({ min: 1, max: MAX_CAPTCHA_TOKEN_CHARS }))),
+      tracking: t.Optional(
+        nullable(
+          t.Boolean({
+            description:
+              'True where they ticked a box, which was not ticked before, that allows to count what they open and click. It holds once ' +
+              'they confirm; without double opt-in, of an address that is new in the project. It lifts no refusal.',
+          }),
+        ),
+      ),
     }),
     example: { email: 'ann@example.com', first_name: 'Ann' },
     response: t.Object({ status: t.String(), message: t.String() }),
@@ -76,14 +85,14 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
     },
     errorsIn: ({ body }) => errorsInSignUp(body),
     handle: async ({ ctx, caller, resource: list, body }) => {
-      const { first_name = null, last_name = null, captcha_token = null } = body;
+      const { first_name = null, last_name = null, captcha_token = null, tracking } = body;
       const from = {
         ip: caller.key ? ctx.ip : null,
         origin: ctx.request.headers.get('origin'),
         is_test: caller.key?.is_test ?? false,
         needs_captcha: caller.key !== null,
       };
-      const input = { email: body.email, first_name, last_name, captcha_token };
+      const input = { email: body.email, first_name, last_name, captcha_token, tracking: tracking === true };
       await subscriptions.request(caller.project, list, input, from);
       return { status: 'accepted', message: 'Thank you. If a confirmation is needed, it is on its way.' };
     },
@@ -177,7 +186,7 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
       handle: ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        clicks.leavingPage(visitor.contact, ctx.request);
+        if (visitor.is_tracked) clicks.leavingPage(visitor.contact, ctx.request);
         return answer(ctx, visitor, ({ unsubscribe: words }) => ({
           status: 200,
           title: words.title,

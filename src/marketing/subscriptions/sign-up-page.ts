@@ -28,6 +28,12 @@ const form = t.Object({
   'cf-turnstile-response': captcha_token,
   'h-captcha-response': captcha_token,
   'g-recaptcha-response': captcha_token,
+  tracking: t.Optional(
+    t.String({
+      description:
+        '`true` where a box was ticked, which was not before, that allows to count what they open and click.',
+    }),
+  ),
   [TRAP_FIELD]: t.Optional(t.String({ description: 'Left empty: only robots fill it.' })),
 });
 
@@ -101,7 +107,7 @@ async function signUp(
     await subscriptions.request(
       page.owner,
       page.list,
-      { email, first_name, last_name, captcha_token: token ?? null },
+      { email, first_name, last_name, captcha_token: token ?? null, tracking: isTicked(sent.tracking) },
       {
         ip: ctx.ip,
         origin: originOf(ctx.request) ?? page.url,
@@ -114,6 +120,11 @@ async function signUp(
     if (error instanceof AppError && error.kind === 'invalid' && error.errors) return error.errors;
     throw error;
   }
+}
+
+/** A box without a value of its own sends `on`. */
+function isTicked(sent: string | undefined): boolean {
+  return sent === 'true' || sent === 'on';
 }
 
 /**
@@ -132,12 +143,12 @@ const attributeOf = (typed: string | undefined): Html => (typed ? html` value="$
 /** What was refused stands in the form again, to be mended there. */
 interface Refused {
   errors: FieldErrors;
-  typed: Partial<Pick<typeof form.static, 'email' | 'first_name'>>;
+  typed: Partial<Pick<typeof form.static, 'email' | 'first_name' | 'tracking'>>;
 }
 
 function formPage(
   status: number,
-  { list, brand, widget }: SignUpPage,
+  { list, brand, widget, asks_for_tracking }: SignUpPage,
   reader: Reader,
   { errors, typed }: Refused = { errors: {}, typed: {} },
 ): Response {
@@ -151,6 +162,9 @@ function formPage(
       ? new Html('')
       : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}"${action}></p>
 <script src="${widget.script}" async defer></script>`;
+  const tracking = asks_for_tracking
+    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${words.tracking}</label>`
+    : new Html('');
   const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
   return pageResponse(
     status,
@@ -159,6 +173,7 @@ function formPage(
 <form method="post">
 <label>${words.email} <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"${attributeOf(typed.email)}></label>
 <label>${words.first_name} <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"${attributeOf(typed.first_name)}></label>
+${tracking}
 <p class="trap" aria-hidden="true"><label>${words.trap} <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
 ${captcha}
 <button type="submit">${words.button}</button>

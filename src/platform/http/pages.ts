@@ -23,7 +23,7 @@ main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radiu
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
 label{display:block;margin:0 0 1rem}
-input{display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}
+input:not([type=checkbox]){display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}
 .trap{position:absolute;left:-9999px}
 form+p{margin:1rem 0 0}
 button{padding:.75rem 1.5rem;font:inherit;font-weight:600;border:0;border-radius:.5rem;cursor:pointer}

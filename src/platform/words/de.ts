@@ -30,6 +30,7 @@ export const de: Words = {
     title: ({ list }) => `Anmeldung für ${list}`,
     email: 'E-Mail-Adresse',
     first_name: 'Vorname (freiwillig)',
+    tracking: 'Zählen, was ich öffne und anklicke',
     trap: 'Bitte leer lassen',
     button: 'Anmelden',
     promise: ({ brand }) =>

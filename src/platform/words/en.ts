@@ -31,6 +31,8 @@ export const en = {
     title: ({ list }: { list: string }): string => `Sign up for ${list}`,
     email: 'Email',
     first_name: 'First name (optional)',
+    /** Beside a box. */
+    tracking: 'Count what I open and click',
     trap: 'Leave this empty',
     button: 'Sign up',
     promise: ({ brand }: { brand: string }): string =>

@@ -30,6 +30,7 @@ export const es: Words = {
     title: ({ list }) => `Suscripción a ${list}`,
     email: 'Correo electrónico',
     first_name: 'Nombre (opcional)',
+    tracking: 'Contar mis aperturas y mis clics',
     trap: 'Deje este campo vacío',
     button: 'Suscribirme',
     promise: ({ brand }) =>

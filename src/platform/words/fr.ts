@@ -30,6 +30,7 @@ export const fr: Words = {
     title: ({ list }) => `Inscription à ${list}`,
     email: 'Adresse e-mail',
     first_name: 'Prénom (facultatif)',
+    tracking: 'Compter mes ouvertures et mes clics',
     trap: 'Laissez ce champ vide',
     button: 'S’inscrire',
     promise: ({ brand }) =>

@@ -12,7 +12,7 @@ const NOBODY_LEFT_OUT = {
   ...{ unsubscribed: 0, suppressed: 0, bounced: 0, complained: 0, pending: 0, filter: 0, no_value: 0 },
 };
 const NO_STATS = {
-  ...{ to_come: 0, opened_by_machine: 0 },
+  ...{ to_come: 0, opened_by_machine: 0, untracked: 0 },
   ...{
     waiting: 0,
     sent: 0,

@@ -109,7 +109,14 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const bulk = one("SELECT id FROM emails WHERE source = 'broadcast' AND to_email = 'ann@example.com'");
   const import_id = String(dataOf(pasted, pasted.status).id);
   const insert = (text: string, ...values: (string | number)[]): void => sql(app.data_dir, text, ...values);
-  insert("INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1)", contact_id);
+  insert(
+    "INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1, '192.0.2.1', 'https://a.example', 1)",
+    contact_id,
+  );
+  insert(
+    "INSERT INTO tracking_choices VALUES (?, 'ann@example.com', 'allowed', 1, 'form', '192.0.2.1', NULL)",
+    owner.id,
+  );
   insert("INSERT INTO contact_events VALUES (?, 'bought', 1, NULL, 1, 0)", contact_id);
   insert("INSERT INTO contact_import_waiting VALUES (?, 7, '{}')", import_id);
   insert("INSERT INTO contact_import_rejections VALUES (?, 8, 'x', 'no_mx')", import_id);

@@ -891,6 +891,7 @@ CREATE TABLE marketing_settings ( -- SettingsRow
   send_window_end TEXT,
   timezone TEXT NOT NULL DEFAULT 'UTC',
   bounce_pause_threshold_percent REAL NOT NULL,
+  tracking TEXT NOT NULL DEFAULT 'all' CHECK (tracking IN ('all', 'consented')), -- TrackingMode; whose opens and clicks are counted
   accounts TEXT NOT NULL DEFAULT '[]', -- JSON string[]; mailbox addresses; empty: every active marketing mailbox
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -1131,10 +1132,29 @@ CREATE TABLE contact_confirmations (
   contact_id INTEGER NOT NULL REFERENCES contacts (id) ON DELETE CASCADE,
   expires_at INTEGER NOT NULL,
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- of a test key's sign-up
+  tracking_at INTEGER,  -- when the box was ticked that allows tracking, which holds with the click; null where it was not
+  tracking_ip TEXT,
+  tracking_origin TEXT, -- the web page whose form it was
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
 CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
+
+-- --- marketing: tracking -------------------------------------------------------------------------------------------
+
+-- Whether it may be counted what an address opens and clicks, where somebody said so; of contacts that come later, too. Rows go with
+-- their project's contacts, and no foreign key takes so many at once.
+CREATE TABLE tracking_choices ( -- TrackingChoiceRow
+  project_id INTEGER NOT NULL,
+  email TEXT NOT NULL, -- canonical, as contacts have it
+  tracking TEXT NOT NULL CHECK (tracking IN ('allowed', 'refused')), -- Tracking
+  -- The evidence.
+  at INTEGER NOT NULL,
+  told_by TEXT NOT NULL CHECK (told_by IN ('page', 'form', 'import', 'api')), -- Teller; the first two are the person's own word
+  ip TEXT,
+  origin TEXT, -- the web page whose form it was
+  PRIMARY KEY (project_id, email)
+) STRICT, WITHOUT ROWID;
 
 -- --- marketing: segments --------------------------------------------------------------------------------------------
 
@@ -1282,7 +1302,8 @@ CREATE TABLE sequence_mails ( -- SequenceMailRow
   is_waiting INTEGER NOT NULL DEFAULT 1 CHECK (is_waiting IN (0, 1)), -- for its relay: few, however many it sent
   ended_at INTEGER,   -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
-  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)) -- of a test key's enrollment: captured, and counted nowhere
+  is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- of a test key's enrollment: captured, and counted nowhere
+  is_untracked INTEGER NOT NULL DEFAULT 0 CHECK (is_untracked IN (0, 1)) -- for want of consent: nothing tells whether it was read
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sequence_mails_by_enrollment ON sequence_mails (enrollment_id, email_id);
 CREATE INDEX sequence_mails_waiting ON sequence_mails (sequence_id) WHERE is_waiting = 1;
@@ -1293,6 +1314,7 @@ AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at
 WHEN NEW.is_test = 0 BEGIN
   INSERT INTO sequence_counts SELECT NEW.sequence_id, NEW.step, '', column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('untracked', (NEW.sent_at IS NOT NULL AND NEW.is_untracked) - (OLD.sent_at IS NOT NULL AND OLD.is_untracked)),
       ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
@@ -1384,6 +1406,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   unsubscribed_at INTEGER,
   replied_at INTEGER, -- by the address that it went to
   refused_at INTEGER, -- by a relay, for what it holds against us; at SMTP time or in a report
+  is_untracked INTEGER NOT NULL DEFAULT 0 CHECK (is_untracked IN (0, 1)), -- for want of consent: nothing tells whether it was read
   PRIMARY KEY (broadcast_id, contact_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcast_recipients_by_email ON broadcast_recipients (email_id) WHERE email_id IS NOT NULL;
@@ -1398,6 +1421,7 @@ AFTER UPDATE OF sent_at, is_waiting, clicked_at, opened_at, opened_by_machine_at
 BEGIN
   INSERT INTO broadcast_counts SELECT NEW.broadcast_id, column1, column2 FROM (VALUES
       ('sent', (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL)),
+      ('untracked', (NEW.sent_at IS NOT NULL AND NEW.is_untracked) - (OLD.sent_at IS NOT NULL AND OLD.is_untracked)),
       ('waiting', (NEW.sent_at IS NULL AND NEW.is_waiting) - (OLD.sent_at IS NULL AND OLD.is_waiting)),
       ('lost', (NEW.sent_at IS NULL AND NOT NEW.is_waiting) - (OLD.sent_at IS NULL AND NOT OLD.is_waiting)),
       ('clicked', (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL)),
