@@ -71,6 +71,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'object_links.revoked': 'revoked every link to files',
   'objects.moved': 'moved stored files',
   'person.created': 'added {name}',
+  'person.invited': 'had a link to set a password mailed to {name}',
   'person.password_changed': 'changed their password',
   'person.password_set': 'set their password by a link',
   'person.removed': 'removed {name}',
