@@ -87,6 +87,8 @@ export interface Mailing {
   /** Its slug. */
   template: string;
   variables: Readonly<Record<string, string>>;
+  /** In place of the template's. */
+  subject?: string | undefined;
   preheader: string | null;
   settings: Settings;
   track_opens: boolean;
@@ -99,7 +101,7 @@ export interface Mailing {
 /** What of it decides how its mails look. */
 export type ShownMailing = Pick<
   Mailing,
-  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens'
 >;
 
 /** What a mail needs of its contact. */
@@ -330,7 +332,7 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
+  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -342,6 +344,7 @@ export class MarketingMail {
       },
       brand,
       language: list.language,
+      subject,
       preheader,
       token_hosts: list.token_hosts,
       public_url: this.#deps.link_domains.baseOf(owner.id),

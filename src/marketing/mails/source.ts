@@ -45,6 +45,8 @@ export interface SourceInput {
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
   /** Null for the default. */
   language: LayoutValues['language'] | null;
+  /** In place of the template's. */
+  subject?: string | undefined;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
@@ -63,7 +65,8 @@ export function composeSource(input: SourceInput): {
   preheader: readonly Part[] | null;
 } {
   const { template, values, public_url } = input;
-  const { subject, body_html, body_text } = template;
+  const { body_html, body_text } = template;
+  const { subject = template.subject } = input;
   const marks = new Marks([
     subject,
     body_html ?? '',
