@@ -48,7 +48,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     // The line and the panel have asked once between them.
     const asked = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/findings')).length`;
     expect(await page.evaluate(asked)).toBe(1);
-    await page.getByRole('link', { name: 'To the domain' }).click();
+    await page.getByRole('link', { name: 'The domain mail.example.com' }).click();
     await page.getByRole('heading', { name: 'mail.example.com', level: 1 }).waitFor();
     // What the page is still asking of the domain would not be found.
     await settle(page);

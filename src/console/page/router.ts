@@ -1,6 +1,8 @@
 /** Which page is shown: the address, moving to another one without loading anew, and paths with names in them. */
 import { signal } from '@preact/signals';
 
+export { to } from './path.ts';
+
 export const BASE = '/console';
 
 /** The address below /console, and its query. */
@@ -88,11 +90,6 @@ export function navigate(to: string, options: { replace?: boolean } = {}): void 
 /** The address of a path below /console, for `href`. */
 export function hrefOf(to: string): string {
   return BASE + (to === '/' ? '' : to);
-}
-
-/** A path whose values are put in: to`/projects/${slug}/keys`. */
-export function to(strings: TemplateStringsArray, ...values: (string | number)[]): string {
-  return String.raw({ raw: strings }, ...values.map((value) => encodeURIComponent(String(value))));
 }
 
 export function usePath(): string {

@@ -20,6 +20,13 @@ const STOP_GRACE_MS = 500;
 interface ThreadDeps {
   logger: Logger;
   answer(question: Question): Promise<Answer>;
+  /** How the thread is started; for tests. */
+  startWorker?: () => Worker;
+}
+
+/** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
+function startSubmissionWorker(): Worker {
+  return new Worker(new URL('./submission.worker.ts', import.meta.url));
 }
 
 export class SubmissionThread {
@@ -96,9 +103,8 @@ export class SubmissionThread {
     };
   }
 
-  /** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
   #run(): void {
-    const worker = new Worker(new URL('./submission.worker.ts', import.meta.url));
+    const worker = (this.#deps.startWorker ?? startSubmissionWorker)();
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#hear(worker, data);
     worker.onerror = ({ message }) => this.#onGone(worker, message);

@@ -138,6 +138,7 @@ export class Privacy {
         ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
         : 'It is not suppressed.',
       ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
+      ...contacts.slice(0, 1).flatMap(explainTracking),
       ...this.#deps.explainMore(owner.id, email),
     ];
   }
@@ -150,6 +151,18 @@ export class Privacy {
       return { ...contact, list_name: list.name };
     });
   }
+}
+
+function explainTracking({ tracking, tracking_evidence: evidence }: ContactRecord): string[] {
+  if (tracking === null || evidence === null) return [];
+  const { at, by, ip, origin } = evidence;
+  const told = [
+    `by ${by}`,
+    ...(origin === null ? [] : [`on ${origin}`]),
+    ...(ip === null ? [] : [`from ${ip}`]),
+  ];
+  const may = tracking === 'allowed' ? 'may be' : 'is not';
+  return [`What it opens and clicks ${may} counted: ${tracking} ${at} (${told.join(', ')}).`];
 }
 
 function evidenceOf(contact: ContactRecord): string {

@@ -2,18 +2,20 @@
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
-import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import { present, setBy } from '../../platform/http/fields.ts';
+import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
+import { presentTracking, type TrackingChoice, type TrackingChoices } from '../tracking/service.ts';
+import { changeContact, readChanges } from './changing.ts';
 import {
   type ContactEvent,
   type Departure,
@@ -24,17 +26,18 @@ import {
   STATUS_AFTER,
 } from './departures.ts';
 import { exportContacts } from './export.ts';
-import { contactAddress, readCustom, readTags } from './fields.ts';
+import { contactAddress } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { criteriaIn, errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
-import { countMatches, findPage, piecesOf } from './finding.ts';
+import { countMatches, findPage, piecesOf, requireOfList } from './finding.ts';
 import {
   type Admission,
   type AdmitOptions,
   admit,
   type Candidate,
   rejected,
+  renewal,
   type Screened,
   screen,
 } from './pipeline.ts';
@@ -68,6 +71,7 @@ export interface ContactsDeps {
   lists: Lists;
   suppressions: Suppressions;
   marketing: Pick<MarketingSettings, 'isCaptured'>;
+  tracking: TrackingChoices;
   projectOf(id: number): KeyOwner | null;
 }
 
@@ -122,7 +126,12 @@ export class Contacts {
     const now_ms = this.#deps.clock.now();
     const suppressed = this.#deps.suppressions.checker(tx, owner);
     return passed.map((each) => {
-      const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
+      const admission = admit(tx, list, each, {
+        ...options,
+        suppressed,
+        tracking: this.#deps.tracking,
+        now_ms,
+      });
       if (admission.outcome === 'accepted')
         this.#announce(tx, {
           kind: options.status === 'active' ? 'activated' : 'signed_up',
@@ -136,7 +145,7 @@ export class Contacts {
 
   /**
    * One contact through the whole pipeline. Throws AppError `invalid` with the code of what it was refused for, `conflict`
-   * (list_archived), and `unavailable` while the DNS gives no answer.
+   * (list_archived, tracking_chosen), and `unavailable` while the DNS gives no answer.
    */
   async add(
     owner: KeyOwner,
@@ -216,24 +225,17 @@ export class Contacts {
     const { read } = this.#deps.database;
     const rows = new Map(store.findContactsById(read, ids).map((row) => [row.id, row]));
     const tags = store.listTags(read, ids);
+    const emails = [...rows.values()].map(({ email }) => email);
+    const choices = this.#deps.tracking.findAll(read, list.project_id, emails);
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      return row ? [presentContact(row, list, tags.get(id))] : [];
+      return row ? [presentContact(row, list, { tags: tags.get(id), choice: choices.get(row.email) })] : [];
     });
   }
 
   /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
   requireOfList(list: ListRow, contact_ids: readonly string[]): ContactRow[] {
-    const found = store.findContacts(this.#deps.database.read, list.project_id, contact_ids);
-    const of_list = new Map(
-      found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
-    );
-    const errors: FieldErrors = {};
-    contact_ids.forEach((id, index) => {
-      if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
-    });
-    refuseAll(errors);
-    return [...of_list.values()];
+    return requireOfList(this.#deps.database.read, list, contact_ids);
   }
 
   /** Contacts of a list behind an id, of whatever status, in the order of ids. */
@@ -313,7 +315,7 @@ export class Contacts {
     return store.findContactById(read, id) ?? null;
   }
 
-  /** Changes what is given; tags and custom replace. Throws AppError `not_found`, and `invalid` by field. */
+  /** Changes what is given, as `changeContact` does. */
   async update(
     project_id: number,
     public_id: string,
@@ -321,24 +323,11 @@ export class Contacts {
     note: Note,
   ): Promise<ContactRecord> {
     const errors: FieldErrors = {};
-    const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
-    const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
+    const sent = readChanges(changes, errors);
     refuseAll(errors);
-    const row = await this.#deps.database.write((tx) => {
-      const current = this.require(project_id, public_id, tx);
-      const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
-      if (tags) {
-        const remove = present_tags.filter((tag) => !tags.includes(tag));
-        store.changeTags(tx, current, { add: tags, remove });
-      }
-      const { tags: _tags, custom: _custom, ...set } = setBy(FIELDS, changes);
-      const updated_at = this.#deps.clock.now();
-      const changed = store.updateContact(tx, current.id, { ...set, ...(custom && { custom }), updated_at });
-      const before = { ...current, tags: present_tags };
-      const told = changesOf(before, { ...changed, ...(tags ? { tags } : {}) }, { is_personal: true });
-      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, changes: told });
-      return changed;
-    });
+    const row = await this.#deps.database.write((tx) =>
+      changeContact(tx, { ...this.#deps, note }, this.require(project_id, public_id, tx), sent),
+    );
     return this.present(row);
   }
 
@@ -382,9 +371,18 @@ export class Contacts {
     if (address) this.leave(tx, owner, address.email, kind, event.mailbox.toLowerCase());
   }
 
-  /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */
+  /** The contacts of an address on all lists. */
+  rowsOfAddress(read: Tx, { project_id, email }: { project_id: number; email: string }): ContactRow[] {
+    return store.listContactsOfAddress(read, project_id, email);
+  }
+
+  /**
+   * Deletes every contact of an address in a project, with what it said of being counted, within a transaction; returns how many
+   * contacts there were.
+   */
   forget(tx: Tx, project_id: number, email: string): number {
     const rows = store.listContactsOfAddress(tx, project_id, email);
+    this.#deps.tracking.forget(tx, { project_id, email });
     for (const contact of rows) {
       this.#announce(tx, { kind: 'deleted', contact, at: this.#deps.clock.now() });
       store.deleteContact(tx, contact.id);
@@ -453,20 +451,8 @@ export class Contacts {
     { is_confirmed_at_once }: { is_confirmed_at_once: boolean },
   ): ContactRow {
     const now = this.#deps.clock.now();
-    const row = store.updateContact(tx, contact.id, {
-      // Pending at first: `confirm` makes it active and tells the listeners.
-      status: 'pending',
-      first_name: candidate.first_name ?? contact.first_name,
-      last_name: candidate.last_name ?? contact.last_name,
-      consent_basis: candidate.consent_basis ?? contact.consent_basis,
-      consent_at: candidate.consent_at,
-      consent_ip: candidate.consent_ip,
-      consent_origin: candidate.consent_origin,
-      source_platform: candidate.source_platform,
-      confirmed_at: null,
-      status_changed_at: now,
-      updated_at: now,
-    });
+    // Pending at first: `confirm` makes it active and tells the listeners.
+    const row = store.updateContact(tx, contact.id, renewal(contact, candidate, now));
     if (!is_confirmed_at_once)
       this.#announce(tx, { kind: 'signed_up', contact: row, at: now, is_test: candidate.is_test });
     return row;
@@ -491,10 +477,21 @@ export class Contacts {
     const { read } = this.#deps.database;
     const list = this.#deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
-    return presentContact(row, list, store.listTags(read, [row.id]).get(row.id));
+    const tags = store.listTags(read, [row.id]).get(row.id);
+    return presentContact(row, list, { tags, choice: this.#deps.tracking.find(read, row) });
   }
 }
 
-function presentContact(row: ContactRow, list: ListRow, tags: string[] = []): ContactRecord {
-  return present(FIELDS, { ...row, id: row.public_id, list: list.public_id, tags });
+function presentContact(
+  row: ContactRow,
+  list: ListRow,
+  { tags = [], choice }: { tags: string[] | undefined; choice: TrackingChoice | null | undefined },
+): ContactRecord {
+  return present(FIELDS, {
+    ...row,
+    ...presentTracking(choice),
+    id: row.public_id,
+    list: list.public_id,
+    tags,
+  });
 }

@@ -5,6 +5,7 @@
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
+import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
@@ -33,6 +34,8 @@ export interface Source {
   public_url: string;
   /** The targets, by position, of links that may be no web address: these stay as they are in the mail. */
   open_targets: Readonly<Record<string, Link['target']>>;
+  /** The hash of what is sent in its place to those whose opens and clicks are not counted; it has none itself. */
+  untracked?: string;
 }
 
 export interface SourceInput {
@@ -40,14 +43,17 @@ export interface SourceInput {
   /** What all mails share: the variables of the step and what the settings say. */
   values: Readonly<Record<string, string>>;
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
-  language: LayoutValues['language'];
+  /** Null for the default. */
+  language: LayoutValues['language'] | null;
+  /** In place of the template's. */
+  subject?: string | undefined;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
-  /** To be looked at only: its links stay as they were written, and nothing that nobody sees is added. */
-  is_shown?: boolean;
+  /** Where nothing may tell that it is read, links stay as they were written, and nothing that nobody sees is added. */
+  is_tracked: boolean;
 }
 
 const WEB = /^https?:\/\//i;
@@ -59,7 +65,8 @@ export function composeSource(input: SourceInput): {
   preheader: readonly Part[] | null;
 } {
   const { template, values, public_url } = input;
-  const { subject, body_html, body_text } = template;
+  const { body_html, body_text } = template;
+  const { subject = template.subject } = input;
   const marks = new Marks([
     subject,
     body_html ?? '',
@@ -80,12 +87,12 @@ export function composeSource(input: SourceInput): {
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
-    language: input.language,
+    language: input.language ?? DEFAULT_LANGUAGE,
     postal_address: values.postal_address ?? marks.ofName('postal_address'),
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
   const layOut = template.layout === 'marketing';
-  const replace: Replace = (address) => (input.is_shown ? null : found.replace(address));
+  const replace: Replace = (address) => (input.is_tracked ? found.replace(address) : null);
   const preheader = input.preheader && fill(input.preheader, plain);
   const htmlOf = (text: string): string => {
     const filled = fill(text, Bun.escapeHTML);
@@ -99,7 +106,7 @@ export function composeSource(input: SourceInput): {
   const html = body_html === null ? null : htmlOf(body_html);
   const text = body_text === null ? null : textOf(body_text);
   const unseen = [
-    input.track_opens && !input.is_shown ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
+    input.track_opens && input.is_tracked ? pictureAt(`${public_url}/o/${marks.ofLink(0)}.gif`) : '',
     found.links.length > 0 ? hiddenLinkTo(`${public_url}/c/${marks.ofLink(0)}`) : '',
   ].join('');
   const parts = {

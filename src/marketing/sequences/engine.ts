@@ -22,6 +22,7 @@ import type { ListRow } from '../lists/service.ts';
 import type { Clicks, Mailing, MailOwner } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
 import type { SuppressionCheck } from '../suppressions/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
@@ -49,6 +50,7 @@ const SEQUENCE_PIECE = 20;
 interface EngineDeps extends CampaignDeps {
   contact_events: Pick<ContactEvents, 'since'>;
   clicks: Pick<Clicks, 'unsettled'>;
+  tracking: Pick<TrackingChoices, 'isTracked'>;
   going_on: Pick<GoingOn, 'complete'>;
 }
 
@@ -196,8 +198,8 @@ export class SequenceEngine {
         fail(tx, at.id, 'Its step is gone.', now_ms);
         return null;
       }
-      const has_clicked = at.last_email_id !== null && hasClicked(tx, at.last_email_id);
-      if (!has_clicked && at.last_email_id !== null && asksForClicks(step)) {
+      const has_clicked = this.#hasClicked(tx, at, contact);
+      if (has_clicked === false && at.last_email_id !== null && asksForClicks(step)) {
         const click = this.#deps.clicks.unsettled(tx, at.last_email_id);
         if (click !== null) {
           // A second later than it settles, if nothing goes wrong.
@@ -222,6 +224,14 @@ export class SequenceEngine {
       }
       at = next;
     }
+  }
+
+  /** Whether a person clicked in the last mail; scanners don't count. Null where nothing tells, for want of consent. */
+  #hasClicked(read: Tx, { last_email_id }: EnrollmentRow, contact: ContactRow): boolean | null {
+    if (last_email_id === null) return false;
+    const mail = store.findMail(read, last_email_id);
+    if ((mail?.clicked_at ?? null) !== null) return true;
+    return mail?.is_untracked || !this.#deps.tracking.isTracked(read, contact) ? null : false;
   }
 
   /**
@@ -257,7 +267,8 @@ export class SequenceEngine {
     }
     const { id: enrollment_id, sequence_id, is_test } = at;
     if (!is_test) takeUsage(tx, owner.id, day, 1);
-    store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test });
+    const { is_untracked } = planned;
+    store.insertMail(tx, { email_id, sequence_id, enrollment_id, step: step.key, is_test, is_untracked });
     // The next delay begins when this mail has ended; after the last step the enrollment is complete then.
     const next = stepAfter(tracks, step, { result: 'send' });
     const { key, track } = 'step' in next ? next.step : step;
@@ -325,11 +336,6 @@ interface Move {
 function findStep(tracks: Tracks, key: string): Step | null {
   for (const own of tracks.values()) for (const step of own) if (step.key === key) return step;
   return null;
-}
-
-/** Whether a person clicked; scanners don't count. */
-function hasClicked(read: Tx, email_id: string): boolean {
-  return (store.findMail(read, email_id)?.clicked_at ?? null) !== null;
 }
 
 function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {

@@ -30,6 +30,7 @@ import {
 import { type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { confirmUrl, contactOfToken, hashOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
@@ -65,6 +66,7 @@ export interface SubscriptionsDeps {
   /** Confirmation mails of a project and UTC day at most. */
   confirmations_per_day: number;
   suppressions: Suppressions;
+  tracking: Pick<TrackingChoices, 'set' | 'isTracked'>;
   rates: Pick<DurableRates, 'take'>;
   projectOf(
     id: number,
@@ -95,6 +97,8 @@ export interface SignUpPage {
   owner: KeyOwner;
   brand: Brand;
   url: string;
+  /** Whether only those are tracked who allow it, so that its form asks. */
+  asks_for_tracking: boolean;
   /** Null where the project asks for no captcha, or none can be shown. */
   widget: CaptchaWidget | null;
 }
@@ -105,11 +109,22 @@ export interface Visitor {
   list: ListRow;
   owner: KeyOwner;
   brand: Brand;
+  /** Whether it is counted what they open and click, and that they were here. */
+  is_tracked: boolean;
 }
 
 /** Whoever confirms a sign-up; `is_test`: that of a test key. */
 interface Confirming extends Visitor {
   is_test: boolean;
+  /** The evidence that they allowed to be tracked; null where they did not tick that. */
+  allowed_tracking: AllowedTracking | null;
+}
+
+/** When, from where and on which page somebody ticked the box. */
+interface AllowedTracking {
+  at: number;
+  ip: string | null;
+  origin: string | null;
 }
 
 export class Subscriptions {
@@ -127,10 +142,12 @@ export class Subscriptions {
     const list = lists.findBySignUpToken(token);
     const owner = list && projectOf(list.project_id);
     if (!list || owner?.status !== 'active') return null;
+    const settings = marketing.settings(owner.id);
     return {
       list,
       owner,
-      brand: brandOf(marketing.settings(owner.id), owner.name),
+      brand: brandOf(settings, owner.name),
+      asks_for_tracking: settings.tracking === 'consented',
       url: signUpUrl(link_domains.baseOf(owner.id), list.public_id),
       widget: captcha.isConfigured(owner) ? captcha.widgetOf(owner) : null,
     };
@@ -168,6 +185,7 @@ export class Subscriptions {
       first_name: string | null;
       last_name: string | null;
       captcha_token: string | null;
+      tracking: boolean;
     },
     from: { ip: string | null; origin: string | null; is_test: boolean; needs_captcha: boolean },
   ): Promise<void> {
@@ -192,6 +210,7 @@ export class Subscriptions {
       ip,
       origin,
       is_test,
+      tracking: input.tracking,
       at: clock.now(),
     };
     await database.write((tx) => {
@@ -236,6 +255,7 @@ export class Subscriptions {
     return database.write((tx) => {
       const current = lists.requireOpen(tx, list);
       const status = current.double_opt_in ? 'pending' : 'active';
+      const is_new = contacts.rowsOfAddress(tx, { project_id, email: screened.email }).length === 0;
       const [admission] = contacts.admit(tx, owner, current, [screened], { status, update_existing: false });
       if (!admission || !('contact' in admission)) return 'rejected';
       let { contact } = admission;
@@ -246,13 +266,20 @@ export class Subscriptions {
         contact = contacts.renew(tx, contact, screened.candidate, {
           is_confirmed_at_once: !current.double_opt_in,
         });
-      const { is_test } = sign_up;
+      const { is_test, at, ip, origin } = sign_up;
+      const allowed_tracking = sign_up.tracking ? { at, ip, origin } : null;
+      // Anybody can type in any address: what is known of one, that changes nothing of.
+      if (!current.double_opt_in && is_new) this.#allowTracking(tx, contact, allowed_tracking);
       if (!current.double_opt_in)
         return contacts.confirm(tx, contact, { by: 'form', is_test }).status === 'active'
           ? 'active'
           : 'unchanged';
-      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test });
+      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test, allowed_tracking });
     });
+  }
+
+  #allowTracking(tx: Tx, contact: ContactRow, evidence: AllowedTracking | null): void {
+    if (evidence) this.#deps.tracking.set(tx, contact, { ...evidence, tracking: 'allowed', by: 'form' });
   }
 
   #askForConfirmation(
@@ -262,6 +289,7 @@ export class Subscriptions {
       list: ListRow;
       contact: ContactRow;
       is_test: boolean;
+      allowed_tracking: AllowedTracking | null;
     },
   ): SignUpEnd {
     const { clock, marketing, link_domains } = this.#deps;
@@ -281,6 +309,9 @@ export class Subscriptions {
       contact_id: contact.id,
       expires_at: now + CONFIRMATION_EXPIRY_MS,
       is_test: to.is_test,
+      tracking_at: to.allowed_tracking?.at ?? null,
+      tracking_ip: to.allowed_tracking?.ip ?? null,
+      tracking_origin: to.allowed_tracking?.origin ?? null,
       created_at: now,
     });
     this.#deps.emails.acceptConfirmation(tx, {
@@ -310,11 +341,12 @@ export class Subscriptions {
     const found = store.findConfirmation(this.#deps.database.read, hashOfToken(token));
     if (!found || found.expires_at <= this.#deps.clock.now()) return null;
     const visitor = this.#visitor(this.#deps.contacts.findById(found.contact_id));
-    return visitor && { ...visitor, is_test: found.is_test };
+    const { is_test, tracking_at: at, tracking_ip: ip, tracking_origin: origin } = found;
+    return visitor && { ...visitor, is_test, allowed_tracking: at === null ? null : { at, ip, origin } };
   }
 
   /**
-   * Makes the contact active whose click it is. May be repeated. `closed`: the list was archived; `left`: the
+   * Makes the contact active whose click it is, and has the box hold that they ticked. May be repeated. `closed`: the list was archived; `left`: the
    * address was suppressed since.
    */
   confirm(visitor: Confirming): Promise<'confirmed' | 'closed' | 'left'> {
@@ -324,12 +356,11 @@ export class Subscriptions {
       const list = lists.findById(visitor.list.id, tx);
       const bar = contact && barOf(contact, suppressions.checker(tx, visitor.owner));
       if (!contact || !list || bar?.is_suppressed) return 'left';
-      if (bar === null) return 'confirmed';
-      if (list.archived_at !== null) return 'closed';
+      if (bar !== null && list.archived_at !== null) return 'closed';
       const { is_test } = visitor;
-      return contacts.confirm(tx, contact, { by: 'click', is_test }).status === 'active'
-        ? 'confirmed'
-        : 'left';
+      if (contacts.confirm(tx, contact, { by: 'click', is_test }).status !== 'active') return 'left';
+      this.#allowTracking(tx, contact, visitor.allowed_tracking);
+      return 'confirmed';
     });
   }
 
@@ -382,6 +413,7 @@ export class Subscriptions {
     const owner = contact && this.#deps.projectOf(contact.project_id);
     if (!contact || !list || !owner) return null;
     const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
-    return { contact, list, owner, brand };
+    const is_tracked = this.#deps.tracking.isTracked(this.#deps.database.read, contact);
+    return { contact, list, owner, brand, is_tracked };
   }
 }

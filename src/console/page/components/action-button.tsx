@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Declined } from './ask-first.ts';
+import { readRefusal } from './refusal.ts';
 import { toast } from './toast.tsx';
 
 export function ActionButton(props: {
@@ -22,7 +23,8 @@ export function ActionButton(props: {
       await act();
       if (done) toast(done);
     } catch (error) {
-      if (!(error instanceof Declined)) toast(error instanceof Error ? error.message : String(error), 'bad');
+      if (!(error instanceof Declined))
+        toast(readRefusal(error instanceof Error ? error.message : String(error)).told, 'bad');
     } finally {
       setBusy(false);
     }

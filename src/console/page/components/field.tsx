@@ -1,7 +1,8 @@
 /** A field of a form with its label, a hint, and what the API said of it. What is typed into it is `children`'s. */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { useFieldErrors } from './form.tsx';
+import { useFieldCommand, useFieldErrors } from './form.tsx';
+import { Mending } from './mending.tsx';
 
 export interface FieldProps {
   name: string;
@@ -21,6 +22,7 @@ export function Field(props: FieldProps & { children: (ties: Ties) => ComponentC
   const { name, label, hint, children } = props;
   const id = useId();
   const wrong = useFieldErrors(name, { label });
+  const command = useFieldCommand(name);
   const described = [hint ? `${id}-hint` : '', wrong.length > 0 ? `${id}-wrong` : '']
     .filter(Boolean)
     .join(' ');
@@ -37,6 +39,11 @@ export function Field(props: FieldProps & { children: (ties: Ties) => ComponentC
         <p class="wrong" id={`${id}-wrong`}>
           {wrong.join(' ')}
         </p>
+      )}
+      {command && (
+        <div>
+          <Mending command={command} />
+        </div>
       )}
       {hint && (
         <p class="hint" id={`${id}-hint`}>

@@ -8,6 +8,7 @@ import { ApiError, reloadAll } from '../api.ts';
 import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
 import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
+import { readRefusal } from './refusal.ts';
 import { mayLeave } from './unsaved.tsx';
 
 /** What was entered, by the names of the fields. */
@@ -86,12 +87,19 @@ const FieldErrors = createContext<Readonly<Record<string, readonly string[]>>>({
  */
 export function useFieldErrors(name: string, { is_exact = false, label = '' } = {}): readonly string[] {
   const errors = useContext(FieldErrors);
-  return Object.entries(errors).flatMap(([field, told]) => {
+  return Object.entries(errors).flatMap(([field, messages]) => {
+    const told = messages.map((message) => readRefusal(message).told);
     if (field === name) return told.map((each) => asSentence(each, label));
     if (is_exact || !field.startsWith(`${name}.`)) return [];
     const [index = ''] = field.slice(name.length + 1).split('.');
     return /^\d+$/.test(index) ? told.map((each) => asSentenceOf(Number(index), each)) : told;
   });
+}
+
+/** The command that would mend what was said of a field; null where nothing was said, or none would. */
+export function useFieldCommand(name: string): string | null {
+  const messages = useContext(FieldErrors)[name] ?? [];
+  return messages.map((message) => readRefusal(message).command).find((each) => each !== null) ?? null;
 }
 
 const NOT_THERE_YET = 'Not all of the form is there yet, and nothing was sent. Try again in a moment.';
