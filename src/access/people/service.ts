@@ -105,15 +105,22 @@ export class People {
 
   /**
    * Adds a person and makes the link that sets their password. Throws AppError `invalid` for powers that do not go together,
-   * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell).
+   * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell). `onAllowed` may throw
+   * where all of that is fine, before anything is made.
    */
-  async add(actor: Actor, giver: ManagementCaller | null, input: NewPersonInput): Promise<PersonWithLink> {
+  async add(
+    actor: Actor,
+    giver: ManagementCaller | null,
+    input: NewPersonInput,
+    onAllowed: () => void = () => {},
+  ): Promise<PersonWithLink> {
     const { email, name = null } = input;
     const powers = this.powersOfNew(giver, input);
     requireHolding(giver, powers);
     const now = this.deps.clock.now();
     const { row, link } = await this.deps.database.write((tx) => {
       refuseTakenEmail(tx, email, null);
+      onAllowed();
       const row = this.insert(tx, { email, name, password_hash: null }, powers, now);
       audit(tx, actor, 'person.created', row, { email, ...told(powers) }, now);
       return { row, link: this.#makeLink(tx, row.id, now) };
@@ -267,12 +274,14 @@ export class People {
     giver: ManagementCaller | null,
     person: PersonRow,
     { totp = false }: { totp?: boolean } = {},
+    onAllowed: () => void = () => {},
   ): Promise<PersonWithLink> {
     const now = this.deps.clock.now();
     const { row, link } = await this.deps.database.write((tx) => {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       requireHolding(giver, this.#powersOf(current, tx));
+      onAllowed();
       const off = totp ? { sealed_totp: null, sealed_next_totp: null } : {};
       const changed = store.updatePerson(tx, current.id, {
         password_hash: null,

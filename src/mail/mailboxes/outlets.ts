@@ -121,9 +121,17 @@ function passwordContext(address: string): string[] {
 }
 
 /** What `satchel mailbox test` sends. */
-export function testMessage(
-  outlet: Pick<Outlet, 'address' | 'dkim'>,
-  to: string,
+export function testMessage(outlet: Sender, to: string, now_ms: number): MailContent {
+  const text = `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`;
+  return ownMessage(outlet, { to, subject: 'A test message from Satchel', text }, now_ms);
+}
+
+type Sender = Pick<Outlet, 'address' | 'dkim'>;
+
+/** A message in Satchel's own name. */
+export function ownMessage(
+  outlet: Sender,
+  { to, subject, text }: { to: string; subject: string; text: string },
   now_ms: number,
 ): MailContent {
   return {
@@ -134,9 +142,9 @@ export function testMessage(
     cc: [],
     bcc: [],
     reply_to: null,
-    subject: 'A test message from Satchel',
+    subject,
     html: null,
-    text: `This message was sent by "satchel mailbox test".\n\nThe mailbox ${outlet.address} works.\n`,
+    text,
     attachments: [],
     dkim: outlet.dkim,
   };

@@ -1,4 +1,5 @@
 /** Mailboxes: the addresses that mail goes out from, each with its relay, its daily limit and its health. */
+import type { Config } from '../../config.ts';
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
@@ -15,6 +16,7 @@ import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
 import * as health from './health.ts';
+import { prepareNotice } from './notices.ts';
 import { Outlets, type OutletsDeps, testMessage } from './outlets.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { Paces } from './paces.ts';
@@ -76,6 +78,7 @@ export interface MailboxTest {
 }
 
 interface MailboxesDeps extends OutletsDeps {
+  config: Pick<Config, 'public_url'>;
   clock: Clock;
   mailer: Mailer;
   sending_domains: SendingDomains;
@@ -203,6 +206,12 @@ export class Mailboxes {
       is_signed_by_relay: relay?.signs ?? false,
       sealed_smtp_password: password === null ? sealed : this.outlets.sealPassword(tx, address, password),
     };
+  }
+
+  /** Ready to send one mail of Satchel's own from the default domain. Throws AppError `conflict`: no_mailbox, public_url. */
+  prepareNotice(): ReturnType<typeof prepareNotice> {
+    const { outlets } = this;
+    return prepareNotice({ ...this.deps, outlets, public_url: this.deps.config.public_url });
   }
 
   /* --- What a domain asks ------------------------------------------------------------------------------------------ */

@@ -26,7 +26,7 @@ import type { TrackingChoices } from '../tracking/service.ts';
 import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
-import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
+import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
   type Merge,
@@ -43,7 +43,7 @@ import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
-export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
+export { brandOf, layOutBodies } from './layout.ts';
 export { readVariables } from './merging.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
@@ -87,6 +87,8 @@ export interface Mailing {
   /** Its slug. */
   template: string;
   variables: Readonly<Record<string, string>>;
+  /** In place of the template's. */
+  subject?: string | undefined;
   preheader: string | null;
   settings: Settings;
   track_opens: boolean;
@@ -99,7 +101,7 @@ export interface Mailing {
 /** What of it decides how its mails look. */
 export type ShownMailing = Pick<
   Mailing,
-  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens'
 >;
 
 /** What a mail needs of its contact. */
@@ -328,7 +330,7 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
+  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -339,7 +341,8 @@ export class MarketingMail {
         ...(postal_address === null ? {} : { postal_address }),
       },
       brand,
-      language: list.language ?? DEFAULT_LANGUAGE,
+      language: list.language,
+      subject,
       preheader,
       token_hosts: list.token_hosts,
       public_url: this.deps.link_domains.baseOf(owner.id),

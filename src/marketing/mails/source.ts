@@ -5,6 +5,7 @@
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
+import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
@@ -42,7 +43,10 @@ export interface SourceInput {
   /** What all mails share: the variables of the step and what the settings say. */
   values: Readonly<Record<string, string>>;
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
-  language: LayoutValues['language'];
+  /** Null for the default. */
+  language: LayoutValues['language'] | null;
+  /** In place of the template's. */
+  subject?: string | undefined;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
@@ -61,7 +65,8 @@ export function composeSource(input: SourceInput): {
   preheader: readonly Part[] | null;
 } {
   const { template, values, public_url } = input;
-  const { subject, body_html, body_text } = template;
+  const { body_html, body_text } = template;
+  const { subject = template.subject } = input;
   const marks = new Marks([
     subject,
     body_html ?? '',
@@ -82,7 +87,7 @@ export function composeSource(input: SourceInput): {
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
-    language: input.language,
+    language: input.language ?? DEFAULT_LANGUAGE,
     postal_address: values.postal_address ?? marks.ofName('postal_address'),
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
