@@ -15,6 +15,9 @@ import type { Suppressions } from './suppressions/service.ts';
 /** Contacts that are looked at while others wait, fewer where the filter asks for much: some milliseconds. */
 const AUDIENCE_PIECE = 500;
 
+/** Addresses that are told beside a number: whom a filter means is seen by them. */
+const SAMPLES = 5;
+
 export interface AudienceDeps {
   contacts: Contacts;
   suppressions: Suppressions;
@@ -52,7 +55,7 @@ export function judge(
 }
 
 /**
- * How many would get it, and how many would not and why; of those behind `after_id`, up to `last_id`. The list is looked at in
+ * How many would get it, the first few of them, and how many would not and why; of those behind `after_id`, up to `last_id`. The list is looked at in
  * pieces, between which others have their turn.
  */
 export async function countAudience(
@@ -60,17 +63,20 @@ export async function countAudience(
   read: Tx,
   audience: Audience,
   { after_id: first_id = 0, last_id = null }: { after_id?: number; last_id?: number | null } = {},
-): Promise<{ recipients: number; left_out: Map<Reason, number> }> {
+): Promise<{ recipients: number; left_out: Map<Reason, number>; samples: string[] }> {
   const limit = pieceFor(audience.filter ?? {}, AUDIENCE_PIECE);
   const left_out = new Map<Reason, number>();
+  const samples: string[] = [];
   let recipients = 0;
   for (let after_id = first_id; ; ) {
     const found = deps.contacts.listAfter(audience.list_id, { after_id, limit });
     const piece = found.filter(({ id }) => last_id === null || id <= last_id);
     const last = piece.at(-1);
-    if (!last) return { recipients, left_out };
+    if (!last) return { recipients, left_out, samples };
     const reasons = judge(deps, read, audience, piece);
     recipients += piece.length - reasons.size;
+    const meant = samples.length < SAMPLES ? piece.filter(({ id }) => !reasons.has(id)) : [];
+    samples.push(...meant.slice(0, SAMPLES - samples.length).map(({ email }) => email));
     for (const reason of reasons.values()) left_out.set(reason, (left_out.get(reason) ?? 0) + 1);
     after_id = last.id;
     await letOthers();
