@@ -10,10 +10,9 @@ import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
-import { FilterFields } from '../contacts/filter-fields.tsx';
+import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
 import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
-import { Reach } from './reach.tsx';
 
 /** What of the form is no field of the browser's. */
 export interface Draft {
@@ -21,6 +20,8 @@ export interface Draft {
   /** A slug, or OWN. */
   template: string;
   variables: StepDraft['variables'];
+  /** An id, or empty for the filter. */
+  segment: string;
   filter: FilterParameters;
 }
 
@@ -32,7 +33,7 @@ export interface DraftProps {
 
 type Written = Pick<
   Broadcast,
-  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
+  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens'
 >;
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
@@ -50,7 +51,8 @@ function readDraft(of: Broadcast | undefined): Draft {
   return {
     list: of?.list ?? '',
     template: of?.template ?? OWN,
-    filter: parametersOf(of?.filter ?? {}),
+    segment: of?.segment ?? '',
+    filter: parametersOf((of?.segment ? null : of?.filter) ?? {}),
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
 }
@@ -74,14 +76,14 @@ export async function writeBroadcast(
     template,
     preheader: entered.textOrNull('preheader'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
-    filter: Object.keys(filter).length === 0 ? null : filter,
+    segment: draft.segment || null,
+    filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
   };
 }
 
 export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
   const { project, draft, onChange, of } = props;
-  const [is_narrowed] = useState(Object.keys(draft.filter).length > 0);
   return (
     <>
       <Panel title="The broadcast">
@@ -116,18 +118,14 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
       </Panel>
       <Panel title="Who gets it">
         <div class="form filter-form">
-          <Reach project={project} list={draft.list} filter={draft.filter} />
-          <details class="more" open={is_narrowed}>
-            <summary>Only some of the list</summary>
-            <FilterFields
-              // Its rows of custom fields are its own: those of another version are other rows.
-              key={JSON.stringify(of?.filter)}
-              of={draft.filter}
-              prefix="filter."
-              has_first
-              onChange={(filter) => onChange({ filter })}
-            />
-          </details>
+          <SegmentChoice
+            // Its rows of custom fields are its own: those of another version are other rows.
+            key={JSON.stringify(of?.filter)}
+            project={project}
+            list={draft.list}
+            chosen={draft}
+            onChange={onChange}
+          />
         </div>
       </Panel>
     </>
@@ -146,7 +144,8 @@ function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadca
       label="List"
       choices={of ? choices : [['', 'Choose a list'], ...choices]}
       value={draft.list}
-      onChange={(list) => onChange({ list })}
+      // A segment is of one list.
+      onChange={(list) => onChange({ list, segment: '' })}
       hint={
         lists.data?.length === 0 && (
           <>
