@@ -22,6 +22,10 @@ export const mail_numbers = {
     description: 'Mails that a relay took. With `lost` and `waiting` it is all that were made.',
   }),
   lost: t.Integer({ description: 'Mails that no relay took, or that were taken back.' }),
+  untracked: t.Integer({
+    description:
+      'Of `sent`, those for whom it is not counted whether they open or click, for want of their consent.',
+  }),
   clicked: counter,
   opened: counter,
   opened_by_machine: t.Integer({ description: OPENED_BY_MACHINE }),
@@ -38,6 +42,7 @@ export function mailNumbersOf(numberOf: (what: string) => number): Static<typeof
     waiting: numberOf('waiting'),
     sent: numberOf('sent'),
     lost: numberOf('lost'),
+    untracked: numberOf('untracked'),
     clicked: numberOf('clicked'),
     opened: numberOf('opened'),
     opened_by_machine: numberOf('opened_by_machine'),

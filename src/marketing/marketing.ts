@@ -16,6 +16,7 @@ import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { NewJob } from '../platform/jobs/store.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { DEFAULT_LANGUAGE } from '../platform/words/words.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
@@ -28,7 +29,7 @@ import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
 import { Previews } from './mails/previews.ts';
-import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
@@ -46,6 +47,7 @@ import {
 } from './subscriptions/service.ts';
 import { createSubscribeTask } from './subscriptions/tasks.ts';
 import { Suppressions } from './suppressions/service.ts';
+import { TrackingChoices } from './tracking/service.ts';
 
 /** What email marketing needs. */
 interface MarketingNeeds {
@@ -100,9 +102,10 @@ export function createMarketing(needs: MarketingNeeds) {
     senderOf: (project_id, address) => mailboxes.senderOf(project_id, address, 'transactional'),
     refusalOfConfirmation: (project_id, slug) => templates.refusalOf(project_id, slug, CONFIRMATION_VALUES),
   });
-  const contacts = new Contacts({ ...on, marketing, lists, suppressions });
+  const tracking = new TrackingChoices({ ...on, marketing });
+  const contacts = new Contacts({ ...on, marketing, lists, suppressions, tracking });
   const segments = new Segments({ ...on, suppressions, lists, contacts });
-  const audience = { marketing, suppressions, lists, contacts, segments };
+  const audience = { marketing, suppressions, lists, contacts, segments, tracking };
   const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
@@ -130,10 +133,7 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
-  clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
-  clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
-  clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
-  clicks.listen((tx, reading) => contacts.onReading(tx, reading));
+  listenToReaders({ tracking, clicks, contacts, sequence_life, broadcast_life });
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
@@ -154,6 +154,27 @@ export function createMarketing(needs: MarketingNeeds) {
   const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
   const nouns = { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
   return { ...nouns, ...namesOf(nouns) };
+}
+
+/** What people open and click is told to whoever counts it; that it may not be, to whoever has mail on its way. */
+function listenToReaders(of: {
+  tracking: TrackingChoices;
+  clicks: Clicks;
+  contacts: Contacts;
+  sequence_life: SequenceLife;
+  broadcast_life: BroadcastLife;
+}): void {
+  const { tracking, clicks, contacts, sequence_life, broadcast_life } = of;
+  tracking.listen((tx, address) => {
+    for (const contact of contacts.rowsOfAddress(tx, address)) {
+      sequence_life.onUntracked(tx, contact);
+      broadcast_life.onUntracked(tx, contact);
+    }
+  });
+  clicks.listen((tx, reading) => sequence_life.onReading(tx, reading));
+  clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
+  clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
+  clicks.listen((tx, reading) => contacts.onReading(tx, reading));
 }
 
 /** How the shell finds what has a name. */
@@ -183,6 +204,7 @@ function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketi
 interface CampaignNeeds extends MarketingNeeds {
   public_url: string;
   projectOf(id: number): ReturnType<Projects['findById']>;
+  tracking: TrackingChoices;
   marketing: MarketingSettings;
   suppressions: Suppressions;
   lists: Lists;

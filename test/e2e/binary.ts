@@ -3,9 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { atEveryEnd } from '../support/cleanup.ts';
 import { satchel as runHere } from '../support/command.ts';
+import { BINARY } from '../support/executable.ts';
 import { parseObject } from '../support/helpers.ts';
 
-export const BINARY = join(import.meta.dir, '../../dist/satchel');
+export { BINARY };
 
 export interface Outcome {
   exit: number;
@@ -112,6 +113,12 @@ async function prepare(data_dir: string, args: string[], wrap: string[]): Promis
   if (exit !== 0) throw new Error(`satchel ${args.join(' ')}: ${stderr}`);
   return parseObject(stdout);
 }
+
+/**
+ * A wrap for what prepares a directory that a command must later have for itself: this process holds a database that it closed
+ * until garbage is collected.
+ */
+export const OWN_PROCESS = ['env'];
 
 /** A project with a key, made beside the running server or without one. */
 export async function makeKey(

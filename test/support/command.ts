@@ -1,11 +1,9 @@
 /** Running the command line: in the test's own process, or where that process is what is tested, in one of its own. */
-import { join } from 'node:path';
 import { createCli } from '../../src/app/command-line.ts';
 import type { CliProcess } from '../../src/platform/cli/cli.ts';
 import { uncoloured } from '../../src/platform/cli/colour.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+import { satchelCommand } from './executable.ts';
 
 export interface Ran {
   exit: number;
@@ -103,9 +101,9 @@ export async function runRecord(data_dir: string, ...args: string[]): Promise<Re
   return value;
 }
 
-/** Starts `satchel <args>` from its sources in a process of its own, which the caller ends or awaits. */
+/** Starts `satchel <args>` in a process of its own, which the caller ends or awaits. */
 export function spawnVerb(args: readonly string[], { env = {}, input = '' }: RunOptions = {}) {
-  return Bun.spawn([process.execPath, MAIN, ...args], {
+  return Bun.spawn([...satchelCommand(), ...args], {
     stdin: new TextEncoder().encode(input),
     stdout: 'pipe',
     stderr: 'pipe',
@@ -135,7 +133,7 @@ export async function runInTerminalWith(
 ): Promise<string> {
   let shown = '';
   const decoder = new TextDecoder();
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([...satchelCommand(), ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     terminal: {
       cols: 200,

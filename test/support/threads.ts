@@ -25,6 +25,11 @@ const answersIn = (messages: unknown): number => listOf(messages).filter(({ id }
 
 const ASKED: Kind = { owed: (messages) => asksIn(messages).length, paid: answersIn };
 const KINDS: Record<string, Kind> = {
+  'maintenance.worker.ts': ASKED,
+  'report-reader.worker.ts': ASKED,
+  'markdown.worker.ts': ASKED,
+  'viewing.worker.ts': ASKED,
+  'acme.worker.ts': ASKED,
   'password-strength.worker.ts': ASKED,
   'sender.worker.ts': ASKED,
   // It has to be stopped as well: the answer to that is what its configuration owes.

@@ -81,6 +81,11 @@ function update(tx: Tx, id: string, changes: Partial<EmailRow>): void {
   tx.update(emails).set(changes).where(eq(emails.id, id)).run();
 }
 
+/** Has a mail that waits rendered from something else. */
+export function mergeAnew(tx: Tx, id: string, merge: Readonly<Record<string, unknown>>): void {
+  update(tx, id, { merge: JSON.stringify(merge) });
+}
+
 const setDue = rawSql<never, [number | null, string]>(
   "UPDATE emails SET status = 'queued', due_at = ? WHERE id = ?",
 );

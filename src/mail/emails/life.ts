@@ -76,6 +76,9 @@ export const emailLife = {
   /** Has bulk mail wait until a moment or until it is released (HELD), and other mail for its job (null). */
   wait: store.waitUntil,
 
+  /** Has a mail that waits rendered from something else. */
+  mergeAnew: store.mergeAnew,
+
   /** Ends an email without an attempt. */
   finish(tx: Tx, id: string, ending: store.Ending): void {
     store.endEmail(tx, id, ending);

@@ -28,6 +28,8 @@ const FIELDS = [
   'consent_origin',
   'source_platform',
   'confirmed_at',
+  'tracking',
+  'tracking_evidence',
   'created_at',
   'updated_at',
 ] as const satisfies readonly (keyof ContactRecord)[];

@@ -42,14 +42,30 @@ export function pastConditionsOf(list_id: number, criteria: PastCriteria): SQL[]
     ...(no_event === undefined ? [] : [sql`NOT EXISTS (${eventsOf(no_event)})`]),
     ...(received === undefined ? [] : [got(received, sql`sent_at IS NOT NULL`)]),
     ...(clicked === undefined ? [] : [got(clicked, sql`clicked_at IS NOT NULL`)]),
-    ...(not_clicked === undefined ? [] : [got(not_clicked, sql`sent_at IS NOT NULL AND clicked_at IS NULL`)]),
+    ...(not_clicked === undefined
+      ? []
+      : [
+          got(
+            not_clicked,
+            sql`sent_at IS NOT NULL AND clicked_at IS NULL AND is_untracked = 0 AND ${TRACKED}`,
+          ),
+        ]),
     ...(sequence === undefined ? [] : [isIn(list_id, sequence)]),
     ...(not_clicked_from_ms === undefined
       ? []
-      : [sql`(${contacts.clicked_at} IS NULL OR ${contacts.clicked_at} < ${not_clicked_from_ms})`]),
+      : [
+          sql`(${contacts.clicked_at} IS NULL OR ${contacts.clicked_at} < ${not_clicked_from_ms}) AND ${TRACKED}`,
+        ]),
     ...(not_mailed_from_ms === undefined ? [] : [sql`NOT EXISTS (${mailsSince(not_mailed_from_ms)})`]),
   ];
 }
+
+/** As tracking/service.ts says it of one address: of nobody else it is known that they did not click. */
+const TRACKED = sql`coalesce(
+  (SELECT tracking = 'allowed' FROM tracking_choices
+    WHERE tracking_choices.project_id = ${contacts.project_id} AND tracking_choices.email = ${contacts.email}),
+  (SELECT tracking <> 'consented' FROM marketing_settings WHERE marketing_settings.project_id = ${contacts.project_id}),
+  1)`;
 
 function ofKnown(id: SQL, condition: SQL): SQL {
   return sql`iif(${id} IS NULL, NULL, ${condition})`;

@@ -80,7 +80,9 @@ export const filter_fields = {
   clicked_within_days: days(
     'Clicked in a marketing mail within so many days; the first click of each mail counts.',
   ),
-  not_clicked_within_days: days('Did not click within so many days; who got no mail did not either.'),
+  not_clicked_within_days: days(
+    'Did not click within so many days; who got no mail did not either. Nobody whose clicks are not counted.',
+  ),
   not_mailed_within_days: days(
     'No mail of a sequence or broadcast, of whatever list, was accepted for the address within so many days.',
     EMAIL_LOG_RETENTION_MS / DAY_MS,
@@ -96,7 +98,7 @@ export const filter_fields = {
   no_event: event('This product event was not told of them.'),
   received: id('A relay took the mail to them of this broadcast of the list.'),
   clicked: id('They clicked in the mail of this broadcast of the list.'),
-  not_clicked: id('They received this broadcast of the list, and did not click.'),
+  not_clicked: id('They received this broadcast of the list, tracked, and did not click.'),
   sequence: id('They are active in this sequence of the list.'),
 };
 

@@ -2,7 +2,8 @@
  * Finding the contacts that a filter fits, a few at a time: a page of them, how many there are, or all of them. Between the
  * pieces others have their turn, so that nobody waits for a list of a million.
  */
-import type { Database } from '../../platform/database/database.ts';
+import { type FieldErrors, refuseAll } from '../../errors.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { type Found, findInPieces, type PageQuery, startOf } from '../../platform/http/pagination.ts';
 import type { Lists } from '../lists/service.ts';
@@ -16,6 +17,8 @@ import {
   type Order,
   theseIds,
 } from './filter-store.ts';
+import { findContacts } from './store.ts';
+import type { ContactRow } from './tables.ts';
 
 /** Contacts that are looked at before others have their turn, fewer where the filter asks for much: one or two milliseconds. */
 const SCAN_PIECE = 1_000;
@@ -102,4 +105,20 @@ async function skip(on: FindingDeps, source: IdSource, count: number): Promise<n
     await letOthers();
   }
   return behind;
+}
+
+/** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
+export function requireOfList(
+  read: Tx,
+  list: { id: number; project_id: number },
+  contact_ids: readonly string[],
+): ContactRow[] {
+  const found = findContacts(read, list.project_id, contact_ids);
+  const of_list = new Map(found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]));
+  const errors: FieldErrors = {};
+  contact_ids.forEach((id, index) => {
+    if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
+  });
+  refuseAll(errors);
+  return [...of_list.values()];
 }

@@ -10,6 +10,7 @@ import { newId } from '../../platform/host/ids.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
 import type { SuppressionCheck } from '../suppressions/service.ts';
+import type { Tracking, TrackingChoices } from '../tracking/service.ts';
 import { contactAddress, createContactToken } from './fields.ts';
 import type { CustomFields } from './schemas.ts';
 import * as store from './store.ts';
@@ -32,6 +33,8 @@ export interface Candidate {
   consent_at: number;
   consent_ip: string | null;
   consent_origin: string | null;
+  /** Whether what it opens and clicks may be counted, where that is said, and by whom. */
+  tracking?: { tracking: Tracking; by: 'api' | 'import' } | null;
   /** Came by a test key: a sequence that takes them up by itself does so as a test. */
   is_test: boolean;
 }
@@ -107,13 +110,30 @@ export interface AdmitOptions {
   suppressed: SuppressionCheck;
   status: Extract<ContactStatus, 'active' | 'pending'>;
   update_existing: boolean;
+  tracking: TrackingChoices;
   now_ms: number;
 }
 
 /**
- * Puts a candidate that passed on the list, unless its address is suppressed by now or on the list already.
+ * Puts a candidate that passed on the list, unless its address is suppressed by now or on the list already, and notes whether it may
+ * be tracked. Throws AppError `conflict` (tracking_chosen) where the API says so over the person's own word.
  */
 export function admit(
+  tx: Tx,
+  list: Pick<ListRow, 'id' | 'project_id'>,
+  passed: Extract<Screened, { verdict: 'passed' }>,
+  options: AdmitOptions,
+): Admission {
+  const admission = put(tx, list, passed, options);
+  const said = passed.candidate.tracking ?? null;
+  if (said === null || !('contact' in admission) || admission.outcome === 'duplicate') return admission;
+  const { tracking, now_ms: at } = options;
+  if (said.by === 'api') tracking.setByApi(tx, admission.contact, { ...said, at });
+  else tracking.set(tx, admission.contact, { ...said, at });
+  return admission;
+}
+
+function put(
   tx: Tx,
   list: Pick<ListRow, 'id' | 'project_id'>,
   passed: Extract<Screened, { verdict: 'passed' }>,
@@ -173,6 +193,23 @@ function update(tx: Tx, known: ContactRow, candidate: Candidate, options: AdmitO
   });
   store.changeTags(tx, known, { add: candidate.tags, remove: [] });
   return { outcome: 'updated_existing', contact };
+}
+
+/** What changes of somebody who had left and is taken back on new evidence: pending, until they are confirmed. */
+export function renewal(contact: ContactRow, candidate: Candidate, now_ms: number): Partial<ContactRow> {
+  return {
+    status: 'pending',
+    first_name: candidate.first_name ?? contact.first_name,
+    last_name: candidate.last_name ?? contact.last_name,
+    consent_basis: candidate.consent_basis ?? contact.consent_basis,
+    consent_at: candidate.consent_at,
+    consent_ip: candidate.consent_ip,
+    consent_origin: candidate.consent_origin,
+    source_platform: candidate.source_platform,
+    confirmed_at: null,
+    status_changed_at: now_ms,
+    updated_at: now_ms,
+  };
 }
 
 const REJECTED: Readonly<Record<Rejection, string>> = {

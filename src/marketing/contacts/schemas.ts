@@ -20,6 +20,7 @@ import {
 } from '../../platform/http/fields.ts';
 import { dateTime, named, nullable, oneOf, type Static, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
+import { TELLERS, TRACKINGS } from '../tracking/service.ts';
 import { contact_filter, segment_in_body } from './filter.ts';
 import { CONTACT_STATUSES } from './tables.ts';
 
@@ -65,6 +66,28 @@ export const FIELDS = {
   consent_origin: shown(nullable(t.String())),
   source_platform: shown(t.String()),
   confirmed_at: momentOrNull(),
+  tracking: optional(
+    null,
+    {
+      ...oneOf(TRACKINGS),
+      description:
+        'Whether what they open and click may be counted: of the address, on all lists of the project. 409 (`tracking_chosen`) over a word of their own.',
+    },
+    {
+      option: '--tracking <word>',
+      says: 'whether what they open and click may be counted: allowed or refused',
+    },
+  ),
+  tracking_evidence: shown(
+    nullable(
+      t.Object({
+        at: dateTime(),
+        by: { ...oneOf(TELLERS), description: 'A `page` or a `form` is their own word.' },
+        ip: nullable(t.String()),
+        origin: nullable(t.String()),
+      }),
+    ),
+  ),
   created_at: moment(),
   updated_at: moment(),
 };

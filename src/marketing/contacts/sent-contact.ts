@@ -39,6 +39,7 @@ export function candidateOf(
     consent_at: body.consent_at ? Date.parse(body.consent_at) : now_ms,
     consent_ip: body.consent_ip ?? null,
     consent_origin: body.consent_origin ?? null,
+    tracking: body.tracking ? { tracking: body.tracking, by: 'api' } : null,
     is_test,
   };
 }

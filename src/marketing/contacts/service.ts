@@ -2,18 +2,20 @@
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import { MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
-import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import { present, setBy } from '../../platform/http/fields.ts';
+import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
+import { presentTracking, type TrackingChoice, type TrackingChoices } from '../tracking/service.ts';
+import { changeContact, readChanges } from './changing.ts';
 import {
   type ContactEvent,
   type Departure,
@@ -24,17 +26,18 @@ import {
   STATUS_AFTER,
 } from './departures.ts';
 import { exportContacts } from './export.ts';
-import { contactAddress, readCustom, readTags } from './fields.ts';
+import { contactAddress } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { criteriaIn, errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
-import { countMatches, findPage, piecesOf } from './finding.ts';
+import { countMatches, findPage, piecesOf, requireOfList } from './finding.ts';
 import {
   type Admission,
   type AdmitOptions,
   admit,
   type Candidate,
   rejected,
+  renewal,
   type Screened,
   screen,
 } from './pipeline.ts';
@@ -68,15 +71,14 @@ export interface ContactsDeps {
   lists: Lists;
   suppressions: Suppressions;
   marketing: Pick<MarketingSettings, 'isCaptured'>;
+  tracking: TrackingChoices;
   projectOf(id: number): KeyOwner | null;
 }
 
 export class Contacts {
-  readonly #deps: ContactsDeps;
   readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
 
-  constructor(deps: ContactsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ContactsDeps) {
     deps.suppressions.setBounced({
       findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
       restore: (tx, owner, email) =>
@@ -93,8 +95,8 @@ export class Contacts {
 
   /** The first half of the pipeline, for many at once; changes nothing. */
   screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
-    const { database, suppressions, marketing } = this.#deps;
-    const resolver = marketing.isCaptured(owner.id) ? null : this.#deps.resolver;
+    const { database, suppressions, marketing } = this.deps;
+    const resolver = marketing.isCaptured(owner.id) ? null : this.deps.resolver;
     return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
   }
 
@@ -103,7 +105,7 @@ export class Contacts {
    * first mail to them; for all others that was done when they came.
    */
   async takesMail(project_id: number, address: string): Promise<TakesMail> {
-    const { database, resolver } = this.#deps;
+    const { database, resolver } = this.deps;
     const asked = contactAddress(address);
     if (!asked || !store.isAddressUnasked(database.read, project_id, asked.email)) return 'yes';
     const answer = await resolver.takesMail(asked.domain);
@@ -119,10 +121,15 @@ export class Contacts {
     passed: readonly Extract<Screened, { verdict: 'passed' }>[],
     options: Pick<AdmitOptions, 'status' | 'update_existing'>,
   ): Admission[] {
-    const now_ms = this.#deps.clock.now();
-    const suppressed = this.#deps.suppressions.checker(tx, owner);
+    const now_ms = this.deps.clock.now();
+    const suppressed = this.deps.suppressions.checker(tx, owner);
     return passed.map((each) => {
-      const admission = admit(tx, list, each, { ...options, suppressed, now_ms });
+      const admission = admit(tx, list, each, {
+        ...options,
+        suppressed,
+        tracking: this.deps.tracking,
+        now_ms,
+      });
       if (admission.outcome === 'accepted')
         this.#announce(tx, {
           kind: options.status === 'active' ? 'activated' : 'signed_up',
@@ -136,7 +143,7 @@ export class Contacts {
 
   /**
    * One contact through the whole pipeline. Throws AppError `invalid` with the code of what it was refused for, `conflict`
-   * (list_archived), and `unavailable` while the DNS gives no answer.
+   * (list_archived, tracking_chosen), and `unavailable` while the DNS gives no answer.
    */
   async add(
     owner: KeyOwner,
@@ -144,7 +151,7 @@ export class Contacts {
     candidate: Candidate,
     note: Note,
   ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
-    this.#deps.lists.requireOpen(this.#deps.database.read, list);
+    this.deps.lists.requireOpen(this.deps.database.read, list);
     const [screened] = await this.screen(owner, list, [candidate]);
     if (!screened || screened.verdict === 'waiting')
       throw new AppError(
@@ -155,8 +162,8 @@ export class Contacts {
         },
       );
     if (screened.verdict === 'rejected') throw rejected(screened.rejection);
-    const admission = await this.#deps.database.write((tx) => {
-      const open = this.#deps.lists.requireOpen(tx, list);
+    const admission = await this.deps.database.write((tx) => {
+      const open = this.deps.lists.requireOpen(tx, list);
       const [one] = this.admit(tx, owner, open, [screened], { status: 'active', update_existing: false });
       if (!one || !('contact' in one)) throw rejected(one?.outcome ?? 'suppressed');
       if (one.outcome === 'accepted')
@@ -170,19 +177,19 @@ export class Contacts {
 
   /** What is wrong with the `filter` of a request past its shape, by field. */
   errorsInFilter(list: { id: number }, filter: ContactFilter, read?: Tx): FieldErrors {
-    return errorsInFilter(read ?? this.#deps.database.read, list.id, filter, 'filter.');
+    return errorsInFilter(read ?? this.deps.database.read, list.id, filter, 'filter.');
   }
 
   /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
   async list(list: ListRow, filter: ContactFilter, query: PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = criteriaIn(this.#deps, list.id, filter);
-    const found = await findPage(this.#deps, list.id, criteria, query);
+    const criteria = criteriaIn(this.deps, list.id, filter);
+    const found = await findPage(this.deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
 
   /** How many contacts of a list a filter fits; its days count back from `now_ms`. Others have their turn meanwhile. */
   count(list_id: number, filter: ContactFilter, now_ms: number): Promise<number> {
-    return countMatches(this.#deps, list_id, criteriaOf(filter, now_ms));
+    return countMatches(this.deps, list_id, criteriaOf(filter, now_ms));
   }
 
   /** Those of these contacts that are of a list and that a filter fits, by one SELECT. */
@@ -190,55 +197,48 @@ export class Contacts {
     list_id: number,
     of: { filter: ContactFilter; now_ms: number },
     ids: readonly number[],
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): ReadonlySet<number> {
     return new Set(matching(read, list_id, criteriaOf(of.filter, of.now_ms), ids));
   }
 
   /** All contacts of a list that a filter fits, in the order of ids, in pieces of up to `size`, of which some are empty. */
   *pieces(list_id: number, filter: ContactFilter, size: number): Generator<ContactStanding[], undefined> {
-    const criteria = criteriaOf(filter, this.#deps.clock.now());
-    for (const ids of piecesOf(this.#deps, list_id, criteria, { order: 'oldest', size }))
-      yield store.listStandings(this.#deps.database.read, ids);
+    const criteria = criteriaOf(filter, this.deps.clock.now());
+    for (const ids of piecesOf(this.deps, list_id, criteria, { order: 'oldest', size }))
+      yield store.listStandings(this.deps.database.read, ids);
   }
 
   /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
-    const criteria = criteriaIn(this.#deps, list.id, filter);
+    const criteria = criteriaIn(this.deps, list.id, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
     const told = { ...entry, metadata: { filter: Object.keys(filter) } };
-    await this.#deps.database.write((tx) => note(tx, told));
-    return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
+    await this.deps.database.write((tx) => note(tx, told));
+    return exportContacts(this.deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }
 
   /** These contacts of a list, as clients see them, in their order. */
   presentAll(list: ListRow, ids: readonly number[]): ContactRecord[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const rows = new Map(store.findContactsById(read, ids).map((row) => [row.id, row]));
     const tags = store.listTags(read, ids);
+    const emails = [...rows.values()].map(({ email }) => email);
+    const choices = this.deps.tracking.findAll(read, list.project_id, emails);
     return ids.flatMap((id) => {
       const row = rows.get(id);
-      return row ? [presentContact(row, list, tags.get(id))] : [];
+      return row ? [presentContact(row, list, { tags: tags.get(id), choice: choices.get(row.email) })] : [];
     });
   }
 
   /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
   requireOfList(list: ListRow, contact_ids: readonly string[]): ContactRow[] {
-    const found = store.findContacts(this.#deps.database.read, list.project_id, contact_ids);
-    const of_list = new Map(
-      found.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]),
-    );
-    const errors: FieldErrors = {};
-    contact_ids.forEach((id, index) => {
-      if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
-    });
-    refuseAll(errors);
-    return [...of_list.values()];
+    return requireOfList(this.deps.database.read, list, contact_ids);
   }
 
   /** Contacts of a list behind an id, of whatever status, in the order of ids. */
   listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactStanding[] {
-    return store.listStandingsAfter(this.#deps.database.read, list_id, piece);
+    return store.listStandingsAfter(this.deps.database.read, list_id, piece);
   }
 
   /** The numeric id of the contact that came to a list last; 0 where there is none. */
@@ -250,7 +250,7 @@ export class Contacts {
   withAnyTag<Row extends { id: number }>(
     rows: readonly Row[],
     tags: readonly string[],
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): Row[] {
     const of = store.listTags(
       read,
@@ -261,7 +261,7 @@ export class Contacts {
 
   /** How many active contacts of a list have at least one of these tags. */
   countWithAnyTag(list_id: number, tags: readonly string[]): number {
-    return store.countActiveWithAnyTag(this.#deps.database.read, list_id, tags);
+    return store.countActiveWithAnyTag(this.deps.database.read, list_id, tags);
   }
 
   /** Throws AppError `not_found`, for another project's contact too. */
@@ -270,7 +270,7 @@ export class Contacts {
   }
 
   /** The row of a contact, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ContactRow {
     const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Contact');
     return row;
@@ -282,7 +282,7 @@ export class Contacts {
   }
 
   /** The contact of an address on a list; null where there is none. */
-  findByAddress(list_id: number, address: string, read: Tx = this.#deps.database.read): ContactRow | null {
+  findByAddress(list_id: number, address: string, read: Tx = this.deps.database.read): ContactRow | null {
     const canonical = contactAddress(address);
     return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
   }
@@ -301,19 +301,19 @@ export class Contacts {
 
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
-    return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;
+    return store.findContactByPublicId(this.deps.database.read, public_id) ?? null;
   }
 
   /** Contacts by their numeric ids. */
   findByIds(ids: readonly number[]): Map<number, ContactRow> {
-    return new Map(store.findContactsById(this.#deps.database.read, ids).map((row) => [row.id, row]));
+    return new Map(store.findContactsById(this.deps.database.read, ids).map((row) => [row.id, row]));
   }
 
-  findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {
+  findById(id: number, read: Tx = this.deps.database.read): ContactRow | null {
     return store.findContactById(read, id) ?? null;
   }
 
-  /** Changes what is given; tags and custom replace. Throws AppError `not_found`, and `invalid` by field. */
+  /** Changes what is given, as `changeContact` does. */
   async update(
     project_id: number,
     public_id: string,
@@ -321,30 +321,17 @@ export class Contacts {
     note: Note,
   ): Promise<ContactRecord> {
     const errors: FieldErrors = {};
-    const tags = changes.tags === undefined ? null : readTags(changes.tags ?? [], 'tags', errors);
-    const custom = changes.custom === undefined ? null : readCustom(changes.custom ?? {}, errors);
+    const sent = readChanges(changes, errors);
     refuseAll(errors);
-    const row = await this.#deps.database.write((tx) => {
-      const current = this.require(project_id, public_id, tx);
-      const present_tags = store.listTags(tx, [current.id]).get(current.id) ?? [];
-      if (tags) {
-        const remove = present_tags.filter((tag) => !tags.includes(tag));
-        store.changeTags(tx, current, { add: tags, remove });
-      }
-      const { tags: _tags, custom: _custom, ...set } = setBy(FIELDS, changes);
-      const updated_at = this.#deps.clock.now();
-      const changed = store.updateContact(tx, current.id, { ...set, ...(custom && { custom }), updated_at });
-      const before = { ...current, tags: present_tags };
-      const told = changesOf(before, { ...changed, ...(tags ? { tags } : {}) }, { is_personal: true });
-      note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, changes: told });
-      return changed;
-    });
+    const row = await this.deps.database.write((tx) =>
+      changeContact(tx, { ...this.deps, note }, this.require(project_id, public_id, tx), sent),
+    );
     return this.present(row);
   }
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
   bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note: Note): Promise<number> {
-    return tagContacts(this.#deps, { list, note }, selection, change);
+    return tagContacts(this.deps, { list, note }, selection, change);
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
@@ -368,8 +355,8 @@ export class Contacts {
    * came back, where one did.
    */
   leave(tx: Tx, owner: KeyOwner, email: string, kind: Departure, mailbox: string | null = null): void {
-    this.#deps.suppressions.add(tx, owner, email, kind, mailbox);
-    const now_ms = this.#deps.clock.now();
+    this.deps.suppressions.add(tx, owner, email, kind, mailbox);
+    const now_ms = this.deps.clock.now();
     for (const contact of depart(tx, { project_id: owner.id, email, kind, now_ms }))
       this.#announce(tx, { kind: STATUS_AFTER[kind], contact, at: now_ms });
   }
@@ -377,16 +364,25 @@ export class Contacts {
   /** Told of what became of a mail, in the transaction that records it: some of that has its recipient leave. */
   onMail(tx: Tx, event: EmailEvent): void {
     const kind = departureOf(event);
-    const owner = kind && this.#deps.projectOf(event.project_id);
+    const owner = kind && this.deps.projectOf(event.project_id);
     const address = owner && contactAddress(event.address);
     if (address) this.leave(tx, owner, address.email, kind, event.mailbox.toLowerCase());
   }
 
-  /** Deletes every contact of an address in a project, within a transaction, and returns how many there were. */
+  /** The contacts of an address on all lists. */
+  rowsOfAddress(read: Tx, { project_id, email }: { project_id: number; email: string }): ContactRow[] {
+    return store.listContactsOfAddress(read, project_id, email);
+  }
+
+  /**
+   * Deletes every contact of an address in a project, with what it said of being counted, within a transaction; returns how many
+   * contacts there were.
+   */
   forget(tx: Tx, project_id: number, email: string): number {
     const rows = store.listContactsOfAddress(tx, project_id, email);
+    this.deps.tracking.forget(tx, { project_id, email });
     for (const contact of rows) {
-      this.#announce(tx, { kind: 'deleted', contact, at: this.#deps.clock.now() });
+      this.#announce(tx, { kind: 'deleted', contact, at: this.deps.clock.now() });
       store.deleteContact(tx, contact.id);
     }
     return rows.length;
@@ -395,7 +391,7 @@ export class Contacts {
   /** Every contact of an address in a project, whatever its list. */
   ofAddress(project_id: number, email: string): ContactRecord[] {
     return store
-      .listContactsOfAddress(this.#deps.database.read, project_id, email)
+      .listContactsOfAddress(this.deps.database.read, project_id, email)
       .map((row) => this.present(row));
   }
 
@@ -403,9 +399,9 @@ export class Contacts {
   suppress(owner: KeyOwner, address: string, note: Note) {
     const canonical = contactAddress(address);
     if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
-    return this.#deps.database.write((tx) => {
-      const added = this.#deps.suppressions.add(tx, owner, canonical.email, 'manual');
-      const at = this.#deps.clock.now();
+    return this.deps.database.write((tx) => {
+      const added = this.deps.suppressions.add(tx, owner, canonical.email, 'manual');
+      const at = this.deps.clock.now();
       for (const contact of store.listContactsOfAddress(tx, owner.id, canonical.email))
         this.#announce(tx, { kind: 'suppressed', contact, at });
       if (added.is_new) note(tx, { event: 'suppression.added', target: `suppression:${added.record.id}` });
@@ -415,7 +411,7 @@ export class Contacts {
 
   /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
   async unsubscribe(owner: KeyOwner, public_id: string, note: Note): Promise<ContactRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const contact = this.require(owner.id, public_id, tx);
       this.leave(tx, owner, contact.email, 'unsubscribed');
       note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
@@ -434,7 +430,7 @@ export class Contacts {
     { by, is_test }: { by: 'click' | 'form'; is_test: boolean },
   ): ContactRow {
     if (contact.status !== 'pending') return contact;
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const row = store.updateContact(tx, contact.id, {
       status: 'active',
       ...(by === 'click' ? { confirmed_at: now, consent_basis: 'double_opt_in' } : {}),
@@ -452,21 +448,9 @@ export class Contacts {
     candidate: Candidate,
     { is_confirmed_at_once }: { is_confirmed_at_once: boolean },
   ): ContactRow {
-    const now = this.#deps.clock.now();
-    const row = store.updateContact(tx, contact.id, {
-      // Pending at first: `confirm` makes it active and tells the listeners.
-      status: 'pending',
-      first_name: candidate.first_name ?? contact.first_name,
-      last_name: candidate.last_name ?? contact.last_name,
-      consent_basis: candidate.consent_basis ?? contact.consent_basis,
-      consent_at: candidate.consent_at,
-      consent_ip: candidate.consent_ip,
-      consent_origin: candidate.consent_origin,
-      source_platform: candidate.source_platform,
-      confirmed_at: null,
-      status_changed_at: now,
-      updated_at: now,
-    });
+    const now = this.deps.clock.now();
+    // Pending at first: `confirm` makes it active and tells the listeners.
+    const row = store.updateContact(tx, contact.id, renewal(contact, candidate, now));
     if (!is_confirmed_at_once)
       this.#announce(tx, { kind: 'signed_up', contact: row, at: now, is_test: candidate.is_test });
     return row;
@@ -479,7 +463,7 @@ export class Contacts {
 
   /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
   sweep(): Promise<void> {
-    return sweepContacts(this.#deps);
+    return sweepContacts(this.deps);
   }
 
   #announce(tx: Tx, event: ContactEvent): void {
@@ -488,13 +472,24 @@ export class Contacts {
 
   /** A contact as clients see it. Throws AppError `not_found` where its list is gone. */
   present(row: ContactRow): ContactRecord {
-    const { read } = this.#deps.database;
-    const list = this.#deps.lists.findById(row.list_id);
+    const { read } = this.deps.database;
+    const list = this.deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
-    return presentContact(row, list, store.listTags(read, [row.id]).get(row.id));
+    const tags = store.listTags(read, [row.id]).get(row.id);
+    return presentContact(row, list, { tags, choice: this.deps.tracking.find(read, row) });
   }
 }
 
-function presentContact(row: ContactRow, list: ListRow, tags: string[] = []): ContactRecord {
-  return present(FIELDS, { ...row, id: row.public_id, list: list.public_id, tags });
+function presentContact(
+  row: ContactRow,
+  list: ListRow,
+  { tags = [], choice }: { tags: string[] | undefined; choice: TrackingChoice | null | undefined },
+): ContactRecord {
+  return present(FIELDS, {
+    ...row,
+    ...presentTracking(choice),
+    id: row.public_id,
+    list: list.public_id,
+    tags,
+  });
 }

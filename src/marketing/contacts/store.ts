@@ -228,13 +228,13 @@ export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[]
 }
 
 /** What of a contact decides whether it is enrolled. */
-export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
+export type ContactStanding = Pick<ContactRow, 'id' | 'public_id' | 'email' | 'status'>;
 
 /** Of these contacts, in the order of ids. */
 export function listStandings(read: Tx, ids: readonly number[]): ContactStanding[] {
-  const { id, email, status } = contacts;
+  const { id, public_id, email, status } = contacts;
   return read
-    .select({ id, email, status })
+    .select({ id, public_id, email, status })
     .from(contacts)
     .where(inArray(id, [...ids]))
     .orderBy(id)
@@ -258,9 +258,9 @@ export function listStandingsAfter(
   list_id: number,
   piece: { after_id: number; limit: number },
 ): ContactStanding[] {
-  const { id, email, status } = contacts;
+  const { id, public_id, email, status } = contacts;
   return read
-    .select({ id, email, status })
+    .select({ id, public_id, email, status })
     .from(contacts)
     .where(and(eq(contacts.list_id, list_id), gt(id, piece.after_id)))
     .orderBy(id)
@@ -337,14 +337,19 @@ export function nextListWithContacts(read: Tx, after: number): number | null {
   return found?.list_id ?? null;
 }
 
-/** Deletes up to `limit` contacts of a list; returns how many there were. */
-export function deleteContactsOfList(tx: Tx, list_id: number, limit: number): number {
+/** Deletes up to `limit` contacts of a list; returns whose they were. */
+export function deleteContactsOfList(
+  tx: Tx,
+  list_id: number,
+  limit: number,
+): Pick<ContactRow, 'project_id' | 'email'>[] {
   const some = tx
     .select({ id: contacts.id })
     .from(contacts)
     .where(eq(contacts.list_id, list_id))
     .limit(limit);
-  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ id: contacts.id }).all().length;
+  const { project_id, email } = contacts;
+  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ project_id, email }).all();
 }
 
 /** Active contacts of a list that have at least one of these tags: a walk of each tag's own rows. */

@@ -12,6 +12,7 @@ import {
   MAX_TAG_CHARS,
 } from '../../limits.ts';
 import type { Candidate } from '../contacts/service.ts';
+import { TRACKINGS } from '../tracking/service.ts';
 import type { WaitingFields } from './schemas.ts';
 
 /** What a column may be. */
@@ -23,6 +24,7 @@ export const MAPPABLE_FIELDS = [
   'source',
   'reason',
   'consent_basis',
+  'tracking',
 ] as const;
 type MappableField = (typeof MAPPABLE_FIELDS)[number];
 
@@ -55,6 +57,7 @@ const USUAL_HEADERS: Readonly<Record<string, MappableField>> = {
   source: 'source',
   reason: 'reason',
   consentbasis: 'consent_basis',
+  tracking: 'tracking',
 };
 
 /**
@@ -151,7 +154,14 @@ export function candidateOf(
     consent_at: now_ms,
     consent_ip: null,
     consent_origin: null,
+    tracking: trackingOf(cell('tracking')),
   };
+}
+
+/** Of any other word the row goes in without. */
+function trackingOf(cell: string | null): NonNullable<Candidate['tracking']> | null {
+  const tracking = TRACKINGS.find((one) => one === cell?.toLowerCase());
+  return tracking ? { tracking, by: 'import' } : null;
 }
 
 function splitTags(cell: string | null): string[] {

@@ -16,12 +16,14 @@ import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import type { MarketingSettings } from '../settings/service.ts';
 import { changes, creation, FIELDS } from './schemas.ts';
 import { type ListRecord, type Lists, ownFormOf } from './service.ts';
 
 interface Needs {
   projects: Projects;
   lists: Lists;
+  marketing: MarketingSettings;
   list_names: Naming;
   template_names: Naming;
 }
@@ -75,8 +77,10 @@ export function registerListCommands(cli: Cli<Needs>): void {
     .named(named_list)
     .example('satchel list show Newsletter --project shop')
     .does(({ services }, _options, id) => {
-      const one = services.lists.get(services.lists.requireAny(id).project_id, id);
-      return { json: one, text: present(one) };
+      const { project_id } = services.lists.requireAny(id);
+      const one = services.lists.get(project_id, id);
+      const asks_for_tracking = services.marketing.settings(project_id).tracking === 'consented';
+      return { json: one, text: present(one, { asks_for_tracking }) };
     });
   registerChange(cli, list);
   registerArchive(list);
@@ -136,7 +140,7 @@ async function readListFields(
   };
 }
 
-function present(list: ListRecord): string {
+function present(list: ListRecord, asking: { asks_for_tracking: boolean }): string {
   const { token_hosts, status_counts, ...fields } = list;
   const counts = Object.entries(status_counts).map(([status, n]) => `${n} ${status}`);
   const shown = formatFields({ ...fields, token_hosts, status_counts: counts });
@@ -145,5 +149,5 @@ function present(list: ListRecord): string {
 
 A form of your own, which needs no key and no script (where the vault holds a captcha secret, with the captcha's widget in it):
 
-${ownFormOf(list.sign_up_url)}`;
+${ownFormOf(list.sign_up_url, asking)}`;
 }

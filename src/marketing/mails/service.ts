@@ -1,29 +1,35 @@
 /**
- * Marketing mail: what is accepted of it (values, and the source that they are merged into), rendering it as
- * it is sent or shown, and where its links lead.
+ * Marketing mail: what is accepted of it (values, and the source that they are merged into), and rendering it
+ * as it is sent or shown.
  */
 
 import type { LinkDomains, Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
-import { type EmailRow, type Emails, isBulk, type NewEmail, sentMails } from '../../mail/emails/service.ts';
+import {
+  type EmailRow,
+  type Emails,
+  emailLife,
+  type NewEmail,
+  sentMails,
+} from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies } from '../../platform/mail/types.ts';
 import type { ListRow } from '../lists/service.ts';
-import type { KeyedHash, KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
+import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
+import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
-import { brandOf, DEFAULT_LANGUAGE } from './layout.ts';
+import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
 import {
-  addContactToken,
   type Merge,
-  mergedOf,
   readMerge,
   refusalOfMissing,
   refusalOfSubject,
@@ -33,11 +39,11 @@ import {
 } from './merging.ts';
 import { composeSource, type Link, type Source, type SourceInput } from './source.ts';
 import * as store from './store.ts';
-import { isTrueLinkToken, type LinkName, linkToken, readLinkToken } from './tokens.ts';
+import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { lastMailTo } from './last-mail.ts';
-export { brandOf, DEFAULT_LANGUAGE, layOutBodies } from './layout.ts';
+export { brandOf, layOutBodies } from './layout.ts';
 export { readVariables } from './merging.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
@@ -81,6 +87,8 @@ export interface Mailing {
   /** Its slug. */
   template: string;
   variables: Readonly<Record<string, string>>;
+  /** In place of the template's. */
+  subject?: string | undefined;
   preheader: string | null;
   settings: Settings;
   track_opens: boolean;
@@ -93,7 +101,7 @@ export interface Mailing {
 /** What of it decides how its mails look. */
 export type ShownMailing = Pick<
   Mailing,
-  'owner' | 'list' | 'variables' | 'preheader' | 'settings' | 'track_opens'
+  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens'
 >;
 
 /** What a mail needs of its contact. */
@@ -107,7 +115,7 @@ export interface MailContact extends MergeContact {
  * A mail to accept, or why there is none. `is_template` where the template is at fault, so that no contact
  * gets one until it is mended.
  */
-export type MailPlan = { ok: true; email: NewEmail } | Refusal;
+export type MailPlan = { ok: true; email: NewEmail; is_untracked: boolean } | Refusal;
 interface Refusal {
   ok: false;
   is_template: boolean;
@@ -120,18 +128,12 @@ interface StoredSource {
   source: Source;
 }
 
-/** Where a followed link leads. */
-interface Followed extends LinkName {
-  url: string;
-  /** False for a test's mail, and for one whose row is gone. */
-  is_counted: boolean;
-}
-
 export interface MarketingMailDeps {
   clock: Clock;
   marketing: MarketingSettings;
   templates: Templates;
   subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
+  tracking: Pick<TrackingChoices, 'isTracked'>;
   emails: Pick<Emails, 'renderWith'>;
   link_domains: Pick<LinkDomains, 'baseOf'>;
   config: Pick<Config, 'public_url'>;
@@ -141,16 +143,15 @@ export interface MarketingMailDeps {
 }
 
 export class MarketingMail {
-  readonly #deps: MarketingMailDeps;
   /** By hash, not by id: an id whose transaction was undone may be given to another source. */
   readonly #sources = new CompiledCache<FramedSource, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
   readonly #hashes = new Map<string, string>();
-  /** Project keys, opened once: every link of every mail is made with one. */
-  readonly #link_hashes = new Map<number, KeyedHash>();
+  /** The links of mails, as they are followed. */
+  readonly links: MailLinks;
 
-  constructor(deps: MarketingMailDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: MarketingMailDeps) {
+    this.links = new MailLinks(deps);
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
     for (const source of ['sequence', 'broadcast', 'test'] as const) deps.emails.renderWith(source, render);
@@ -177,10 +178,37 @@ export class MarketingMail {
   }
 
   #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
-    const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, of.owner, contact);
     const { id: contact_id, email: to } = contact;
-    const { source } = of;
-    return this.#mailOf(of, made, { contact, contact_id, to, unsubscribe_url, source, prefix: '' });
+    const { source, owner } = of;
+    const unsubscribe_url = this.deps.subscriptions.unsubscribeUrl(tx, owner, contact);
+    const is_untracked = !this.deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
+    const mail = { contact_id, to, unsubscribe_url, source, prefix: '' };
+    return is_untracked
+      ? this.#mailOf(of, this.#untracked(tx, owner.id, made.source), {
+          ...mail,
+          contact: { ...contact, ...UNTRACKED_VALUES },
+          is_untracked,
+        })
+      : this.#mailOf(of, made, { ...mail, contact, is_untracked });
+  }
+
+  /** What is sent in place of a source to those whose opens and clicks are not counted. */
+  #untracked(read: Tx, project_id: number, { untracked = '' }: Source): StoredSource {
+    const id = store.findSourceId(read, project_id, untracked);
+    const framed = id === null ? null : this.#load(read, project_id, id, untracked);
+    if (id === null || !framed) throw new AppError('internal', 'A source has none without tracking.');
+    return { id, source: framed.source };
+  }
+
+  /** Takes from a mail that waits what would tell that it is read: its address is no longer tracked. */
+  untrack(tx: Tx, project_id: number, email_id: string): void {
+    const { merge } = sentMails.find(tx, email_id) ?? {};
+    const merged = merge ? readMerge(JSON.parse(merge)) : null;
+    const framed = merged && this.#load(tx, project_id, merged.s);
+    if (!merged || framed?.source.untracked === undefined) return;
+    const s = this.#untracked(tx, project_id, framed.source).id;
+    const v = 'contact_token' in merged.v ? { ...merged.v, ...UNTRACKED_VALUES } : merged.v;
+    emailLife.mergeAnew(tx, email_id, { ...merged, s, v });
   }
 
   /**
@@ -188,12 +216,12 @@ export class MarketingMail {
    * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, projects } = this.#deps;
+    const { clock, marketing, projects } = this.deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
     const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, tx);
-    const as = { source: 'test', prefix: '[Test] ', unsubscribe_url } as const;
+    const as = { source: 'test', prefix: '[Test] ', unsubscribe_url, is_untracked: false } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
 
@@ -208,6 +236,7 @@ export class MarketingMail {
       unsubscribe_url: string;
       source: NewEmail['source'];
       prefix: string;
+      is_untracked: boolean;
     },
   ): MailPlan {
     const { owner, list, settings } = of;
@@ -221,6 +250,7 @@ export class MarketingMail {
     const merge: Merge = { s: id, v: merged.values, c: mail.contact_id };
     return {
       ok: true,
+      is_untracked: mail.is_untracked,
       email: {
         project_id: owner.id,
         api_key_id: null,
@@ -240,7 +270,7 @@ export class MarketingMail {
         scheduled_at: null,
         client: null,
         headers: mailHeaders({
-          public_url: this.#deps.config.public_url,
+          public_url: this.deps.config.public_url,
           unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
@@ -258,9 +288,9 @@ export class MarketingMail {
    * made, and why the mail itself can't, as far as its values are at fault. Stores nothing.
    */
   outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
+    const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) return UNSEEN;
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row });
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_tracked: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     if (missing.length > 0) return { ...UNSEEN, refusal: refusalOfMissing(missing) };
     const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url: '' };
@@ -279,7 +309,7 @@ export class MarketingMail {
     template: SourceInput['template'],
     contact: (MergeContact & { email: string }) | null,
   ): ShownMail {
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template, is_shown: true });
+    const { source, preheader } = composeSource({ ...this.#inputOf(of), template, is_tracked: false });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, read);
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
@@ -295,12 +325,12 @@ export class MarketingMail {
 
   /** The link of a mail that nobody is to unsubscribe by. */
   testUnsubscribeUrl(project_id: number, read?: Tx): string {
-    return testUnsubscribeUrl(this.#deps.link_domains.baseOf(project_id, read));
+    return testUnsubscribeUrl(this.deps.link_domains.baseOf(project_id, read));
   }
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, preheader, settings, track_opens }: ShownMailing) {
+  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -311,17 +341,18 @@ export class MarketingMail {
         ...(postal_address === null ? {} : { postal_address }),
       },
       brand,
-      language: list.language ?? DEFAULT_LANGUAGE,
+      language: list.language,
+      subject,
       preheader,
       token_hosts: list.token_hosts,
-      public_url: this.#deps.link_domains.baseOf(owner.id),
+      public_url: this.deps.link_domains.baseOf(owner.id),
       track_opens,
     };
   }
 
   /** The source of a mailing as things stand now, stored if it is new. */
   #sourceOf(tx: Tx, of: Mailing): ({ ok: true } & StoredSource) | Refusal {
-    const state = this.#deps.templates.stateOf(tx, of.owner.id, of.template);
+    const state = this.deps.templates.stateOf(tx, of.owner.id, of.template);
     const refusal = refusalOf(state);
     if (!state || refusal !== null)
       return { ok: false, is_template: true, reason: `The template ${of.template} ${refusal}.` };
@@ -331,25 +362,33 @@ export class MarketingMail {
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
     const held = known_id === null ? null : this.#load(tx, of.owner.id, known_id, known);
     if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
-    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.template);
+    const template = this.deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
-    const { source, links } = composeSource({ ...input, template });
+    const untracked = this.#keep(tx, of.owner.id, composeSource({ ...input, template, is_tracked: false }));
+    const { source, links } = composeSource({ ...input, template, is_tracked: true });
+    const tracked = { ...source, untracked: untracked.hash };
+    const { id, hash } = this.#keep(tx, of.owner.id, { source: tracked, links });
+    if (this.#hashes.size >= MAX_SOURCE_NAMES) this.#hashes.clear();
+    this.#hashes.set(name, hash);
+    return { ok: true, id, source: tracked };
+  }
+
+  /** Stores a source with its links, unless it is stored already. */
+  #keep(
+    tx: Tx,
+    project_id: number,
+    { source, links }: { source: Source; links: readonly Link[] },
+  ): { id: number; hash: string } {
     const content = JSON.stringify(source);
     const stored = links.map(({ target, token_hosts }) => ({
       target: JSON.stringify(target),
       token_hosts: token_hosts && JSON.stringify(token_hosts),
     }));
     const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([content, stored])).digest('hex');
-    if (this.#hashes.size >= MAX_SOURCE_NAMES) this.#hashes.clear();
-    this.#hashes.set(name, hash);
     const id =
-      store.findSourceId(tx, of.owner.id, hash) ??
-      store.insertSource(
-        tx,
-        { project_id: of.owner.id, hash, created_at: this.#deps.clock.now(), content },
-        stored,
-      );
-    return { ok: true, id, source };
+      store.findSourceId(tx, project_id, hash) ??
+      store.insertSource(tx, { project_id, hash, created_at: this.deps.clock.now(), content }, stored);
+    return { id, hash };
   }
 
   /** Null where it is no longer kept. */
@@ -380,7 +419,7 @@ export class MarketingMail {
     const framed = this.#load(tx, email.project_id, merge.s);
     if (!framed) throw new AppError('not_found', 'What the email was rendered from is no longer kept.');
     const { source, frame, holes } = framed;
-    const hash = this.#linkHash(tx, email.project_id);
+    const hash = this.links.hashOf(tx, email.project_id);
     if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
     const merged = { ...merge.v, email: email.to_email, unsubscribe_url: unsubscribeUrlOf(email.headers) };
     const tokenAt = (position: number): string =>
@@ -394,12 +433,12 @@ export class MarketingMail {
     };
     const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : ownValue(merged, hole[0])));
     const bodies = { frame, values };
-    if (mostBytesOf(framed, values) > this.#deps.max_body_bytes) this.#refuseTooLarge(bodies);
+    if (mostBytesOf(framed, values) > this.deps.max_body_bytes) this.#refuseTooLarge(bodies);
     return bodies;
   }
 
   #refuseTooLarge(bodies: FramedBodies): void {
-    const { max_body_bytes } = this.#deps;
+    const { max_body_bytes } = this.deps;
     const { html, text } = fillFrame(bodies);
     for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
       if (body !== null && Buffer.byteLength(body) > max_body_bytes)
@@ -414,80 +453,10 @@ export class MarketingMail {
       return { source_id, position, url };
     });
   }
-
-  /* --- Following -------------------------------------------------------------------------------------------------- */
-
-  /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
-  follow(read: Tx, token: string): Followed | null {
-    const name = readLinkToken(token);
-    const row = name && this.#foundBy(read, token, name, (id) => store.findLink(read, id, name.position));
-    if (!name || !row) return null;
-    const mail = sentMails.find(read, name.email_id);
-    const { v, is_kept } = mergedOf(mail?.merge ?? null);
-    const target = JSON.parse(row.target) as Link['target']; // Written by `#sourceOf` alone.
-    if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
-    const url = targetOf(target, { ...v, email: mail?.to_email ?? '' });
-    if (!url) return null;
-    const hosts: unknown = row.token_hosts === null ? [] : JSON.parse(row.token_hosts);
-    if (
-      mail?.source !== 'test' &&
-      v.contact_token !== undefined &&
-      Array.isArray(hosts) &&
-      hosts.includes(url.hostname)
-    )
-      addContactToken(url, v.contact_token);
-    return { ...name, url: url.href, is_counted: is_kept && mail !== null && isBulk(mail.source) };
-  }
-
-  /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
-  mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
-    const name = readLinkToken(token);
-    if (name?.position !== 0) return null;
-    if (!this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id))) return null;
-    const mail = sentMails.find(read, name.email_id);
-    return { email_id: name.email_id, is_counted: mail !== null && isBulk(mail.source) };
-  }
-
-  /** The project whose mail a link's token is of; null for one that was not made here. */
-  projectOfLink(read: Tx, token: string): number | null {
-    const name = readLinkToken(token);
-    const source = name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
-    return source?.project_id ?? null;
-  }
-
-  /**
-   * What a token names, if its project made the token: by the source's id here, or by its id before the
-   * project moved here.
-   */
-  #foundBy<T extends { project_id: number }>(
-    read: Tx,
-    token: string,
-    { source_id }: LinkName,
-    find: (source_id: number) => T | null,
-  ): T | null {
-    const made = (id: number): T | null => {
-      const found = find(id);
-      const hash = found && this.#linkHash(read, found.project_id);
-      return hash && isTrueLinkToken(token, hash) ? found : null;
-    };
-    const found = made(source_id);
-    if (found) return found;
-    for (const id of store.listFormerlyNamed(read, source_id)) {
-      const one = made(id);
-      if (one) return one;
-    }
-    return null;
-  }
-
-  #linkHash(read: Tx, project_id: number): KeyedHash | null {
-    const held = this.#link_hashes.get(project_id);
-    if (held) return held;
-    const owner = this.#deps.projectOf(project_id);
-    const hash = owner && this.#deps.marketing.keys.find(read, owner, 'click');
-    if (hash) this.#link_hashes.set(project_id, hash);
-    return hash;
-  }
 }
+
+/** A mail that is not tracked tells nobody who its reader is, where its template would have it do so, neither. */
+const UNTRACKED_VALUES = { contact_token: '' } as const;
 
 /** Cached by hash, so it never changes. */
 const SAME = 0;

@@ -337,16 +337,19 @@ function sumEnrollments(read: Tx, filter: EnrollmentFilter, what: string[] | und
 
 /* --- Mails ---------------------------------------------------------------------------------------------------------- */
 
-const insertMailRow = rawSql<never, [string, number, number, string, number]>(
-  'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step, is_test) VALUES (?, ?, ?, ?, ?)',
+const insertMailRow = rawSql<never, [string, number, number, string, number, number]>(
+  'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step, is_test, is_untracked) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
 export function insertMail(
   tx: Tx,
-  mail: Pick<SequenceMailRow, 'email_id' | 'sequence_id' | 'enrollment_id' | 'step' | 'is_test'>,
+  mail: Pick<
+    SequenceMailRow,
+    'email_id' | 'sequence_id' | 'enrollment_id' | 'step' | 'is_test' | 'is_untracked'
+  >,
 ): void {
-  const { email_id, sequence_id, enrollment_id, step, is_test } = mail;
-  insertMailRow.run(tx, email_id, sequence_id, enrollment_id, step, Number(is_test));
+  const { email_id, sequence_id, enrollment_id, step, is_test, is_untracked } = mail;
+  insertMailRow.run(tx, email_id, sequence_id, enrollment_id, step, Number(is_test), Number(is_untracked));
 }
 
 const mailRow = rawSql<SequenceMailRow, [string]>(

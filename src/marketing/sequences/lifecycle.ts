@@ -58,7 +58,7 @@ interface LifeDeps extends CampaignDeps {
 
 export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, LifeDeps> {
   protected readonly campaigns = this.deps.sequences;
-  protected readonly running = 'active';
+  protected readonly running = ['active'] as const;
   protected readonly paused_by_move = ['active'] as const;
   protected readonly stopped = 'finished';
   protected readonly job_type = SEQUENCE_STEP;
@@ -364,6 +364,14 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     if (enrollment?.exit_reason === 'event') return 'cancel';
     const contact = enrollment && this.deps.contacts.findById(enrollment.contact_id, tx);
     return this.decideSendOf(tx, project_id, { row: this.rowOf(tx, mail), contact });
+  }
+
+  /** Told that an address is no longer tracked: what waits for it goes out without what tells that it is read. */
+  onUntracked(tx: Tx, contact: Pick<ContactRow, 'id' | 'project_id'>): void {
+    for (const email_id of rows.listWaitingOf(tx, contact.id)) {
+      this.deps.marketing_mail.untrack(tx, contact.project_id, email_id);
+      rows.updateMail(tx, email_id, { is_untracked: true });
+    }
   }
 
   onReading(tx: Tx, reading: Reading): void {

@@ -56,8 +56,8 @@ export function firstStep(tracks: Tracks): Step | null {
 
 /** What is known of an enrollment when a condition is asked. */
 export interface Facts {
-  /** Whether a person clicked in the last message that it got. */
-  has_clicked: boolean;
+  /** Whether a person clicked in the last message that it got; null where nothing tells, for want of their consent. */
+  has_clicked: boolean | null;
   /** Events of its contact since it was enrolled. */
   events: ReadonlySet<string>;
 }
@@ -67,12 +67,13 @@ export function holds(condition: Condition, facts: Facts): boolean {
     case 'always':
       return true;
     case 'clicked':
-      return facts.has_clicked;
+      return facts.has_clicked === true;
     case 'not_clicked':
-      return !facts.has_clicked;
+      return facts.has_clicked === false;
     case 'event':
       return facts.events.has(condition.event);
     case 'no_event':
+      if (condition.event === 'clicked' && facts.has_clicked === null) return false;
       return !facts.events.has(condition.event);
     case 'all':
       return condition.of.every((part) => holds(part, facts));

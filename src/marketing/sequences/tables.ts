@@ -86,6 +86,7 @@ export const sequenceMails = sqliteTable('sequence_mails', {
   ended_at: integer(),
   refused_at: integer(),
   is_test: integer({ mode: 'boolean' }).notNull(),
+  is_untracked: integer({ mode: 'boolean' }).notNull(),
 });
 export type SequenceMailRow = typeof sequenceMails.$inferSelect;
 

@@ -9,7 +9,17 @@ import {
   MAX_URL_CHARS,
 } from '../../limits.ts';
 import { changesOfFields, optional, preset, recordOf, type Values } from '../../platform/http/fields.ts';
-import { emailAddress, named, nullable, type Static, t, text, webUrl } from '../../platform/http/schema.ts';
+import {
+  emailAddress,
+  named,
+  nullable,
+  oneOf,
+  type Static,
+  t,
+  text,
+  webUrl,
+} from '../../platform/http/schema.ts';
+import { TRACKING_MODES } from './tables.ts';
 
 export const FIELDS = {
   enabled: preset(false, t.Boolean({ description: 'Default false.' }), {
@@ -77,6 +87,19 @@ export const FIELDS = {
     {
       option: '--bounce-threshold <percent>',
       says: 'a sequence pauses when so many of its last 100 bounced',
+    },
+  ),
+  tracking: preset(
+    'all',
+    {
+      ...oneOf(TRACKING_MODES),
+      description:
+        '`all`: opens and clicks count unless somebody refused; `consented`: only of who allowed it. All others get mail without ' +
+        'picture, links of ours, UTM and `contact_token`.',
+    },
+    {
+      option: '--tracking <whose>',
+      says: 'whose opens and clicks are counted: all unless they refused, or consented',
     },
   ),
   accounts: preset(

@@ -1,6 +1,9 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
+export const TRACKING_MODES = ['all', 'consented'] as const;
+export type TrackingMode = (typeof TRACKING_MODES)[number];
+
 export const marketingSettings = sqliteTable('marketing_settings', {
   project_id: integer().primaryKey(),
   enabled: integer({ mode: 'boolean' }).notNull(),
@@ -16,6 +19,7 @@ export const marketingSettings = sqliteTable('marketing_settings', {
   send_window_end: text(),
   timezone: text().notNull(),
   bounce_pause_threshold_percent: real().notNull(),
+  tracking: text().$type<TrackingMode>().notNull(),
   accounts: text({ mode: 'json' }).$type<string[]>().notNull(),
   updated_at: integer().notNull(),
 });

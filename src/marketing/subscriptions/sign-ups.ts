@@ -13,6 +13,8 @@ export interface SignUp {
   /** The page whose form it was. */
   origin: string | null;
   is_test: boolean;
+  /** Whether the box was ticked that allows to count what they open and click. */
+  tracking: boolean;
   at: number;
 }
 

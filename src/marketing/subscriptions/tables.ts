@@ -6,5 +6,8 @@ export const contactConfirmations = sqliteTable('contact_confirmations', {
   contact_id: integer().notNull(),
   expires_at: integer().notNull(),
   is_test: integer({ mode: 'boolean' }).notNull(),
+  tracking_at: integer(),
+  tracking_ip: text(),
+  tracking_origin: text(),
   created_at: integer().notNull(),
 });

@@ -21,6 +21,7 @@ const sign_up = t.Object({
   ip: nullable(t.String()),
   origin: nullable(t.String()),
   is_test: t.Boolean(),
+  tracking: t.Boolean(),
   at: t.Integer(),
 });
 

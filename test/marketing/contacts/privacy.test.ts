@@ -72,7 +72,7 @@ test('nothing of a person is left in any table but the hash that keeps them away
   await subscriptions.request(
     owner,
     lists.require(owner.id, list),
-    { email: PERSON, first_name: 'Pat Person', last_name: null, captcha_token: null },
+    { email: PERSON, first_name: 'Pat Person', last_name: null, captcha_token: null, tracking: false },
     { ip: null, origin: null, is_test: false, needs_captcha: false },
   );
   await on.call('POST', '/email-suppressions', { email: PERSON });

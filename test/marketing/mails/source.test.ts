@@ -104,6 +104,7 @@ const INPUT: SourceInput = {
   token_hosts: [],
   public_url: 'https://mail.example',
   track_opens: false,
+  is_tracked: true,
 };
 
 function compose(template: Partial<SourceInput['template']>, rest: Partial<SourceInput> = {}) {

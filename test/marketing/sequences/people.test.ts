@@ -65,7 +65,13 @@ test('whoever comes back after leaving goes on with no sequence, and begins none
   await suppressions.lift(actor, on.project, { address: 'back@example.com' });
   const owner = projects.require(on.project.public_id);
   const from = { ip: null, origin: 'https://shop.example.com', is_test: false, needs_captcha: false };
-  const form = { email: 'back@example.com', first_name: null, last_name: null, captcha_token: null };
+  const form = {
+    email: 'back@example.com',
+    first_name: null,
+    last_name: null,
+    captcha_token: null,
+    tracking: false,
+  };
   await subscriptions.request(owner, lists.require(owner.id, list), form, from);
   await on.pass();
   const { body } = await on.app.call('GET', '/api/v1/emails?to=back@example.com', { key: on.key });

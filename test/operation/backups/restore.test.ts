@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { run, runRecord } from '../../support/command.ts';
 import { blobPath, dumpBlobs, dumpRows, modeOf, namesIn, sql, upload } from '../../support/deployment.ts';
+import { satchelCommand } from '../../support/executable.ts';
 import { makeProject, startTestApp } from '../../support/helpers.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
@@ -194,7 +195,7 @@ test('killed at any moment it leaves the old deployment or the new one, and the 
   const outcomes = new Set<string>();
   for (let round = 0; round < 8; round += 1) {
     const data_dir = copyOfOld();
-    const child = Bun.spawn([process.execPath, MAIN, 'restore', file, '--yes', '--data-dir', data_dir], {
+    const child = Bun.spawn([...satchelCommand(), 'restore', file, '--yes', '--data-dir', data_dir], {
       stdout: 'ignore',
       stderr: 'ignore',
       env: { PATH: process.env.PATH ?? '' },

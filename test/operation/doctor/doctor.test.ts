@@ -8,6 +8,7 @@ import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { runWith } from '../../support/command.ts';
 import { blobPath, dumpRows, modeOf, namesIn, sql, upload } from '../../support/deployment.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
+import { satchelCommand } from '../../support/executable.ts';
 import { actor, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { makeTempDir, TestClock } from '../../support/temp.ts';
 
@@ -250,7 +251,7 @@ test('commands that are named can be pasted: for the directory that was asked ab
   expect([modeOf(data_dir), existsSync(left)]).toEqual(['700', false]);
   expect(rotate).toEndWith(' key rotate 1');
   await app.stop();
-  const run_it = `satchel() { '${process.execPath}' '${join(import.meta.dir, '../../../src/main.ts')}' "$@"; }; ${rotate}`;
+  const run_it = `satchel() { ${satchelCommand().join(' ')} "$@"; }; ${rotate}`;
   expect(Bun.spawnSync(['sh', '-c', run_it], { env: {} }).exitCode).toBe(0);
   const again = await runWith({}, 'doctor', '--data-dir', data_dir);
   expect([again.exit, again.stdout]).toEqual([0, expect.not.stringContaining('key rotate')]);

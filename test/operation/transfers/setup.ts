@@ -92,6 +92,9 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const segment = String(dataOf(kept, 201).id);
   const planned = await on.broadcast(list, { name: 'July', segment });
   dataOf(await on.post(planned, 'send', { send_at: '2030-02-01T00:00:00Z' }), 202);
+  const ab = { variants: [{ name: 'A' }, { name: 'B' }], share: 50, decide_by: 'manual' };
+  const testing = await on.broadcast(list, { name: 'May', ab });
+  await on.send(testing);
   const pasted = await on.call('POST', `/email-lists/${list}/imports`, {
     method: 'paste',
     text: 'nobody\ncy@example.com',
@@ -109,7 +112,14 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const bulk = one("SELECT id FROM emails WHERE source = 'broadcast' AND to_email = 'ann@example.com'");
   const import_id = String(dataOf(pasted, pasted.status).id);
   const insert = (text: string, ...values: (string | number)[]): void => sql(app.data_dir, text, ...values);
-  insert("INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1)", contact_id);
+  insert(
+    "INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1, '192.0.2.1', 'https://a.example', 1)",
+    contact_id,
+  );
+  insert(
+    "INSERT INTO tracking_choices VALUES (?, 'ann@example.com', 'allowed', 1, 'form', '192.0.2.1', NULL)",
+    owner.id,
+  );
   insert("INSERT INTO contact_events VALUES (?, 'bought', 1, NULL, 1, 0)", contact_id);
   insert("INSERT INTO contact_import_waiting VALUES (?, 7, '{}')", import_id);
   insert("INSERT INTO contact_import_rejections VALUES (?, 8, 'x', 'no_mx')", import_id);
@@ -149,7 +159,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     links: { clicked, unsubscribe, file: String(link).replace('http://satchel.test', '') },
     ids: {
       ...{ object, pinned, sent: String(sent.id), later: String(later.id), schedule: String(schedule.id) },
-      ...{ list, ann: String(ann.id), sequence, segment, broadcast, planned, bulk },
+      ...{ list, ann: String(ann.id), sequence, segment, broadcast, planned, testing, bulk },
     },
   };
 }

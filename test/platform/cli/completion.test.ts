@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { complete, SHELLS } from '../../../src/platform/cli/completion.ts';
 import { run, runRecord, satchel } from '../../support/command.ts';
+import { satchelCommand } from '../../support/executable.ts';
 import { makeDataDir, makeTempDir } from '../../support/temp.ts';
 
 const dir = makeTempDir();
-const MAIN = join(import.meta.dir, '../../../src/main.ts');
 
 /** The kind, and the words that are offered for a line whose last word is being typed. */
 async function offered(...line: string[]): Promise<string[]> {
@@ -117,7 +117,7 @@ describe('bash', () => {
   async function inBash(...line: string[]): Promise<string[]> {
     const script = join(dir, 'completion.bash');
     writeFileSync(script, (await run(dir, 'completion', 'bash')).stdout);
-    writeFileSync(join(dir, 'satchel'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+    writeFileSync(join(dir, 'satchel'), `#!/bin/sh\nexec ${satchelCommand().join(' ')} "$@"\n`);
     chmodSync(join(dir, 'satchel'), 0o755);
     const words = ['satchel', ...line].map((word) => `'${word}'`).join(' ');
     const command = `. '${script}'; COMP_WORDS=(${words}); COMP_CWORD=${line.length}; _satchel; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -1,0 +1,115 @@
+/** Following the links of marketing mail: where they lead, and whether that is counted. */
+import { isBulk, sentMails } from '../../mail/emails/service.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
+import { targetOf } from './merge-fields.ts';
+import { addContactToken, mergedOf } from './merging.ts';
+import type { Link } from './source.ts';
+import * as store from './store.ts';
+import { isTrueLinkToken, type LinkName, readLinkToken } from './tokens.ts';
+
+/** Where a followed link leads. */
+interface Followed extends LinkName {
+  url: string;
+  /** False for a test's mail, and for one whose row is gone. */
+  is_counted: boolean;
+}
+
+interface MailLinksDeps {
+  marketing: Pick<MarketingSettings, 'keys'>;
+  tracking: Pick<TrackingChoices, 'isTracked'>;
+  projectOf(id: number): KeyOwner | null;
+}
+
+export class MailLinks {
+  /** Project keys, opened once: every link of every mail is made with one. */
+  readonly #hashes = new Map<number, KeyedHash>();
+
+  constructor(private readonly deps: MailLinksDeps) {}
+
+  /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
+  follow(read: Tx, token: string): Followed | null {
+    const name = readLinkToken(token);
+    const row = name && this.#foundBy(read, token, name, (id) => store.findLink(read, id, name.position));
+    if (!name || !row) return null;
+    const mail = sentMails.find(read, name.email_id);
+    const is_tracked = this.#isTracked(read, row.project_id, mail);
+    const { v, is_kept } = mergedOf(mail?.merge ?? null);
+    const target = JSON.parse(row.target) as Link['target']; // Written by MarketingMail alone.
+    if (!is_kept && target.some((part) => typeof part !== 'string')) return null;
+    const url = targetOf(target, { ...v, email: mail?.to_email ?? '' });
+    if (!url) return null;
+    const hosts: unknown = row.token_hosts === null ? [] : JSON.parse(row.token_hosts);
+    if (
+      is_tracked &&
+      mail?.source !== 'test' &&
+      v.contact_token !== undefined &&
+      Array.isArray(hosts) &&
+      hosts.includes(url.hostname)
+    )
+      addContactToken(url, v.contact_token);
+    return {
+      ...name,
+      url: url.href,
+      is_counted: is_kept && is_tracked && mail !== null && isBulk(mail.source),
+    };
+  }
+
+  /** The mail whose picture or hidden link a token is of; null for one that was not made here. */
+  mailOf(read: Tx, token: string): { email_id: string; is_counted: boolean } | null {
+    const name = readLinkToken(token);
+    if (name?.position !== 0) return null;
+    const owner = this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
+    if (!owner) return null;
+    const mail = sentMails.find(read, name.email_id);
+    const is_tracked = this.#isTracked(read, owner.project_id, mail);
+    return { email_id: name.email_id, is_counted: is_tracked && mail !== null && isBulk(mail.source) };
+  }
+
+  /** Whether what its reader does is counted, as things stand now: of one that was sent before, too. */
+  #isTracked(read: Tx, project_id: number, mail: { to_email: string } | null): boolean {
+    return mail !== null && this.deps.tracking.isTracked(read, { project_id, email: mail.to_email });
+  }
+
+  /** The project whose mail a link's token is of; null for one that was not made here. */
+  projectOfLink(read: Tx, token: string): number | null {
+    const name = readLinkToken(token);
+    const source = name && this.#foundBy(read, token, name, (id) => store.findSourceOwner(read, id));
+    return source?.project_id ?? null;
+  }
+
+  /**
+   * What a token names, if its project made the token: by the source's id here, or by its id before the
+   * project moved here.
+   */
+  #foundBy<T extends { project_id: number }>(
+    read: Tx,
+    token: string,
+    { source_id }: LinkName,
+    find: (source_id: number) => T | null,
+  ): T | null {
+    const made = (id: number): T | null => {
+      const found = find(id);
+      const hash = found && this.hashOf(read, found.project_id);
+      return hash && isTrueLinkToken(token, hash) ? found : null;
+    };
+    const found = made(source_id);
+    if (found) return found;
+    for (const id of store.listFormerlyNamed(read, source_id)) {
+      const one = made(id);
+      if (one) return one;
+    }
+    return null;
+  }
+
+  /** What makes the tokens of a project's links; null where it made none. */
+  hashOf(read: Tx, project_id: number): KeyedHash | null {
+    const held = this.#hashes.get(project_id);
+    if (held) return held;
+    const owner = this.deps.projectOf(project_id);
+    const hash = owner && this.deps.marketing.keys.find(read, owner, 'click');
+    if (hash) this.#hashes.set(project_id, hash);
+    return hash;
+  }
+}
