@@ -23,11 +23,11 @@ describe.skipIf(executable === null)('a segment', () => {
   test('is built from the tags, fields and events that there are, with the number and names of who fits', async () => {
     const { page, complaints } = await open(`/segments/new?list=${sample.list}`);
     await page.getByLabel('Name', { exact: true }).fill('Important people');
-    const any = page.locator('.facet-field').filter({ hasText: 'With at least one of these tags' });
-    await any.getByRole('button', { name: /^vip/ }).click();
+    const tags = page.locator('.facet-field').filter({ hasText: 'With at least one of these tags' });
+    await tags.getByRole('button', { name: /^vip/ }).click();
     await page.getByText('1 person of the list').waitFor();
     await page.getByRole('list', { name: 'Some of them' }).getByText('ann@example.org').waitFor();
-    await any.getByRole('button', { name: /^spring/ }).click();
+    await tags.getByRole('button', { name: /^spring/ }).click();
     await page.getByText('37 people of the list').waitFor();
     await page.getByLabel('With none of these tags').fill('sprong');
     await page.getByText('Nobody on the list is tagged “sprong”.').waitFor();
