@@ -24,6 +24,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'broadcast.cancelled': 'cancelled the broadcast {name}',
   'broadcast.changed': 'changed the broadcast {name}',
   'broadcast.created': 'made the broadcast {name}',
+  'broadcast.decided': 'decided the A/B of the broadcast {name}',
   'broadcast.deleted': 'deleted the broadcast {name}',
   'broadcast.paused': 'paused the broadcast {name}',
   'broadcast.resumed': 'resumed the broadcast {name}',

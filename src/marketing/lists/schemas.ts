@@ -40,9 +40,10 @@ export const FIELDS = {
     null,
     {
       ...oneOf(LANGUAGES),
-      description: 'What its mail is written in, for screen readers and translators. Null is en.',
+      description:
+        "What its mail is written in, for screen readers and translators, and what its public pages say. Null: en in mail, and on a page what its reader's browser asks for.",
     },
-    { option: '--language <language>', says: 'what its mail is written in' },
+    { option: '--language <language>', says: 'what its mail and its pages are written in' },
   ),
   double_opt_in: preset(false, t.Boolean({ description: 'Default false.' }), {
     option: '--double-opt-in',

@@ -5,6 +5,7 @@
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
+import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
 
@@ -42,7 +43,10 @@ export interface SourceInput {
   /** What all mails share: the variables of the step and what the settings say. */
   values: Readonly<Record<string, string>>;
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
-  language: LayoutValues['language'];
+  /** Null for the default. */
+  language: LayoutValues['language'] | null;
+  /** In place of the template's. */
+  subject?: string | undefined;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
@@ -61,7 +65,8 @@ export function composeSource(input: SourceInput): {
   preheader: readonly Part[] | null;
 } {
   const { template, values, public_url } = input;
-  const { subject, body_html, body_text } = template;
+  const { body_html, body_text } = template;
+  const { subject = template.subject } = input;
   const marks = new Marks([
     subject,
     body_html ?? '',
@@ -82,7 +87,7 @@ export function composeSource(input: SourceInput): {
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
-    language: input.language,
+    language: input.language ?? DEFAULT_LANGUAGE,
     postal_address: values.postal_address ?? marks.ofName('postal_address'),
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
@@ -163,17 +168,15 @@ class FoundLinks {
   readonly links: Link[] = [];
   readonly open_targets: Record<string, Link['target']> = {};
   readonly #positions = new Map<string, number>();
-  readonly #input: SourceInput;
-  readonly #marks: Marks;
 
-  constructor(input: SourceInput, marks: Marks) {
-    this.#input = input;
-    this.#marks = marks;
-  }
+  constructor(
+    private readonly input: SourceInput,
+    private readonly marks: Marks,
+  ) {}
 
   /** What replaces an address. Null for what is no link to follow, and for the one that unsubscribes. */
   replace(address: string): string | null {
-    const target = this.#marks.split(address).filter((part) => typeof part !== 'number');
+    const target = this.marks.split(address).filter((part) => typeof part !== 'number');
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
@@ -181,8 +184,8 @@ class FoundLinks {
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open
-      ? this.#marks.ofLink(position)
-      : `${this.#input.public_url}/c/${this.#marks.ofLink(position)}`;
+      ? this.marks.ofLink(position)
+      : `${this.input.public_url}/c/${this.marks.ofLink(position)}`;
   }
 
   #add(address: string, target: Link['target']): number {
@@ -193,7 +196,7 @@ class FoundLinks {
   }
 
   #tokenHostsOf(target: Link['target']): readonly string[] | null {
-    const { token_hosts } = this.#input;
+    const { token_hosts } = this.input;
     if (token_hosts.length === 0) return null;
     const [first = ''] = target;
     const host = typeof first === 'string' ? /^https?:\/\/([^/?#\\]+)[/?#]/i.exec(first)?.[1] : undefined;

@@ -1,5 +1,7 @@
 /** Small pages for people who follow a link: HTML that runs nothing of ours and loads nothing. */
 
+import { ANYBODY, type Reader } from '../words/readers.ts';
+
 /** Markup whose inserted values are escaped, unless they are markup themselves. */
 export class Html {
   readonly text: string;
@@ -46,11 +48,24 @@ export interface PageLook {
 
 const PLAIN: PageLook = { style: '', image_origin: null, header: new Html(''), footer: new Html('') };
 
-/** A page with this title, which is its heading too. Its only form posts to where the page came from. */
-export function pageResponse(status: number, title: string, content: Html, look = PLAIN): Response {
+/** Lines of text as paragraphs. */
+export function paragraphs(...texts: readonly string[]): Html {
+  return new Html(texts.map((text) => html`<p>${text}</p>`.text).join('\n'));
+}
+
+/**
+ * A page with this title, which is its heading too, in the language of its reader. Its only form posts to where the
+ * page came from.
+ */
+export function pageResponse(
+  status: number,
+  title: string,
+  content: Html,
+  { look = PLAIN, reader = ANYBODY }: { look?: PageLook; reader?: Reader } = {},
+): Response {
   const style = STYLE + look.style;
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${reader.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -74,6 +89,7 @@ ${look.footer}
       'Content-Security-Policy': policyOf(style, look),
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
+      ...(reader.is_by_request ? { Vary: 'Accept-Language' } : {}),
     },
   });
 }
