@@ -56,10 +56,12 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     const next = '/projects/shop/emails/new';
     const opened = await openSignedIn(on, `/set-up-sending?next=${next}`);
     const { page } = opened;
+    on.dns.set('example.com', { ns: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] });
     await page.getByLabel('Domain').fill('mail.example.com');
     await page.getByRole('button', { name: 'Go on with this domain' }).click();
     await page.getByRole('heading', { name: '1. Publish the records' }).waitFor();
     await page.getByText('missing', { exact: true }).first().waitFor();
+    await page.getByText('In the DNS of the domain, at Cloudflare.').waitFor();
     await page.getByRole('button', { name: 'Copy the value of the DKIM record' }).waitFor();
     await expectSound(opened);
 

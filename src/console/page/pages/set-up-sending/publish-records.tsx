@@ -40,7 +40,7 @@ export function PublishRecords({ of, onChange }: { of: SendingDomainDetails; onC
       lead={
         is_found
           ? ''
-          : 'In the DNS of the domain, at whoever runs it. Where a form adds the domain’s name by itself, leave it off the name. They are looked up every ten seconds while you are here.'
+          : `In the DNS of the domain, at ${check?.dns_provider ?? 'whoever runs it'}. Where a form adds the domain’s name by itself, leave it off the name. They are looked up every ten seconds while you are here.`
       }
     >
       {is_found ? (
