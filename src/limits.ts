@@ -26,6 +26,10 @@ export const MAX_JSON_MEMBERS = 10_000;
 export const JSON_BODY_DEADLINE_MS = 30_000;
 /** A page's form: an address, a token and a few choices. */
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
+/** Decision: lists of a project that people choose from on one page. */
+export const MAX_PUBLIC_LISTS = 50;
+/** Contract, decisions 17: how long a pause lasts that people choose themselves. */
+export const PAUSE_MS = 30 * 24 * 60 * 60_000;
 /** Fields of such a form: pages of ours have a handful, and mail programs add their own. */
 export const MAX_FORM_FIELDS = 1_000;
 /** A mail that the console shows: several bodies of the default size, each byte of which a form may write as three. */

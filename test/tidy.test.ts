@@ -8,7 +8,7 @@ import { basename, dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
 const MIGRATIONS = 'src/platform/database/migrations/';
-const ROOMS = ['cli', 'database', 'files', 'host', 'http', 'jobs', 'mail', 'secrets'];
+const ROOMS = ['cli', 'database', 'files', 'host', 'http', 'jobs', 'mail', 'secrets', 'words'];
 /** The districts of src/, each with those that it stands on; all stand on the platform, and app/ stands on all. */
 const DISTRICTS: Readonly<Record<string, readonly string[]>> = {
   access: [],

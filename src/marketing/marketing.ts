@@ -16,6 +16,7 @@ import type { CronEntry } from '../platform/jobs/scheduler.ts';
 import type { NewJob } from '../platform/jobs/store.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
+import { DEFAULT_LANGUAGE } from '../platform/words/words.ts';
 import { BroadcastEngine } from './broadcasts/engine.ts';
 import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
@@ -28,7 +29,7 @@ import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
 import { Previews } from './mails/previews.ts';
-import { brandOf, Clicks, DEFAULT_LANGUAGE, layOutBodies, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
@@ -155,7 +156,9 @@ export function createMarketing(needs: MarketingNeeds) {
   return { ...nouns, ...namesOf(nouns) };
 }
 
-/** What people open and click is told to whoever counts it; that it may not be, to whoever has mail on its way. */
+/**
+ * What people open and click is told to whoever counts it; that it may not be, and that they pause, to whoever has mail on its way.
+ */
 function listenToReaders(of: {
   tracking: TrackingChoices;
   clicks: Clicks;
@@ -164,6 +167,10 @@ function listenToReaders(of: {
   broadcast_life: BroadcastLife;
 }): void {
   const { tracking, clicks, contacts, sequence_life, broadcast_life } = of;
+  contacts.choices.listenToPauses((tx, pause) => {
+    sequence_life.onPause(tx, pause);
+    broadcast_life.onPause(tx, pause);
+  });
   tracking.listen((tx, address) => {
     for (const contact of contacts.rowsOfAddress(tx, address)) {
       sequence_life.onUntracked(tx, contact);

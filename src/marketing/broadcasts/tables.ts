@@ -18,6 +18,7 @@ export const LEFT_OUT_REASONS = [
   'bounced',
   'complained',
   'pending',
+  'paused',
   'filter',
   'no_value',
 ] as const;

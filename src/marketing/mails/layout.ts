@@ -2,7 +2,7 @@
  * The branded layout of marketing mail, HTML and text: readable on phones, in the dark, without pictures.
  * Pure functions.
  */
-import type { Language } from '../lists/service.ts';
+import { type Language, WORDS } from '../../platform/words/words.ts';
 
 /** What a layout shows besides the template's own content; every value is text. */
 export interface LayoutValues {
@@ -18,16 +18,6 @@ export interface LayoutValues {
 
 const DEFAULT_COLOR = '#1f4e79';
 const COLOR = /^#[0-9a-f]{6}$/i;
-
-/** Of a list that says none. */
-export const DEFAULT_LANGUAGE: Language = 'en';
-/** The only words of the layout, in each language that a list may have. */
-const UNSUBSCRIBE: Readonly<Record<Language, string>> = {
-  en: 'Unsubscribe',
-  de: 'Abmelden',
-  fr: 'Se désabonner',
-  es: 'Darse de baja',
-};
 
 // Colours are given twice: in dark mode mail programs invert them badly unless they are told what to use.
 const STYLE = `:root{color-scheme:light dark;supported-color-schemes:light dark}
@@ -107,7 +97,7 @@ ${fitting(body)}
 </td></tr>
 </table>
 <table ${TABLE} align="center" style="${CARD}"><tr><td class="s-pad s-foot" dir="auto" style="padding:16px 32px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66;${BREAKS}" align="center">
-${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">${UNSUBSCRIBE[values.language]}</a>
+${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">${WORDS[values.language].mail.unsubscribe}</a>
 </td></tr></table>
 ${FOR_OUTLOOK.close}
 </td></tr></table>
@@ -176,7 +166,7 @@ export function layOutText(content: string, values: LayoutValues): string {
     values.postal_address.trim(),
     ...(values.brand_website_url === null ? [] : [values.brand_website_url]),
     '',
-    `${UNSUBSCRIBE[values.language]}: ${values.unsubscribe_url}`,
+    `${WORDS[values.language].mail.unsubscribe}: ${values.unsubscribe_url}`,
   ];
   return `${lines.join('\n')}\n`;
 }

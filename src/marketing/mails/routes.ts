@@ -1,7 +1,8 @@
 /** The addresses in marketing mail: links that people follow, and the picture that tells of an opening. */
 import type { Database } from '../../platform/database/database.ts';
-import { html, pageResponse } from '../../platform/http/pages.ts';
+import { pageResponse, paragraphs } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
+import { readerOf } from '../../platform/words/readers.ts';
 import type { Clicks, MarketingMail } from './service.ts';
 
 const TAG = 'Links in mail';
@@ -17,18 +18,16 @@ export interface MarketingMailRouteDeps {
 
 export function marketingMailRoutes({ marketing_mail, clicks, database }: MarketingMailRouteDeps): Route[] {
   const { links } = marketing_mail;
-  const unknown = () =>
-    pageResponse(
-      404,
-      'This link does not work',
-      html`<p>Please follow the whole link of the mail. It may also lead to something that is gone.</p>`,
-    );
-  const hidden = () =>
-    pageResponse(
-      200,
-      'This link is not for people',
-      html`<p>Nobody sees it in the mail: it tells programs that open every link from people who follow one.</p>`,
-    );
+  const unknown = (ctx: RequestContext) => {
+    const reader = readerOf(ctx.request, null);
+    const { unknown_title, unknown: text } = reader.words.link;
+    return pageResponse(404, unknown_title, paragraphs(text), { reader });
+  };
+  const hidden = (ctx: RequestContext) => {
+    const reader = readerOf(ctx.request, null);
+    const { hidden_title, hidden: text } = reader.words.link;
+    return pageResponse(200, hidden_title, paragraphs(text), { reader });
+  };
   const pictured = ({ params }: RequestContext) => /^(.+)\.gif$/.exec(params.token ?? '')?.[1] ?? '';
   return [
     openRoute({
@@ -36,6 +35,7 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       method: 'GET',
       path: '/c/:token',
       tag: TAG,
+      languageOf: () => null,
       summary: 'A link of a marketing mail',
       description:
         'Redirects to where the mail says, and nowhere else: 302, or 404 for a token that was not made here; 200 with a page ' +
@@ -46,9 +46,9 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
         const token = ctx.params.token ?? '';
         const mail = links.mailOf(database.read, token);
         if (mail?.is_counted) clicks.trap(mail.email_id, ctx.request);
-        if (mail) return hidden();
+        if (mail) return hidden(ctx);
         const link = links.follow(database.read, token);
-        if (!link) return unknown();
+        if (!link) return unknown(ctx);
         if (link.is_counted) clicks.click(link, ctx.request);
         return new Response(null, {
           status: 302,
@@ -61,12 +61,13 @@ export function marketingMailRoutes({ marketing_mail, clicks, database }: Market
       method: 'GET',
       path: '/o/:token',
       tag: TAG,
+      languageOf: () => null,
       summary: 'The picture that tells of an opening',
       description: 'In mail of sequences and broadcasts with `track_opens` alone. It drives no condition.',
       projectOf: (ctx) => links.projectOfLink(database.read, pictured(ctx)),
       handle: ({ ctx }) => {
         const mail = links.mailOf(database.read, pictured(ctx));
-        if (!mail) return unknown();
+        if (!mail) return unknown(ctx);
         if (mail.is_counted) clicks.open(mail.email_id, ctx.request);
         return new Response(PIXEL, { headers: { 'Content-Type': 'image/gif' } });
       },

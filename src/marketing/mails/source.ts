@@ -5,8 +5,10 @@
  */
 import { invalid } from '../../errors.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
+import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
+import { isOwnLink } from './merge-fields.ts';
 
 /**
  * A text, the name of a merge field, or the position of a link. Position 0 is the mail's own picture and
@@ -42,7 +44,8 @@ export interface SourceInput {
   /** What all mails share: the variables of the step and what the settings say. */
   values: Readonly<Record<string, string>>;
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
-  language: LayoutValues['language'];
+  /** Null for the default. */
+  language: LayoutValues['language'] | null;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
@@ -82,7 +85,7 @@ export function composeSource(input: SourceInput): {
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
-    language: input.language,
+    language: input.language ?? DEFAULT_LANGUAGE,
     postal_address: values.postal_address ?? marks.ofName('postal_address'),
     unsubscribe_url: marks.ofName('unsubscribe_url'),
   };
@@ -177,7 +180,7 @@ class FoundLinks {
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
-    if (target.some((part) => typeof part !== 'string' && part[0] === 'unsubscribe_url')) return null;
+    if (isOwnLink(target)) return null;
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open

@@ -3,15 +3,21 @@ import { forbidden } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_BODY_BYTES,
   MAX_FORM_NAME_CHARS,
   MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
-import { type Html, html, pageResponse } from '../../platform/http/pages.ts';
+import { readForm } from '../../platform/http/body.ts';
+import { type Html, html, pageResponse, paragraphs } from '../../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
+import { readerOf } from '../../platform/words/readers.ts';
+import type { Words } from '../../platform/words/words.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';
+import { type Chosen, readChoices } from './choices.ts';
+import { choicesForm } from './choices-form.ts';
 import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
 import { signUpPageRoutes } from './sign-up-page.ts';
@@ -102,20 +108,31 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
 const BUTTON = (words: string): Html =>
   html`<form method="post"><button type="submit">${words}</button></form>`;
 
-function branded(visitor: Visitor, status: number, title: string, content: Html): Response {
-  return pageResponse(status, title, content, lookOf(visitor.brand));
+/** A page in the look of the project that it is about, if any, and the language of its list or its reader. */
+function answer(
+  ctx: RequestContext,
+  visitor: Visitor | null,
+  page: (words: Words) => { status: number; title: string; content: Html },
+): Response {
+  const reader = readerOf(ctx.request, visitor?.list.language ?? null);
+  const { status, title, content } = page(reader.words);
+  return pageResponse(status, title, content, { ...(visitor && { look: lookOf(visitor.brand) }), reader });
 }
+
+/** Whom a page names. */
+const namesOf = ({ contact, brand }: Visitor) => ({ email: contact.email, brand: brand.name });
 
 function confirmRoutes(subscriptions: Subscriptions): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfConfirmation(ctx.params.token ?? '');
-  const unknown = () =>
-    pageResponse(
-      404,
-      'This link no longer works',
-      html`<p>It may have expired: sign up again to get a new one.</p>`,
-    );
+  const unknown = (ctx: RequestContext) =>
+    answer(ctx, null, ({ confirm }) => ({
+      status: 404,
+      title: confirm.unknown_title,
+      content: paragraphs(confirm.unknown),
+    }));
   const projectOf = (ctx: RequestContext) => find(ctx)?.owner.id ?? null;
-  const common = { plane: 'page', path: '/confirm/:token', tag: TAG, projectOf } as const;
+  const languageOf = (ctx: RequestContext) => find(ctx)?.list.language ?? null;
+  const common = { plane: 'page', path: '/confirm/:token', tag: TAG, projectOf, languageOf } as const;
   return [
     openRoute({
       ...common,
@@ -123,9 +140,12 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       summary: 'The page that asks to confirm a sign-up',
       handle: ({ ctx }) => {
         const visitor = find(ctx);
-        if (!visitor) return unknown();
-        const question = html`<p>Do you want ${visitor.contact.email} to get mail from ${visitor.brand.name}?</p>`;
-        return branded(visitor, 200, 'Confirm your subscription', html`${question}${BUTTON('Yes, confirm')}`);
+        if (!visitor) return unknown(ctx);
+        return answer(ctx, visitor, ({ confirm }) => ({
+          status: 200,
+          title: confirm.title,
+          content: html`${paragraphs(confirm.question(namesOf(visitor)))}${BUTTON(confirm.button)}`,
+        }));
       },
     }),
     openRoute({
@@ -135,20 +155,15 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       description: 'May be repeated.',
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
-        if (!visitor) return unknown();
+        if (!visitor) return unknown(ctx);
         const end = await subscriptions.confirm(visitor);
-        if (end === 'confirmed')
-          return branded(
-            visitor,
-            200,
-            'You are subscribed',
-            html`<p>${visitor.contact.email} is confirmed. Thank you.</p>`,
-          );
-        const why =
-          end === 'closed'
-            ? html`<p>This list takes nobody any more.</p>`
-            : html`<p>${visitor.contact.email} was unsubscribed meanwhile, and stays so.</p>`;
-        return branded(visitor, 409, 'Nothing was changed', why);
+        return answer(ctx, visitor, ({ confirm }) => {
+          const { done_title, unchanged_title, done, closed, left } = confirm;
+          if (end === 'confirmed')
+            return { status: 200, title: done_title, content: paragraphs(done(namesOf(visitor))) };
+          const why = end === 'closed' ? closed : left(namesOf(visitor));
+          return { status: 409, title: unchanged_title, content: paragraphs(why) };
+        });
       },
     }),
   ];
@@ -157,21 +172,16 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
 function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfUnsubscribe(ctx.params.token ?? '');
   const unknown = (ctx: RequestContext) =>
-    ctx.params.token === TEST_TOKEN
-      ? pageResponse(
-          200,
-          'This was a test',
-          html`<p>Here the readers of the mail unsubscribe. In a test the link acts for nobody: nothing was changed.</p>`,
-        )
-      : pageResponse(
-          404,
-          'This link does not work',
-          html`<p>Please follow the whole link of the mail. Nothing was changed.</p>`,
-        );
+    answer(ctx, null, ({ unsubscribe: words }) =>
+      ctx.params.token === TEST_TOKEN
+        ? { status: 200, title: words.test_title, content: paragraphs(words.test) }
+        : { status: 404, title: words.unknown_title, content: paragraphs(words.unknown) },
+    );
   // What a test says is about nobody: it stands at each.
   const projectOf = (ctx: RequestContext) =>
     ctx.params.token === TEST_TOKEN ? ctx.link_project_id : (find(ctx)?.owner.id ?? null);
-  const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG, projectOf } as const;
+  const languageOf = (ctx: RequestContext) => find(ctx)?.list.language ?? null;
+  const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG, projectOf, languageOf } as const;
   return [
     openRoute({
       ...common,
@@ -181,22 +191,51 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
         if (visitor.is_tracked) clicks.leavingPage(visitor.contact, ctx.request);
-        const question = html`<p>Do you want no more mail from ${visitor.brand.name} to ${visitor.contact.email}?</p>`;
-        return branded(visitor, 200, 'Unsubscribe', html`${question}${BUTTON('Unsubscribe')}`);
+        const choices = subscriptions.choicesOf(visitor);
+        const reader = readerOf(ctx.request, visitor.list.language);
+        return answer(ctx, visitor, ({ unsubscribe: words }) => ({
+          status: 200,
+          title: words.title,
+          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button)}
+${choices ? choicesForm(choices, reader) : ''}`,
+        }));
       },
     }),
     openRoute({
       ...common,
       method: 'POST',
-      summary: 'Unsubscribe an address',
-      description: 'From everything in the project. May be repeated; mail programs post here too (RFC 8058).',
+      summary: 'Unsubscribe an address, or save its choices',
+      description:
+        'From everything in the project. May be repeated; mail programs post here too (RFC 8058). The second form of the page ' +
+        '(`choices=1`) saves which public lists the address is on, a pause of 30 days, and whether it is counted what it opens ' +
+        'and clicks: only what differs from what its page showed. Anything else unsubscribes.',
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        await subscriptions.unsubscribe(visitor);
-        const words = html`<p>${visitor.contact.email} gets no more marketing mail from ${visitor.brand.name}.</p>`;
-        return branded(visitor, 200, 'You are unsubscribed', words);
+        // What can't be read has no choices: whoever sent it means to leave.
+        const form = await readForm(ctx.request, MAX_FORM_BODY_BYTES).catch(() => ({}));
+        const sent = readChoices(form);
+        const chosen = sent && (await subscriptions.choose(visitor, sent, ctx.ip));
+        if (chosen) return savedPage(ctx, visitor, chosen);
+        // Of a suppressed address nothing is saved: it gets nothing as it is.
+        if (!sent) await subscriptions.unsubscribe(visitor);
+        return answer(ctx, visitor, ({ unsubscribe: words }) => ({
+          status: 200,
+          title: words.done_title,
+          content: paragraphs(words.done(namesOf(visitor))),
+        }));
       },
     }),
   ];
+}
+
+function savedPage(ctx: RequestContext, visitor: Visitor, { asked_to_confirm }: Chosen): Response {
+  return answer(ctx, visitor, ({ choices: words }) => ({
+    status: 200,
+    title: words.done_title,
+    content: paragraphs(
+      words.done(namesOf(visitor)),
+      ...asked_to_confirm.map((list) => words.confirm({ list })),
+    ),
+  }));
 }

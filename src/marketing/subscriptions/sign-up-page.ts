@@ -8,9 +8,10 @@ import {
   MAX_FORM_NAME_CHARS,
   MAX_ORIGIN_CHARS,
 } from '../../limits.ts';
-import { Html, html, type PageLook, pageResponse } from '../../platform/http/pages.ts';
+import { Html, html, type PageLook, pageResponse, paragraphs } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
+import { type Reader, readerOf } from '../../platform/words/readers.ts';
 import { TRAP_FIELD } from '../lists/service.ts';
 import { lookOf } from './brand.ts';
 import type { SignUpPage, Subscriptions } from './service.ts';
@@ -39,12 +40,16 @@ const form = t.Object({
 export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Route[] {
   const find = (ctx: RequestContext): SignUpPage => {
     const page = subscriptions.signUpPage(ctx.params.token ?? '');
-    if (!page) throw new AppError('not_found', 'Nobody can sign up here, or no longer.');
+    if (!page)
+      throw new AppError('not_found', 'Nobody can sign up here, or no longer.', { code: 'no_sign_up_page' });
     return page;
   };
   const projectOf = ({ params }: RequestContext) =>
     subscriptions.signUpPage(params.token ?? '')?.owner.id ?? null;
-  const common = { plane: 'page', path: '/join/:token', tag, projectOf } as const;
+  const languageOf = ({ params }: RequestContext) =>
+    subscriptions.signUpPage(params.token ?? '')?.list.language ?? null;
+  const readerAt = (ctx: RequestContext, { list }: SignUpPage) => readerOf(ctx.request, list.language);
+  const common = { plane: 'page', path: '/join/:token', tag, projectOf, languageOf } as const;
   return [
     openRoute({
       ...common,
@@ -54,7 +59,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
       handle: ({ ctx }) => {
         const page = find(ctx);
         subscriptions.requireForm(page);
-        return formPage(200, page);
+        return formPage(200, page, readerAt(ctx, page));
       },
     }),
     openRoute({
@@ -77,16 +82,13 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
       },
       handle: async ({ ctx, form: sent }) => {
         const page = find(ctx);
+        const reader = readerAt(ctx, page);
         if (!sent[TRAP_FIELD]) {
           const errors = await signUp(subscriptions, page, ctx, sent);
-          if (errors) return formPage(422, page, { errors, typed: sent });
+          if (errors) return formPage(422, page, reader, { errors, typed: sent });
         }
-        return pageResponse(
-          200,
-          'Thank you',
-          html`<p>If a confirmation is needed, a mail is on its way to you: please follow the link in it.</p>`,
-          lookOf(page.brand),
-        );
+        const { thanks_title, thanks } = reader.words.join;
+        return pageResponse(200, thanks_title, paragraphs(thanks), { look: lookOf(page.brand), reader });
       },
     }),
   ];
@@ -136,13 +138,6 @@ function originOf(request: Request): string | null {
   return is_one ? origin : null;
 }
 
-const LABELS: Readonly<Record<string, string>> = {
-  email: 'The email address',
-  first_name: 'The first name',
-  last_name: 'The last name',
-  captcha_token: 'The captcha',
-};
-
 const attributeOf = (typed: string | undefined): Html => (typed ? html` value="${typed}"` : new Html(''));
 
 /** What was refused stands in the form again, to be mended there. */
@@ -153,12 +148,13 @@ interface Refused {
 
 function formPage(
   status: number,
-  page: SignUpPage,
+  { list, brand, widget, asks_for_tracking }: SignUpPage,
+  reader: Reader,
   { errors, typed }: Refused = { errors: {}, typed: {} },
 ): Response {
-  const { list, brand, widget } = page;
-  const problems = Object.entries(errors).flatMap(([field, messages]) =>
-    messages.map((message) => html`<p role="alert">${LABELS[field] ?? field} ${message}.</p>`.text),
+  const words = reader.words.join;
+  const problems = Object.entries(words.wrong).flatMap(([field, problem]) =>
+    Object.hasOwn(errors, field) ? [html`<p role="alert">${problem}</p>`.text] : [],
   );
   const action = widget?.action ? html` data-action="${widget.action}"` : new Html('');
   const captcha =
@@ -166,23 +162,23 @@ function formPage(
       ? new Html('')
       : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}"${action}></p>
 <script src="${widget.script}" async defer></script>`;
-  const tracking = page.asks_for_tracking
-    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> Count what I open and click</label>`
+  const tracking = asks_for_tracking
+    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${reader.words.choices.tracking}</label>`
     : new Html('');
   const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
   return pageResponse(
     status,
-    `Sign up for ${list.name}`,
+    words.title({ list: list.name }),
     html`${new Html(problems.join('\n'))}
 <form method="post">
-<label>Email <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"${attributeOf(typed.email)}></label>
-<label>First name (optional) <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"${attributeOf(typed.first_name)}></label>
+<label>${words.email} <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"${attributeOf(typed.email)}></label>
+<label>${words.first_name} <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"${attributeOf(typed.first_name)}></label>
 ${tracking}
-<p class="trap" aria-hidden="true"><label>Leave this empty <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
+<p class="trap" aria-hidden="true"><label>${words.trap} <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
 ${captcha}
-<button type="submit">Sign up</button>
+<button type="submit">${words.button}</button>
 </form>
-<p>${brand.name} sends you a mail with a link that confirms. You can leave whenever you like.</p>`,
-    look,
+<p>${words.promise({ brand: brand.name })}</p>`,
+    { look, reader },
   );
 }

@@ -5,7 +5,8 @@ import type { Family } from './answers.ts';
 import { CONSOLE_HEADER } from './browser.ts';
 import { dataFailure, FAILURES, failureOf, managementFailure } from './openapi-failures.ts';
 import { SchemaBook } from './openapi-schemas.ts';
-import { PLANE_PREFIX, type Plane, type Route, type RouteDocs } from './routes.ts';
+import type { RouteDocs } from './route-docs.ts';
+import { PLANE_PREFIX, type Plane, type Route } from './routes.ts';
 import { named, type TSchema, t } from './schema.ts';
 
 export interface About {

@@ -1,5 +1,7 @@
 /** Small pages for people who follow a link: HTML that runs nothing of ours and loads nothing. */
 
+import { ANYBODY, type Reader } from '../words/readers.ts';
+
 /** Markup whose inserted values are escaped, unless they are markup themselves. */
 export class Html {
   readonly text: string;
@@ -19,6 +21,7 @@ const STYLE = `:root{color-scheme:light dark}
 body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5;overflow-wrap:anywhere}
 main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem}
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
+h2{margin:2rem 0 1rem;font-size:1.125rem;line-height:1.25}
 p{margin:0 0 1rem}
 label{display:block;margin:0 0 1rem}
 input:not([type=checkbox]){display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}
@@ -46,11 +49,24 @@ export interface PageLook {
 
 const PLAIN: PageLook = { style: '', image_origin: null, header: new Html(''), footer: new Html('') };
 
-/** A page with this title, which is its heading too. Its only form posts to where the page came from. */
-export function pageResponse(status: number, title: string, content: Html, look = PLAIN): Response {
+/** Lines of text as paragraphs. */
+export function paragraphs(...texts: readonly string[]): Html {
+  return new Html(texts.map((text) => html`<p>${text}</p>`.text).join('\n'));
+}
+
+/**
+ * A page with this title, which is its heading too, in the language of its reader. Its only form posts to where the
+ * page came from.
+ */
+export function pageResponse(
+  status: number,
+  title: string,
+  content: Html,
+  { look = PLAIN, reader = ANYBODY }: { look?: PageLook; reader?: Reader } = {},
+): Response {
   const style = STYLE + look.style;
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${reader.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -74,6 +90,7 @@ ${look.footer}
       'Content-Security-Policy': policyOf(style, look),
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
+      ...(reader.is_by_request ? { Vary: 'Accept-Language' } : {}),
     },
   });
 }

@@ -1,15 +1,17 @@
 /** From a route to its response: envelope, headers, the log's line; a failure of any kind becomes an answer here. */
-import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import { explainFailure } from '../database/database.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { newId } from '../host/ids.ts';
 import type { Logger } from '../host/logger.ts';
 import { explainDescriptors } from '../host/shortages.ts';
-import { type Family, failureBody, failureMessage, successBody } from './answers.ts';
+import { readerOf } from '../words/readers.ts';
+import type { Language } from '../words/words.ts';
+import { type Family, failureBody, successBody } from './answers.ts';
 import { setCorsHeaders } from './cors.ts';
 import { compressText, jsonResponse, mayCompress, setVary } from './encoding.ts';
+import { failurePage } from './failure-page.ts';
 import { showNames } from './ignored-fields.ts';
-import { html, pageResponse } from './pages.ts';
 import { RateLimitError } from './rate-limit.ts';
 import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
 
@@ -45,7 +47,7 @@ export async function answer(
     ctx.closeWhenIdle();
     // Of several limits, the headers describe the one that was hit.
     if (error instanceof RateLimitError) trace.rate = error.rate;
-    response = failureResponse(route.family, error, ctx, deps.logger);
+    response = failureResponse(route, error, ctx, deps.logger);
     if (may_compress) response = await compressText(ctx.request, response);
   }
   if (may_compress) setVary(response);
@@ -64,7 +66,7 @@ export function answerUnrouted(
 ): Response {
   const started_ms = monotonicMs();
   const trace: Trace = { rate: null, caller: null, ignored: [] };
-  const response = failureResponse(refusal.family, refusal.thrown, ctx, deps.logger);
+  const response = failureResponse(refusal, refusal.thrown, ctx, deps.logger);
   finishHeaders(response.headers, refusal.plane, ctx, trace);
   deps.requests.note(null, response.status, started_ms);
   logRequest(deps.logger, ctx, response.status, trace, started_ms);
@@ -91,27 +93,13 @@ function toResponse(
   return json(successBody(route.family, result, ctx.url), { status: route.status });
 }
 
-/** The heading of a page that tells of a failure. */
-const TITLES: Readonly<Record<ErrorKind, string>> = {
-  unsupported: 'Not understood',
-  unauthenticated: 'Not allowed',
-  forbidden: 'Not allowed',
-  not_found: 'Not found',
-  conflict: 'Not possible',
-  precondition_failed: 'Not possible',
-  too_large: 'Not understood',
-  unsupported_type: 'Not understood',
-  invalid: 'Not understood',
-  locked: 'Not possible at the moment',
-  rate_limited: 'Too many requests',
-  checksum_mismatch: 'Not understood',
-  internal: 'Something went wrong',
-  upstream_failed: 'Not possible at the moment',
-  unavailable: 'Not possible at the moment',
-};
-
 /** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
-function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, logger: Logger): Response {
+function failureResponse(
+  { family, languageOf }: Pick<Route, 'family' | 'languageOf'>,
+  thrown: unknown,
+  ctx: RequestContext,
+  logger: Logger,
+): Response {
   const explained = explainDescriptors(explainFailure(thrown));
   const error =
     explained instanceof AppError
@@ -131,15 +119,30 @@ function failureResponse(family: Family, thrown: unknown, ctx: RequestContext, l
       path: withoutTokens(ctx.url.pathname),
       reason: messageOf(error.cause ?? error),
     });
+  } else if (error.kind === 'conflict' && languageOf) {
+    // The page says nothing of what an operator has to mend.
+    logger.info('page refused', { request_id: ctx.request_id, reason: error.message });
   }
   const { status, retry_after_s } = error;
   const response =
     family === 'page'
-      ? pageResponse(status, TITLES[error.kind], html`<p>${failureMessage(error)}</p>`)
+      ? failurePage(error, languageOf && readerOf(ctx.request, languageToRefuseIn(languageOf, ctx)))
       : Response.json(failureBody(family, error), { status });
   for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
   if (retry_after_s !== undefined) response.headers.set('Retry-After', String(retry_after_s));
   return response;
+}
+
+/** What a failure was about may be the reason that its language can't be found. */
+function languageToRefuseIn(
+  languageOf: NonNullable<Route['languageOf']>,
+  ctx: RequestContext,
+): Language | null {
+  try {
+    return languageOf(ctx);
+  } catch {
+    return null;
+  }
 }
 
 function finishHeaders(headers: Headers, plane: Plane, ctx: RequestContext, trace: Trace): void {

@@ -8,6 +8,7 @@ import { MAX_FORM_BODY_BYTES } from '../../limits.ts';
 import type { Note } from '../database/audit-trail.ts';
 import type { Clock } from '../host/clock.ts';
 import type { Logger } from '../host/logger.ts';
+import type { Language } from '../words/words.ts';
 import {
   acceptKey,
   acceptManager,
@@ -18,7 +19,7 @@ import {
   readRecord,
   runHandler,
 } from './admission.ts';
-import type { Family, RequestHeader } from './answers.ts';
+import type { Family } from './answers.ts';
 import { readForm } from './body.ts';
 import { isAskedLocally, requireConsoleRequest, requirePrivateLine } from './browser.ts';
 import type {
@@ -32,6 +33,7 @@ import type {
 } from './callers.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
 import type { RequestMeasures } from './request-measures.ts';
+import type { RouteDocs } from './route-docs.ts';
 import { parse, type Static, type TSchema, t } from './schema.ts';
 
 export type Plane = 'data' | 'management' | 'console' | 'status' | 'machine' | 'page';
@@ -65,44 +67,6 @@ export class Reply {
     this.headers = headers;
     this.beside = beside;
   }
-}
-
-/** What the OpenAPI pages and the route-walk tests know of a route. */
-export interface RouteDocs {
-  summary: string;
-  tag: string;
-  /** Longer explanation, in Markdown. */
-  description?: string;
-  query?: TSchema;
-  body?: TSchema;
-  /** Shape of the success answer inside the envelope. */
-  response?: TSchema;
-  /** What stands beside `data` in the envelope. */
-  beside?: Readonly<Record<string, TSchema>>;
-  /** Whether counting of what a list holds may stop early; see pagination.ts. */
-  may_be_capped?: boolean;
-  /** Media type of the request body where it is not JSON. */
-  consumes?: string;
-  /** Media type of a success where that is not JSON: a file, which a link of the console may save; see browser.ts. */
-  produces?: string;
-  /** A body that works as it stands. */
-  example?: unknown;
-  /** Headers of the success besides those of every answer, with what they mean. */
-  headers?: Readonly<Record<string, string>>;
-  /** Headers of every answer, refusals too, with their values. */
-  always?: Readonly<Record<string, string>>;
-  /** Headers that it reads besides those that any route of its plane does. */
-  request_headers?: readonly RequestHeader[];
-  /** Statuses besides its own and those that any route of its plane may answer, with what they mean. */
-  also?: Readonly<Record<number, string>>;
-  /** Whether it changes nothing though it is no GET: who is read-only may ask it. */
-  only_reads?: boolean;
-  /** Whether it honours the header Idempotency-Key. */
-  is_idempotent?: boolean;
-  /** Whether it honours the header If-Match; see etags.ts. */
-  takes_if_match?: boolean;
-  /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
-  unversioned?: readonly string[];
 }
 
 /** What the pipeline needs of the nouns; app/ hands it in. */
@@ -259,6 +223,7 @@ export interface Route {
   readonly docs: RouteDocs;
   /** As of an open route. */
   readonly projectOf?: ((ctx: RequestContext) => number | null | Promise<number | null>) | undefined;
+  readonly languageOf?: ((ctx: RequestContext) => Language | null) | undefined;
   run(exchange: Exchange): Promise<unknown>;
   /** Answers an accepted caller of the management plane at once with the record as it is now, for its ETag. */
   read?(exchange: Exchange, manager: ManagementCaller): unknown;
@@ -462,6 +427,11 @@ interface OpenRouteSpec<F extends TSchema>
   form?: F;
   /** The project that the path is about, at whose link domain it answers too; null where it names nothing that is there. */
   projectOf?(ctx: RequestContext): number | null | Promise<number | null>;
+  /**
+   * Of a page for anybody: the language of what it is about, null where its reader's request chooses. Its refusals come
+   * in that language; those of other pages have the words of the failure.
+   */
+  languageOf?(ctx: RequestContext): Language | null;
   /** Refuses, or counts whom it may refuse, before the form is read. */
   before?(ctx: RequestContext): Promise<void> | void;
   /** `acceptKey` authenticates, where the handler finds that the request needs a key. */
@@ -481,6 +451,7 @@ export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
     ...declared(spec.plane, { ...spec, consumes: 'application/x-www-form-urlencoded' }),
     needs: null,
     projectOf: spec.projectOf,
+    languageOf: spec.languageOf,
     async run(exchange) {
       const { ctx } = exchange;
       const acceptAndCount = (needs: readonly Permission[]): KeyCaller => {

@@ -169,8 +169,8 @@ describe('the page', () => {
   test('shows the form again where something is wrong, with what was entered', async () => {
     const wrong = await join({ email: 'nonsense', first_name: 'see www.example.com"><b>' });
     expect(wrong.status).toBe(422);
-    expect(wrong.text).toContain('The email address must be an email address');
-    expect(wrong.text).toContain('The first name must be a name');
+    expect(wrong.text).toContain('Please enter an email address, such as');
+    expect(wrong.text).toContain('Please enter a first name, without a web address.');
     expect(wrong.text).toContain('<form method="post">');
     expect(wrong.text).toContain('value="nonsense"');
     expect(wrong.text).toContain('value="see www.example.com&quot;&gt;&lt;b&gt;"');
@@ -264,7 +264,8 @@ test('with a captcha, the page has its widget, and a form of another page must s
   const captcha = requireVaultService('captcha');
   await vault.set(actor, shop, captcha, { secret_key: 's' });
   const without = await open('GET', `/join/${list}`);
-  expect([without.status, without.text.includes('site_key')]).toEqual([409, true]);
+  expect([without.status, without.text.includes('takes no sign-ups')]).toEqual([409, true]);
+  expect(on.app.logs()).toContain('has no site_key');
   await vault.set(actor, shop, captcha, { site_key: '0x"4', expected_action: 'join' });
   const page = await open('GET', `/join/${list}`);
   expect(page.text).toContain('class="cf-turnstile" data-sitekey="0x&quot;4" data-action="join"');
@@ -272,7 +273,7 @@ test('with a captcha, the page has its widget, and a form of another page must s
     '; script-src https://challenges.cloudflare.com; frame-src https://challenges.cloudflare.com; form-action',
   );
   const missing = await join({ email: 'a@example.com', captcha_token: '' });
-  expect([missing.status, missing.text.includes('The captcha is required')]).toEqual([422, true]);
+  expect([missing.status, missing.text.includes('Please solve the captcha')]).toEqual([422, true]);
   // A robot learns nothing, and costs the provider nothing.
   expect((await join({ email: 'a@example.com', comment: 'x' })).status).toBe(200);
   expect(await contacts()).toEqual([]);
