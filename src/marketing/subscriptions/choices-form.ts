@@ -6,7 +6,7 @@ import { type Choices, FIELDS, fieldOf, shownOf } from './choices.ts';
 /** What `{{preferences_url}}` leads to on the page. */
 export const CHOICES_ANCHOR = 'choices';
 
-export function choicesForm(choices: Choices, { words: { choices: words }, language }: Reader): Html {
+export function choicesForm(choices: Choices, { words: { choices: words, join }, language }: Reader): Html {
   const { paused_until } = choices;
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
   const boxes = [
@@ -14,7 +14,7 @@ export function choicesForm(choices: Choices, { words: { choices: words }, langu
     paused_until === null
       ? box(FIELDS.pause, words.pause, false)
       : box(FIELDS.pause, words.paused({ date: date.format(paused_until) }), true),
-    box(FIELDS.tracking, words.tracking, choices.is_tracked),
+    box(FIELDS.tracking, join.tracking, choices.is_tracked),
   ];
   return html`<form method="post" id="${CHOICES_ANCHOR}">
 <h2>${words.title}</h2>

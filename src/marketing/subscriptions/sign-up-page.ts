@@ -163,7 +163,7 @@ function formPage(
       : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}"${action}></p>
 <script src="${widget.script}" async defer></script>`;
   const tracking = asks_for_tracking
-    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${reader.words.choices.tracking}</label>`
+    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${words.tracking}</label>`
     : new Html('');
   const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
   return pageResponse(

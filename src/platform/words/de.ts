@@ -30,6 +30,7 @@ export const de: Words = {
     title: ({ list }) => `Anmeldung für ${list}`,
     email: 'E-Mail-Adresse',
     first_name: 'Vorname (freiwillig)',
+    tracking: 'Zählen, was ich öffne und anklicke',
     trap: 'Bitte leer lassen',
     button: 'Anmelden',
     promise: ({ brand }) =>
@@ -71,7 +72,6 @@ export const de: Words = {
     title: 'Oder wählen Sie aus, was Sie bekommen',
     pause: '30 Tage Pause',
     paused: ({ date }) => `Pause bis ${date}`,
-    tracking: 'Zählen, was ich öffne und anklicke',
     button: 'Auswahl speichern',
     done_title: 'Ihre Auswahl ist gespeichert',
     done: ({ email }) => `Sie gilt ab sofort für ${email}.`,

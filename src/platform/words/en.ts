@@ -31,6 +31,8 @@ export const en = {
     title: ({ list }: { list: string }): string => `Sign up for ${list}`,
     email: 'Email',
     first_name: 'First name (optional)',
+    /** Beside a box. */
+    tracking: 'Count what I open and click',
     trap: 'Leave this empty',
     button: 'Sign up',
     promise: ({ brand }: { brand: string }): string =>
@@ -75,7 +77,6 @@ export const en = {
     title: 'Or choose what you get',
     pause: 'Pause for 30 days',
     paused: ({ date }: { date: string }): string => `Paused until ${date}`,
-    tracking: 'Count what I open and click',
     button: 'Save my choices',
     done_title: 'Your choices are saved',
     done: ({ email }: { email: string }): string => `They hold for ${email} from now on.`,

@@ -30,6 +30,7 @@ export const es: Words = {
     title: ({ list }) => `Suscripción a ${list}`,
     email: 'Correo electrónico',
     first_name: 'Nombre (opcional)',
+    tracking: 'Contar mis aperturas y mis clics',
     trap: 'Deje este campo vacío',
     button: 'Suscribirme',
     promise: ({ brand }) =>
@@ -70,7 +71,6 @@ export const es: Words = {
     title: 'O elija lo que recibe',
     pause: 'Hacer una pausa de 30 días',
     paused: ({ date }) => `En pausa hasta el ${date}`,
-    tracking: 'Contar lo que abro y en qué hago clic',
     button: 'Guardar mi selección',
     done_title: 'Su selección se ha guardado',
     done: ({ email }) => `Se aplica desde ahora a ${email}.`,

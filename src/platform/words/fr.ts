@@ -30,6 +30,7 @@ export const fr: Words = {
     title: ({ list }) => `Inscription à ${list}`,
     email: 'Adresse e-mail',
     first_name: 'Prénom (facultatif)',
+    tracking: 'Compter mes ouvertures et mes clics',
     trap: 'Laissez ce champ vide',
     button: 'S’inscrire',
     promise: ({ brand }) =>
@@ -72,7 +73,6 @@ export const fr: Words = {
     title: 'Ou choisissez ce que vous recevez',
     pause: 'Faire une pause de 30 jours',
     paused: ({ date }) => `En pause jusqu’au ${date}`,
-    tracking: 'Compter mes ouvertures et mes clics',
     button: 'Enregistrer mes choix',
     done_title: 'Vos choix sont enregistrés',
     done: ({ email }) => `Ils s’appliquent dès maintenant à ${email}.`,

@@ -182,6 +182,15 @@ describe.each(LANGUAGES)('a list in %s', (language) => {
   });
 });
 
+test('the box that allows counting is in the language of its page', async () => {
+  await on.call('PATCH', '/email-marketing/settings', { tracking: 'consented' });
+  for (const language of LANGUAGES)
+    expect((await open(`/join/${listOf(language)}`)).text).toContain(
+      `name="tracking" value="true"> ${shown(WORDS[language].join.tracking)}</label>`,
+    );
+  await on.call('PATCH', '/email-marketing/settings', { tracking: 'all' });
+});
+
 describe('a reader whose list says nothing', () => {
   test.each(LANGUAGES)('gets what their browser asks for: %s', async (language) => {
     const accepts = `it, ${language}-XX;q=0.8, en;q=0.1`;
