@@ -198,6 +198,22 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project }) => `/projects/${project}/audit`,
   },
   { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
+  {
+    name: 'segments',
+    pattern: '/projects/:project/segments',
+    path: ({ project }) => `/projects/${project}/segments`,
+  },
+  { name: 'segments-empty', pattern: '/projects/:project/segments', path: () => '/projects/bakery/segments' },
+  {
+    name: 'segment-new',
+    pattern: '/projects/:project/segments/new',
+    path: ({ project, list }) => `/projects/${project}/segments/new?list=${list}`,
+  },
+  {
+    name: 'segment',
+    pattern: '/projects/:project/segments/:segment',
+    path: ({ project, segment }) => `/projects/${project}/segments/${segment}`,
+  },
   { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
   {
     name: 'list-new',

@@ -302,6 +302,19 @@ export const PAGES: readonly PageEntry[] = [
     nav: { group: 'marketing', icon: 'contacts' },
     load: () => import('./pages/contacts/list.tsx'),
   }),
+  page('/projects/:project/segments', {
+    title: 'Segments',
+    nav: { group: 'marketing', icon: 'template' },
+    load: () => import('./pages/segments/list.tsx'),
+  }),
+  page('/projects/:project/segments/new', {
+    title: 'New segment',
+    load: () => import('./pages/segments/new.tsx'),
+  }),
+  page('/projects/:project/segments/:segment', {
+    title: 'Segment',
+    load: () => import('./pages/segments/detail.tsx'),
+  }),
   page('/projects/:project/contacts/new', {
     title: 'Add a contact',
     load: () => import('./pages/contacts/new.tsx'),
