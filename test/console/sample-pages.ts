@@ -26,6 +26,11 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'projects', pattern: '/projects', path: () => '/projects' },
   { name: 'projects-nothing-found', pattern: '/projects', path: () => '/projects?q=nowhere' },
   { name: 'project-new', pattern: '/projects/new', path: () => '/projects/new' },
+  { name: 'set-up-sending', pattern: '/set-up-sending', path: () => '/set-up-sending' },
+  {
+    ...{ name: 'set-up-sending-domain', pattern: '/set-up-sending' },
+    path: () => '/set-up-sending?domain=mail.example.com&next=/projects/bakery/emails/new',
+  },
   { name: 'sending-domains', pattern: '/sending-domains', path: () => '/sending-domains' },
   { name: 'sending-domain-new', pattern: '/sending-domains/new', path: () => '/sending-domains/new' },
   {

@@ -61,6 +61,11 @@ export const PAGES: readonly PageEntry[] = [
   page('/account', { title: 'Account', load: () => import('./pages/account/home.tsx') }),
 
   // Sending
+  page('/set-up-sending', {
+    title: 'Set up sending',
+    needs_administer: true,
+    load: () => import('./pages/set-up-sending/home.tsx'),
+  }),
   page('/sending-domains', {
     title: 'Sending domains',
     nav: { group: 'sending', icon: 'globe' },

@@ -1,6 +1,6 @@
 /** What a broadcast is, in a form: its name and list, the mail, and who of the list gets it. */
 import { useMemo, useState } from 'preact/hooks';
-import type { Broadcast } from '../../api.generated.ts';
+import type { AbPlan, Broadcast } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
@@ -12,6 +12,7 @@ import { useAll } from '../../use-all.ts';
 import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
 import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
+import { AbFields, readAb } from './ab-fields.tsx';
 import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
 
 /** What of the form is no field of the browser's. */
@@ -34,7 +35,7 @@ export interface DraftProps {
 type Written = Pick<
   Broadcast,
   'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens'
->;
+> & { ab: AbPlan | null };
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
 export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
@@ -79,6 +80,7 @@ export async function writeBroadcast(
     segment: draft.segment || null,
     filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
+    ab: readAb(entered),
   };
 }
 
@@ -114,6 +116,11 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
             is_checked={of?.track_opens}
           />
+        </div>
+      </Panel>
+      <Panel title="A/B test">
+        <div class="form">
+          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
         </div>
       </Panel>
       <Panel title="Who gets it">

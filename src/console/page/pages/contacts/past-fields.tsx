@@ -4,7 +4,7 @@ import { useAll } from '../../use-all.ts';
 import type { FilterParameters } from './filter.ts';
 
 /** Those of which mail has gone out. */
-const BEGUN = ['sending', 'paused', 'sent', 'cancelled'];
+const BEGUN = ['sending', 'testing', 'paused', 'sent', 'cancelled'];
 
 export function PastFields(props: {
   list: { project: string; list: string };
