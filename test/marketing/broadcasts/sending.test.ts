@@ -9,7 +9,16 @@ beforeAll(async () => {
 });
 
 const NOBODY_LEFT_OUT = {
-  ...{ unsubscribed: 0, suppressed: 0, bounced: 0, complained: 0, pending: 0, filter: 0, no_value: 0 },
+  ...{
+    unsubscribed: 0,
+    suppressed: 0,
+    bounced: 0,
+    complained: 0,
+    pending: 0,
+    paused: 0,
+    filter: 0,
+    no_value: 0,
+  },
 };
 const NO_STATS = {
   ...{ to_come: 0, opened_by_machine: 0, untracked: 0 },

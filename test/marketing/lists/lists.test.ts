@@ -36,6 +36,7 @@ describe('a list', () => {
       confirmation_template: null,
       from: null,
       sign_up_page: false,
+      is_public: false,
       sign_up_url: null,
       archived: false,
       contacts_count: 0,

@@ -19,6 +19,7 @@ const DEFAULTS = {
   send_window_end: null,
   timezone: 'UTC',
   bounce_pause_threshold_percent: 5,
+  tracking: 'all',
 };
 
 let on: MarketingApp;
@@ -59,11 +60,12 @@ test('every field is taken, kept through other changes, and cleared by null wher
     send_window_end: '06:30',
     timezone: 'Europe/Berlin',
     bounce_pause_threshold_percent: 2.5,
+    tracking: 'consented',
   };
   expect(dataOf(await on.call('PATCH', PATH, fields))).toEqual(fields);
   expect(dataOf(await on.call('PATCH', PATH, { daily_cap: 1 }))).toEqual({ ...fields, daily_cap: 1 });
   const optional = Object.keys(DEFAULTS).filter(
-    (name) => !['enabled', 'timezone', 'bounce_pause_threshold_percent'].includes(name),
+    (name) => !['enabled', 'timezone', 'bounce_pause_threshold_percent', 'tracking'].includes(name),
   );
   const cleared = await on.call('PATCH', PATH, Object.fromEntries(optional.map((name) => [name, null])));
   expect(dataOf(cleared)).toEqual({
@@ -71,6 +73,7 @@ test('every field is taken, kept through other changes, and cleared by null wher
     enabled: true,
     timezone: 'Europe/Berlin',
     bounce_pause_threshold_percent: 2.5,
+    tracking: 'consented',
   });
 });
 
@@ -94,6 +97,7 @@ describe('is refused by name, and nothing changes:', () => {
     ['a logo over http', { brand_logo_url: 'http://cdn.example.com/logo.png' }],
     ['a script for a website', { brand_website_url: 'javascript:alert(1)' }],
     ['a cap of nothing', { daily_cap: 0 }],
+    ['tracking of somebody', { tracking: 'some' }],
     ['a share past all', { bounce_pause_threshold_percent: 101 }],
     ['a reply_to that is none', { reply_to: 'nobody' }],
     ['a name with a line break', { from_name: 'Shop\r\nBcc: all@example.com' }],
