@@ -373,7 +373,7 @@ export function mailingOf(of: {
   settings: Settings;
 }): Mailing {
   const { owner, broadcast, list, settings } = of;
-  const { template, preheader, variables, track_opens, is_test, public_id } = broadcast;
+  const { template, preheader, variables, track_opens, utm, is_test, public_id } = broadcast;
   return {
     source: 'broadcast',
     owner,
@@ -383,6 +383,7 @@ export function mailingOf(of: {
     variables,
     settings,
     track_opens,
+    utm,
     is_test,
     email_tag: public_id,
   };
