@@ -245,6 +245,7 @@ function createWork(on: Tenancy) {
   });
   const internal_objects = new InternalObjects({ ...on, bytes });
   const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });
+  on.invitations.mailBy(() => mail.mailboxes.prepareNotice());
   cascades.push(objects.projectCascade(), uploads.projectCascade(), mail.emails.projectCascade());
   const webhooks = createWebhooks(on);
   const marketing = createMarketing({ ...on, ...mail, ...webhooks, objects, enqueue, hasten });

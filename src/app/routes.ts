@@ -56,7 +56,7 @@ export function createRoutes(services: Services): Route[] {
     ...originRoutes(services),
     ...tokenRoutes(services),
     ...peopleRoutes(services),
-    ...peopleManagementRoutes(services.people),
+    ...peopleManagementRoutes(services),
     ...auditRoutes(services),
     ...searchRoutes(services.search),
     ...overviewRoutes(services.overviews),

@@ -20,6 +20,8 @@ export interface AudienceDeps {
   suppressions: Suppressions;
 }
 
+const NOBODY: ReadonlySet<number> = new Set();
+
 /** Whom of a list is meant; a filter of null means everybody. Its days count back from `now_ms`. */
 export interface Audience {
   owner: KeyOwner;
@@ -52,23 +54,33 @@ export function judge(
 }
 
 /**
- * How many would get it, and how many would not and why; of those behind `after_id`, up to `last_id`. The list is looked at in
- * pieces, between which others have their turn.
+ * How many would get it, and how many would not and why; of those behind `after_id`, up to `last_id`, and not among those `without`
+ * whom it goes. The list is looked at in pieces, between which others have their turn.
  */
 export async function countAudience(
   deps: AudienceDeps,
   read: Tx,
   audience: Audience,
-  { after_id: first_id = 0, last_id = null }: { after_id?: number; last_id?: number | null } = {},
+  {
+    after_id: first_id = 0,
+    last_id = null,
+    without = () => NOBODY,
+  }: {
+    after_id?: number;
+    last_id?: number | null;
+    without?(ids: readonly number[]): ReadonlySet<number>;
+  } = {},
 ): Promise<{ recipients: number; left_out: Map<Reason, number> }> {
   const limit = pieceFor(audience.filter ?? {}, AUDIENCE_PIECE);
   const left_out = new Map<Reason, number>();
   let recipients = 0;
   for (let after_id = first_id; ; ) {
     const found = deps.contacts.listAfter(audience.list_id, { after_id, limit });
-    const piece = found.filter(({ id }) => last_id === null || id <= last_id);
-    const last = piece.at(-1);
+    const on_list = found.filter(({ id }) => last_id === null || id <= last_id);
+    const last = on_list.at(-1);
     if (!last) return { recipients, left_out };
+    const over = without(on_list.map(({ id }) => id));
+    const piece = on_list.filter(({ id }) => !over.has(id));
     const reasons = judge(deps, read, audience, piece);
     recipients += piece.length - reasons.size;
     for (const reason of reasons.values()) left_out.set(reason, (left_out.get(reason) ?? 0) + 1);

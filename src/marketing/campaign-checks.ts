@@ -1,6 +1,6 @@
 /**
  * What `satchel doctor` asks of sequences and broadcasts: which ones paused by themselves, or could not
- * begin.
+ * begin, and whose A/B waits for somebody.
  */
 import type { Projects } from '../access/projects/service.ts';
 import { type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
@@ -11,7 +11,9 @@ interface Pausing {
 }
 interface Needs {
   sequences: Pausing;
-  broadcasts: Pausing;
+  broadcasts: Pausing & {
+    listUndecided(): { id: string; name: string; project_id: number; is_paused: boolean }[];
+  };
   projects: Projects;
 }
 
@@ -30,5 +32,21 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
       },
     };
   };
-  return [checkOf(sequences, 'satchel sequence why'), checkOf(broadcasts, 'satchel broadcast resume')];
+  const undecided: HealthCheck = {
+    check: 'A/B tests',
+    run() {
+      const waiting = broadcasts.listUndecided().map(({ id, name, project_id, is_paused }) => {
+        const slug = projects.findById(project_id)?.slug ?? '';
+        const message = `The A/B of the broadcast ${name} of the project ${slug} has waited for three days or more to be decided.`;
+        const decide = `satchel broadcast decide ${id} --variant NAME`;
+        return warning('A/B tests', message, is_paused ? `satchel broadcast resume ${id}` : decide);
+      });
+      return waiting.length > 0 ? waiting : [ok('A/B tests', 'None waits to be decided for days.')];
+    },
+  };
+  return [
+    checkOf(sequences, 'satchel sequence why'),
+    checkOf(broadcasts, 'satchel broadcast resume'),
+    undecided,
+  ];
 }

@@ -32,7 +32,7 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
   >;
   /** What it is while its mails go out: `active`. */
-  protected abstract readonly running: Row['status'];
+  protected abstract readonly running: readonly Row['status'][];
   /** What its project's move to another Satchel pauses. */
   protected abstract readonly paused_by_move: readonly Row['status'][];
   /** What it is once nothing more of it may go out. */
@@ -65,7 +65,7 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     const { campaigns } = this;
     return this.deps.database.write((tx) => {
       const row = campaigns.require(owner.id, public_id, tx);
-      campaigns.refuseFrom(row, [this.running], 'paused');
+      campaigns.refuseFrom(row, this.running, 'paused');
       this.stop(tx, row, 'manual');
       campaigns.rows.update(tx, row.id, { updated_at: this.deps.clock.now() });
       this.audit(tx, actor, row, `${campaigns.what}.paused`);
@@ -154,7 +154,8 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
 
   #brake(tx: Tx, mail: Mail, reason: PauseReason, isTooMuch: (row: Row) => boolean): void {
     const row = this.rowOf(tx, mail);
-    if (row?.status === this.running && !row.is_test && isTooMuch(row)) this.stop(tx, row, reason);
+    if (row && this.running.includes(row.status) && !row.is_test && isTooMuch(row))
+      this.stop(tx, row, reason);
   }
 
   /**

@@ -3,7 +3,7 @@ import { isSecond, type Naming } from '../platform/cli/naming.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
-import { emailAddress, type TSchema, t, ulid } from '../platform/http/schema.ts';
+import { emailAddress, type Static, type TSchema, t, ulid } from '../platform/http/schema.ts';
 import { madeReply } from '../platform/http/second-names.ts';
 import { marketingRoute } from './marketing-route.ts';
 import type { KeyOwner } from './settings/service.ts';
@@ -12,6 +12,9 @@ interface Target {
   ctx: RequestContext;
   caller: ProjectCaller;
 }
+
+/** Of a test mail: to whom it goes. */
+export const test_body = t.Object({ to: emailAddress() });
 
 type Transition = (actor: Actor, owner: KeyOwner, public_id: string) => Promise<void>;
 
@@ -52,21 +55,21 @@ export function campaignRoutes<Seen extends { id: string; name: string }>(of: {
       }),
 
     /** `send` learns whether a test key asks: then the mail is captured. */
-    test: (
-      says: { path: string; summary: string; description: string },
-      send: (asked: Target & { id: string; is_test: boolean; to: string }) => Promise<object>,
+    test: <B extends typeof test_body>(
+      { body, ...says }: { path: string; summary: string; description: string; body: B },
+      send: (asked: Target & { id: string; is_test: boolean; body: Static<B> }) => Promise<object>,
     ): Route[] =>
-      marketingRoute({
+      marketingRoute<TSchema, B, Seen>({
         method: 'POST',
         tag,
         ...says,
         status: 202,
-        body: t.Object({ to: emailAddress() }),
-        example: { to: 'you@example.com' },
+        body,
+        example: { to: 'you@example.com' } as Static<B>,
         response: t.Object({ email_id: ulid(), job_id: ulid() }),
         load,
         handle: ({ ctx, caller, resource, body }) =>
-          send({ ctx, caller, id: resource.id, is_test: caller.key?.is_test ?? false, to: body.to }),
+          send({ ctx, caller, id: resource.id, is_test: caller.key?.is_test ?? false, body }),
       }),
 
     /** A POST for each name in `says`. It answers with the one as it then is. */

@@ -103,6 +103,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
   ['broadcast delete BROADCAST --yes', 'broadcast.deleted'],
   ['broadcast pause RUNNING', 'broadcast.paused'],
   ['broadcast resume RUNNING', 'broadcast.resumed'],
+  ['broadcast decide TESTING --variant A', 'broadcast.decided'],
   ['contact unsubscribe CONTACT', 'contact.unsubscribed'],
   ['contact forget ann@example.com --project shop --yes', 'contact.forgotten'],
   ['list change LIST --description Weekly', 'list.changed'],
@@ -223,13 +224,23 @@ async function makeWhatIsChanged(on: SequenceApp): Promise<Record<string, string
       String(running.id),
     ]),
   );
+  const ab = { variants: [{ name: 'A' }, { name: 'B' }], share: 10, decide_by: 'manual' };
+  const testing = dataOf(
+    await call('POST', '/email-broadcasts', { name: 'April', list, template: 'hello', ab }),
+    201,
+  );
+  await app.services.database.write((tx) =>
+    tx.$client.run("UPDATE broadcasts SET status = 'testing', started_at = 1 WHERE public_id = ?", [
+      String(testing.id),
+    ]),
+  );
   const hooked = dataOf(
     await on.mirror('POST', '/webhooks', { url: startReceiver().url, types: ['email.failed'] }),
     201,
   );
   const made = {
     HOOKED: hooked.id,
-    ...{ NEWS: list, RUNNING: running.id },
+    ...{ NEWS: list, RUNNING: running.id, TESTING: testing.id },
     ...{ OBJECT: object.public_id, EMAIL: email.id, SCHEDULE: schedule.id, CONTACT: contact.id },
     ...{
       IMPORT: pasted.id,

@@ -78,6 +78,7 @@ const MARKETING = [
   'POST /email-broadcasts',
   'POST /email-broadcasts/:broadcast/cancel',
   'POST /email-broadcasts/:broadcast/copy',
+  'POST /email-broadcasts/:broadcast/decide',
   'POST /email-broadcasts/:broadcast/pause',
   'POST /email-broadcasts/:broadcast/resume',
   'POST /email-broadcasts/:broadcast/send',

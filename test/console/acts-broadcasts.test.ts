@@ -215,6 +215,32 @@ describe.skipIf(executable === null)('a broadcast', () => {
     expect(refusals(complaints)).toEqual([]);
   });
 
+  test('goes to a segment of its list in place of a filter', async () => {
+    const { segments } = on.app.services;
+    const filter = { tags_any: ['vip', 'press'] };
+    const kept = await segments.create(magazine().id, { name: 'Friends', list, filter }, noNote);
+    const { page, complaints } = await open('/new');
+    await page.getByLabel('Name', { exact: true }).fill('To friends');
+    await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
+    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Segment').selectOption({ label: 'Friends' });
+    await page.getByText('2 people would get it').waitFor();
+    expect(await page.getByText('Only some of the list').count()).toBe(0);
+    await button(page, 'Save the draft').click();
+    await page.getByRole('heading', { name: 'To friends', level: 1 }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    expect(recordOf(id)).toMatchObject({ segment: kept.id, filter: null });
+    await page.getByText('3 others would be left out').waitFor();
+    await page.goto(`${on.app.url}/console/projects/magazine/broadcasts/${id}/edit`);
+    await page.getByText('2 people would get it').waitFor();
+    await page.getByLabel('Segment').selectOption({ label: 'None' });
+    await page.getByText('5 people of the list').waitFor();
+    await button(page, 'Save the broadcast').click();
+    await page.getByText('The broadcast is saved').waitFor();
+    expect(recordOf(id)).toMatchObject({ segment: null, filter: null });
+    expect(refusals(complaints)).toEqual([]);
+  });
+
   test('is scheduled for a time to come, taken back, changed under somebody, and sent when its time comes', async () => {
     const id = await draft('August news');
     const { page, complaints } = await open(`/${id}`);

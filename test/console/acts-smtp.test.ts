@@ -8,7 +8,8 @@ import { addDomain } from '../mail/emails/setup.ts';
 import { handIn, messageFrom, signedIn } from '../mail/submission/setup.ts';
 import { dmarc, message, row } from '../support/aggregate-samples.ts';
 import { makeProject } from '../support/helpers.ts';
-import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
+import { until } from '../support/until.ts';
+import { beforeAllInConsole, type ConsoleTest, executable, expectSound, openSignedIn } from './browser.ts';
 
 const DOMAIN = 'shop.example.com';
 const MESSAGE = messageFrom(`Shop <hello@${DOMAIN}>`, {
@@ -45,7 +46,9 @@ const open = async (path: string) => openSignedIn(on, path);
 
 describe.skipIf(executable === null)('mail by SMTP in a browser', () => {
   test('a key that may send says what an app is to be set to, each value to be copied; another says nothing', async () => {
-    const { page, complaints } = await open('/projects/shop/keys/1?tab=secret');
+    const opened = await open('/projects/shop/keys/1?tab=secret');
+    const { page, complaints } = opened;
+    await expectSound(opened);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('heading', { name: 'Mail by SMTP' }).waitFor();
     const told = page.locator('.facts');
@@ -57,9 +60,7 @@ describe.skipIf(executable === null)('mail by SMTP in a browser', () => {
       user: 'satchel',
     })) {
       await page.getByRole('button', { name: `Copy the ${name}` }).click();
-      await told.getByText('Copied').waitFor();
-      expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(value);
-      await told.getByText('Copied').waitFor({ state: 'detached' });
+      await until(async () => (await page.evaluate('navigator.clipboard.readText()')) === value);
     }
     await page.goto(`${on.app.url}/console/projects/shop/keys/2?tab=secret`);
     await page.getByText('An app that speaks SMTP sends no origin').waitFor();
@@ -74,7 +75,9 @@ describe.skipIf(executable === null)('mail by SMTP in a browser', () => {
     const reply = await readMailReply(Buffer.from(answer));
     const { replies, database } = on.app.services;
     await database.write((tx) => reply && replies.take(tx, reply, { domain: DOMAIN, arrived_at: null }));
-    const { page, complaints } = await open(`/projects/shop/emails/${id}`);
+    const opened = await open(`/projects/shop/emails/${id}`);
+    const { page, complaints } = opened;
+    await expectSound(opened);
     await page.getByText(/^Accepted by SMTP with the key/).waitFor();
     await page.getByText('Answered: ada@example.org').waitFor();
     await page.getByRole('heading', { name: 'Replies' }).waitFor();
@@ -101,7 +104,9 @@ describe.skipIf(executable === null)('mail by SMTP in a browser', () => {
     );
     const { domain_reports, database } = on.app.services;
     await database.write((tx) => report && domain_reports.take(tx, report));
-    const { page, complaints } = await open(`/sending-domains/${DOMAIN}?tab=reports`);
+    const opened = await open(`/sending-domains/${DOMAIN}?tab=reports`);
+    const { page, complaints } = opened;
+    await expectSound(opened);
     await page.getByRole('heading', { name: 'Who sends in its name' }).waitFor();
     await page
       .getByText('Mailchimp: 40 mails a week fail; if it is a service of yours, add its DKIM or stop it')

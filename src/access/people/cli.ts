@@ -3,16 +3,18 @@ import type { Config } from '../../config.ts';
 import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import { collect, listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
+import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
 import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { PersonRecord } from './schemas.ts';
+import type { Invitations } from './invitations.ts';
+import type { PersonInvited, PersonRecord, PersonWithLink } from './schemas.ts';
 import { newPerson, personChanges } from './schemas.ts';
 import type { People } from './service.ts';
 
-type Services = { people: People };
+type Services = { people: People; invitations: Invitations };
 
 /** Registers `satchel person add | list | change | reset | remove`. */
 export function registerPersonCommands(cli: Cli<Services>): void {
@@ -47,6 +49,7 @@ function registerAdding(person: Noun<Services>): void {
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project (numeric id, ULID or slug); may be repeated', collect)
     .option('--read-only', 'changes nothing but their own password and second step')
+    .option('--send', 'mail the link to them instead of printing it')
     .option('--first', 'while there is nobody: a link that asks for the address too, and gives everything')
     .remark(`Without --can a person manages what is in their projects, but reads no vault and no provider account. With administer,
 which goes with --all-projects only, they manage what belongs to no project too: domains, mailboxes, people, backups.
@@ -55,16 +58,22 @@ The link is good once, for 24 hours, and void when a newer one is made.`)
       'satchel person add ann@example.com --all-projects --can all,administer',
       'satchel person add bob@example.com --name Bob --project shop --can read_vault',
       'satchel person add eve@example.com --all-projects --read-only',
+      'satchel person add dan@example.com --project shop --send',
     )
     .does(async ({ services, actor, config, note }, options, email) => {
       if (options.first === true) return addFirst(services.people, { config, note }, options, email);
       if (email === undefined) throw new UsageError('Name the address of the person.');
-      const added = await services.people.add(
+      const added = await services.invitations.add(
         actor,
         null,
-        parse(newPerson, { email, name: textOption(options, 'name'), ...powersOf(options) }),
+        parse(newPerson, {
+          email,
+          name: textOption(options, 'name'),
+          send: options.send === true,
+          ...powersOf(options),
+        }),
       );
-      return presentLink(added, `${added.name} sets a password with it`, { config, note });
+      return presentMade(added, `${added.name} sets a password with it`, { config, note });
     });
 }
 
@@ -74,7 +83,7 @@ async function addFirst(
   options: Options,
   email: string | undefined,
 ): Promise<CliResult> {
-  const others = ['name', 'can', 'readOnly', 'allProjects', 'project'].filter(
+  const others = ['name', 'can', 'readOnly', 'allProjects', 'project', 'send'].filter(
     (name) => options[name] !== undefined,
   );
   if (email !== undefined || others.length > 0) {
@@ -134,12 +143,14 @@ function registerEnding(person: Noun<Services>): void {
       'a new one-time link; the old password stops, every session ends, and a lock-out is over',
     )
     .option('--totp', 'turn the second step off as well')
+    .option('--send', 'mail the link to them instead of printing it')
     .example('satchel person reset bob@example.com --totp')
     .does(async ({ services, actor, config, note }, options, ref) => {
       const row = services.people.require(ref);
-      const reset = await services.people.reset(actor, null, row, { totp: options.totp === true });
+      const asked = { totp: options.totp === true, send: options.send === true };
+      const reset = await services.invitations.reset(actor, null, row, asked);
       const what = `${reset.name} is signed out everywhere, and sets a password with it`;
-      return presentLink(reset, what, { config, note });
+      return presentMade(reset, what, { config, note });
     });
   person
     .verb('remove <email>', 'remove a person')
@@ -162,6 +173,23 @@ function registerEnding(person: Noun<Services>): void {
 
 function explainTokens(n: number): string {
   return `Still good: ${counted(n, 'token')} of theirs. To end them: satchel token list, satchel token revoke ID --yes`;
+}
+
+/** Of who was mailed the link it is told whether that was taken: the link is shown nowhere. */
+function presentMade(
+  made: PersonWithLink | PersonInvited,
+  what: string,
+  context: Pick<CliContext, 'config' | 'note'>,
+): CliResult {
+  if ('link' in made) return presentLink(made, what, context);
+  if (made.sent)
+    return { json: made, text: `The link is mailed to ${made.email}. ${what}, once and within 24 hours.` };
+  context.note(`The mail to ${made.email} was not taken: ${made.words}`);
+  return {
+    json: made,
+    text: `Without the mail, make a new link: satchel person reset ${shellWord(made.email)}`,
+    exit: 1,
+  };
 }
 
 /** Prints the link, on the first line for scripts, and warns where nobody could use it. */

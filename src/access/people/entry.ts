@@ -1,5 +1,6 @@
 /** People, and how they get in, stay in and leave: the services of the console's own endpoints, on one pool of hashing. */
 import type { Config } from '../../config.ts';
+import { Invitations } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';
 import { type Argon2, Passwords } from './passwords.ts';
 import { People, type PeopleDeps } from './service.ts';
@@ -20,6 +21,7 @@ export function createPeople(
   on: Omit<PeopleDeps, 'public_url'> & { config: Config; loadArgon2: (() => Promise<Argon2>) | undefined },
 ): {
   people: People;
+  invitations: Invitations;
   entry: Entry;
 } {
   const { public_url } = on.config;
@@ -33,5 +35,6 @@ export function createPeople(
     own_account: new OwnAccount(deps),
     passwords,
   };
-  return { people, entry };
+  const invitations = new Invitations({ ...on, people, public_url });
+  return { people, invitations, entry };
 }

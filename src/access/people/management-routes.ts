@@ -5,6 +5,7 @@ import { POWERS, requireGivable } from '../../platform/http/capabilities.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
+import type { Invitations } from './invitations.ts';
 import * as schemas from './schemas.ts';
 import type { People } from './service.ts';
 
@@ -12,9 +13,16 @@ const needs = [ADMINISTER] as const;
 const tag = 'People';
 const PERSON = '/people/:person';
 const NAMED_BY = '`person` is an id or an address.';
-const LINK = '`link` sets the password: it is good once, for 24 hours, and void when a newer one is made.';
+const LINK =
+  '`link` sets the password: it is good once, for 24 hours, and void when a newer one is made. With `send: true` it is mailed from the default domain, once, and is in no answer: `sent`, or the words of the relay. 409 `no_mailbox` or `public_url` before anything is made.';
 
-export function peopleManagementRoutes(people: People): Route[] {
+interface Services {
+  people: People;
+  invitations: Invitations;
+}
+
+export function peopleManagementRoutes(services: Services): Route[] {
+  const { people, invitations } = services;
   return [
     managementRoute({
       method: 'GET',
@@ -36,17 +44,17 @@ export function peopleManagementRoutes(people: People): Route[] {
       description: `${LINK} Nobody gives what they lack.`,
       body: schemas.newPerson,
       example: { email: 'ann@example.com', name: 'Ann', can_read_vault: true, all_projects: true },
-      response: schemas.personWithLink,
+      response: schemas.personMade,
       authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
       together: POWERS,
       errorsIn: ({ caller, body }) => collectErrors(() => people.powersOfNew(caller, body)),
-      handle: ({ ctx, caller, body }) => people.add(actorOf(caller, ctx.ip), caller, body),
+      handle: ({ ctx, caller, body }) => invitations.add(actorOf(caller, ctx.ip), caller, body),
     }),
-    ...personRoutes(people),
+    ...personRoutes(services),
   ];
 }
 
-function personRoutes(people: People): Route[] {
+function personRoutes({ people, invitations }: Services): Route[] {
   const load = ({ ctx }: { ctx: RequestContext }) => people.require(ctx.params.person ?? '');
   return [
     managementRoute({
@@ -112,10 +120,10 @@ function personRoutes(people: People): Route[] {
         `${LINK} 403 for somebody who has more than the caller.`,
       body: schemas.resetBody,
       example: { totp: false },
-      response: schemas.personWithLink,
+      response: schemas.personMade,
       load,
       handle: ({ ctx, caller, body, resource }) =>
-        people.reset(actorOf(caller, ctx.ip), caller, resource, body),
+        invitations.reset(actorOf(caller, ctx.ip), caller, resource, body),
     }),
   ];
 }

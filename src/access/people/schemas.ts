@@ -41,9 +41,23 @@ export const personRecord = named('Person', t.Object({ ...person, tokens: t.Opti
 export type PersonRecord = Static<typeof personRecord>;
 
 /** With the link that sets a password: good once, for 24 hours. */
-export const personWithLink = named('PersonWithLink', t.Object({ ...person, link: t.String() }));
-export type PersonWithLink = Static<typeof personWithLink>;
+export type PersonWithLink = PersonRecord & { link: string };
 
+/** In place of the link: whether the mail with it was taken, or what was said instead. */
+const personInvited = t.Object({ ...person, sent: t.Boolean(), words: t.Optional(t.String()) });
+export type PersonInvited = Static<typeof personInvited>;
+export const personMade = named(
+  'PersonMade',
+  t.Object({
+    ...personInvited.properties,
+    link: t.Optional(t.String({ description: 'Unless it was to be mailed.' })),
+    sent: t.Optional(
+      t.Boolean({ description: 'Whether the mail with the link was taken; else `words` says why not.' }),
+    ),
+  }),
+);
+
+const send = t.Optional(t.Boolean({ description: 'Mail the link to them, in place of answering with it.' }));
 const name = text({ min: 1, max: MAX_NAME_CHARS });
 
 export const newPerson = named(
@@ -52,6 +66,7 @@ export const newPerson = named(
     email: emailAddress(),
     name: t.Optional(name),
     ...optionals(powerFields),
+    send,
   }),
 );
 export type NewPersonInput = Static<typeof newPerson>;
@@ -80,7 +95,7 @@ export type RemovedPerson = Static<typeof removedPerson>;
 
 export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) });
 
-export const resetBody = t.Object({ totp: t.Optional(t.Boolean()) });
+export const resetBody = t.Object({ totp: t.Optional(t.Boolean()), send });
 
 const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
 /** Whatever was typed as a password: one that is too long is wrong like any other, so the bound is far above that of real ones. */

@@ -1,12 +1,13 @@
 /** `satchel broadcast`: one mail to a list, from its draft to who got it. */
 import type { Projects } from '../../access/projects/service.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, invalid } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import {
   given,
   inOptions,
   optionNames,
   readFields,
+  readLongText,
   takesChanges,
   takesNew,
 } from '../../platform/cli/fields.ts';
@@ -43,11 +44,13 @@ const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastReco
 );
 
 const ID = '01J00000000000000000000000';
-const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', send_at: '--at' };
+const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', ab: '--ab', send_at: '--at' };
+const AB_HELP =
+  'an A/B as JSON: {"variants": [{"name": "A", "subject": "…"}, …], "share": 20, "decide_by": "clicks", "decide_after_hours": 4}; @file and - are read';
 
 /**
- * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | cancel | delete | copy |
- * recipients`.
+ * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | decide | cancel | delete |
+ * copy | recipients`.
  */
 export function registerBroadcastCommands(cli: Cli<Needs>): void {
   const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
@@ -55,6 +58,7 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
   registerLooking(noun);
   registerSending(noun);
   registerTransitions(noun);
+  registerDecide(noun);
 }
 
 /** What is given of a broadcast's fields; its list and template by id or name. */
@@ -71,6 +75,7 @@ async function readBroadcast(
     return ref === undefined ? undefined : resolveNamed({ projects, ...names }, ref, of_project);
   };
   const filter = textOption(options, 'filter');
+  const ab = await readLongText(cli, textOption(options, 'ab'));
   return {
     ...(await readFields(cli, FIELDS, options)),
     ...given({
@@ -78,22 +83,32 @@ async function readBroadcast(
       template: keyOf(template_names, 'template'),
       segment: keyOf(segment_names, 'segment'),
       filter: filter === undefined ? undefined : readFilter(filter),
+      ab: ab === undefined ? undefined : readJson(ab),
     }),
   };
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid({ ab: ['must be JSON'] });
+  }
 }
 
 function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
   takesNew(noun.verb('create', 'make a draft').ofProject(), FIELDS)
     .option('--filter <filter>', FILTER_HELP)
+    .option('--ab <json>', AB_HELP)
     .example(
       `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
     )
     .does(async ({ services, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const fields = await readBroadcast(cli, services, project, options);
-      const made = await inOptions(OPTION_OF_FIELD, () =>
-        services.broadcasts.create(project.id, parse(creation, fields), onTrail(project)),
-      );
+      const made = await inOptions(OPTION_OF_FIELD, async () => {
+        const fields = await readBroadcast(cli, services, project, options);
+        return services.broadcasts.create(project.id, parse(creation, fields), onTrail(project));
+      });
       if (isSecond(services.broadcast_names, project.id, made.name))
         note(secondOfName('broadcast', made.name));
       const next = `Next: satchel broadcast check ${made.id}`;
@@ -104,6 +119,8 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
     FIELDS,
   )
     .option('--filter <filter>', FILTER_HELP)
+    .option('--ab <json>', AB_HELP)
+    .option('--no-ab', 'no A/B any more: the same mail for all')
     .option('--everybody', 'no filter and no segment any more')
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
@@ -113,6 +130,7 @@ function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
       const fields = requireChanges({
         ...(await readBroadcast(cli, services, project, options)),
         ...(options.everybody === true ? { filter: null, segment: null } : {}),
+        ...(options.ab === false ? { ab: null } : {}),
         send_at: at === 'none' ? null : at,
       });
       await inOptions(OPTION_OF_FIELD, () =>
@@ -143,6 +161,26 @@ function stateOf({ status, pause_reason, send_at }: BroadcastRecord): string {
   return status === 'scheduled' ? `scheduled for ${send_at}` : status;
 }
 
+/** An A/B: its plan before sending begins, then what came of it. */
+function tableOf({
+  variants,
+  share,
+  decide_by,
+  decides_at,
+  winner,
+  results,
+}: NonNullable<BroadcastRecord['ab']>) {
+  const told = new Map(results.map(({ name, ...numbers }) => [name, numbers]));
+  return formatTable(
+    variants.map(({ name, subject }) => ({
+      variant: name === winner ? `${name} (for the rest)` : name,
+      subject,
+      ...told.get(name),
+    })),
+    `${share} % for all variants; ${decide_by === 'manual' ? 'somebody decides' : `clicks decide ${decides_at ?? ''}`}`,
+  );
+}
+
 function registerLooking(noun: Noun<Needs>): void {
   noun
     .verb('list', 'broadcasts of a project, newest first')
@@ -167,7 +205,7 @@ function registerLooking(noun: Noun<Needs>): void {
     .example('satchel broadcast show "June news" --project shop')
     .does(({ services }, _options, id) => {
       const record = recordOf(services, id);
-      const { stats, left_out, links, filter, variables, ...fields } = record;
+      const { stats, left_out, links, filter, variables, ab, ...fields } = record;
       const head = formatFields({
         ...fields,
         filter: filter && JSON.stringify(filter),
@@ -179,7 +217,11 @@ function registerLooking(noun: Noun<Needs>): void {
         links.map(({ url, people, clicks }) => ({ link: url, people, clicks })),
         'It has no links yet.',
       );
-      return { json: record, text: (columns) => `${head}\n\n${table(columns)}` };
+      const test = ab && tableOf(ab);
+      return {
+        json: record,
+        text: (columns) => [head, ...(test ? [test(columns)] : []), table(columns)].join('\n\n'),
+      };
     });
   noun
     .verb('recipients <broadcast>', 'who had their turn, and what became of it')
@@ -188,11 +230,12 @@ function registerLooking(noun: Noun<Needs>): void {
     .lists(
       ({ services: { broadcasts }, page }, _options, id) =>
         broadcasts.listRecipients(broadcasts.requireAny(id).project_id, id, page),
-      ({ email, status, reason, clicked_at, email_id }) => ({
+      ({ email, status, reason, clicked_at, variant, email_id }) => ({
         email,
         status,
         reason,
         clicked: clicked_at,
+        variant,
         'its mail': email_id,
       }),
       'Nobody had their turn yet.',
@@ -212,17 +255,23 @@ function registerSending(noun: Noun<Needs>): void {
       const { recipients, left_out } = found;
       const out = Object.entries(left_out.by_reason).flatMap(([why, n]) => (n > 0 ? [`${n} ${why}`] : []));
       const reasons = out.length > 0 ? `: ${out.join(', ')}` : '';
-      return checkResult(found, [`${recipients} would get it, ${left_out.total} would not${reasons}.`]);
+      const warnings = found.warnings.map(({ message }) => message);
+      return checkResult(found, [
+        `${recipients} would get it, ${left_out.total} would not${reasons}.`,
+        ...warnings,
+      ]);
     });
   noun
     .verb('test <broadcast>', 'send a copy of it to an address; counts nowhere')
     .named(named)
     .requiredOption('--to <address>', 'who gets it')
+    .option('--variant <name>', 'this variant of its A/B')
     .example(`satchel broadcast test ${ID} --to you@example.com`)
     .does(async ({ services: { broadcasts } }, options, id) => {
       const { to } = parse(t.Object({ to: emailAddress() }), { to: textOption(options, 'to') });
       const { project_id } = broadcasts.requireAny(id);
-      const sent = await broadcasts.sendTest(project_id, { public_id: id, is_test: false }, to);
+      const variant = textOption(options, 'variant') ?? null;
+      const sent = await broadcasts.sendTest(project_id, { public_id: id, is_test: false, variant }, to);
       return { json: sent, text: `A test goes to ${to}: satchel email why ${sent.email_id}` };
     });
   noun
@@ -267,6 +316,21 @@ function told(services: Needs, id: string): CliResult {
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
+}
+
+function registerDecide(noun: Noun<Needs>): void {
+  noun
+    .verb('decide <broadcast>', 'say which variant of its A/B the rest gets')
+    .named(named)
+    .requiredOption('--variant <name>', 'its name')
+    .example(`satchel broadcast decide ${ID} --variant B`)
+    .does(async ({ services, actor }, options, id) => {
+      const { broadcasts, broadcast_life } = services;
+      const project = ownerOf(services, broadcasts.requireAny(id));
+      await broadcast_life.decide(actor, project, id, textOption(options, 'variant') ?? '');
+      const record = recordOf(services, id);
+      return { json: record, text: `The rest of ${record.name} gets ${record.ab?.winner}.` };
+    });
 }
 
 function registerTransitions(noun: Noun<Needs>): void {

@@ -4,7 +4,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import { explainBrake } from '../campaign-brakes.ts';
 import type { ContactRow, Contacts } from '../contacts/service.ts';
 import type { MarketingSettings } from '../settings/service.ts';
-import { ended, listOfContact } from './recipient-store.ts';
+import { ended, listOfContact, turnsAmong } from './recipient-store.ts';
 import { statusOf, WORDS_OF_REASON } from './records.ts';
 import { rows } from './store.ts';
 import type { BroadcastRow, RecipientRow } from './tables.ts';
@@ -21,6 +21,8 @@ interface ExplainDeps {
 /** Why a broadcast paused by itself. */
 export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {
   const { read } = database;
+  if (row.pause_reason === 'late' && row.tested_at !== null)
+    return `its A/B was to be decided ${toIso(row.decides_at)}, when the server did not run or its project was inactive. A resume decides it by the clicks, and sends the rest.`;
   if (row.pause_reason === 'late')
     return `its time was ${toIso(row.send_at)}, when the server did not run or its project was inactive, and it is not sent a day later by itself.`;
   if (row.pause_reason === 'not_ready')
@@ -34,7 +36,8 @@ export function explainAddress(deps: ExplainDeps, project_id: number, email: str
   const coming = contactsOf(deps, project_id, email).flatMap((contact) =>
     rows
       .listOpenOfList(deps.database.read, contact.list_id)
-      .filter((row) => contact.id > row.decided_to && contact.id <= (row.last_contact_id ?? contact.id))
+      .filter((row) => contact.id <= (row.last_contact_id ?? contact.id))
+      .filter((row) => !turnsAmong(deps.database.read, row.id, [contact.id]).has(contact.id))
       .map(explainComing),
   );
   const had = turnsOf(deps, project_id, email);

@@ -5,6 +5,7 @@ import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { HOUR_MS } from '../../platform/host/clock.ts';
 import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
 import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
@@ -14,6 +15,7 @@ import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactEvent, ContactRow } from '../contacts/service.ts';
 import type { FollowedLink, Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
+import { bestOf, isTested, isWalked, phaseOf, variantCalled } from './ab.ts';
 import * as recipients from './recipient-store.ts';
 import type { BroadcastChanges } from './schemas.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
@@ -35,8 +37,8 @@ interface LifeDeps extends CampaignDeps {
 
 export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, LifeDeps> {
   protected readonly campaigns = this.deps.broadcasts;
-  protected readonly running = 'sending';
-  protected readonly paused_by_move = ['scheduled', 'sending'] as const;
+  protected readonly running = ['sending', 'testing'] as const;
+  protected readonly paused_by_move = ['scheduled', 'sending', 'testing'] as const;
   protected readonly stopped = 'cancelled';
   protected readonly job_type = BROADCAST_SEND;
   protected readonly listWaiting = recipients.listWaiting;
@@ -188,9 +190,15 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     const settings = marketing.settings(owner.id, tx);
     const list = lists.findById(row.list_id, tx);
     if (!list) throw notFound('List');
-    const source = marketing_mail.fix(tx, mailingOf({ owner, broadcast: row, list, settings }));
+    const of = { owner, broadcast: row, list, settings };
+    const variants = row.ab?.variants ?? [undefined];
+    const sources = variants.map((variant) => marketing_mail.fix(tx, mailingOf({ ...of, variant })));
     // It was changed while the DNS was asked.
-    if (!source.ok) return [{ code: 'template_changed', message: source.reason }];
+    const [source] = sources;
+    if (!source?.ok) return [{ code: 'template_changed', message: source?.reason ?? '' }];
+    for (const [variant, fixed] of sources.entries())
+      if (row.ab !== null && fixed.ok)
+        store.insertVariant(tx, { broadcast_id: row.id, variant, source_id: fixed.id });
     const now = clock.now();
     store.rows.update(tx, row.id, {
       status: 'sending',
@@ -208,6 +216,55 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     store.addCounts(tx, row.id, new Map([['to_come', lists.countContacts(list.id, {}, tx)]]));
     this.audit(tx, actor, row, 'broadcast.sent', { recipients: number });
     return [];
+  }
+
+  /* --- Its A/B ---------------------------------------------------------------------------------------------------- */
+
+  /** The share had its turn: from now on it waits for the decision. Returns when to look again, null where somebody decides. */
+  beginTesting(tx: Tx, row: BroadcastRow): number | null {
+    const now = this.deps.clock.now();
+    const hours = row.ab?.decide_by === 'clicks' ? row.ab.decide_after_hours : null;
+    const decides_at = typeof hours === 'number' ? now + hours * HOUR_MS : null;
+    store.rows.update(tx, row.id, { status: 'testing', tested_at: now, decides_at });
+    return decides_at;
+  }
+
+  /**
+   * Lets the clicks decide once their time has come; more than a day late it pauses, and is decided when somebody resumes it.
+   * Returns when to look again, null where there is nothing to do by itself.
+   */
+  decideInTime(tx: Tx, row: BroadcastRow): number | null {
+    if (row.decides_at === null) return null;
+    const late_ms = this.deps.clock.now() - row.decides_at;
+    if (late_ms < 0) return row.decides_at;
+    if (late_ms > BROADCAST_LATE_MS) {
+      this.stop(tx, row, 'late');
+      return null;
+    }
+    this.#sendRest(tx, SYSTEM, row, bestOf(store.listVariants(tx, [row.id])));
+    return AT_ONCE;
+  }
+
+  /** Decides what the rest gets. Throws AppError `not_found`, `conflict` unless it is testing, and project_inactive, and `invalid` for no variant of it. */
+  async decide(actor: Actor, owner: KeyOwner, public_id: string, name: string): Promise<void> {
+    const { broadcasts, database, clock, projects } = this.deps;
+    await database.write((tx) => {
+      const row = broadcasts.require(owner.id, public_id, tx);
+      this.campaigns.refuseFrom(row, ['testing'], 'decided');
+      projects.requireActive(owner.id, tx);
+      const winner = row.ab?.variants.indexOf(variantCalled(row, name)) ?? 0;
+      this.#dismiss(tx, row);
+      const job_id = this.enqueue(tx, row, AT_ONCE);
+      store.rows.update(tx, row.id, { job_id, updated_at: clock.now() });
+      this.#sendRest(tx, actor, row, winner);
+    });
+  }
+
+  #sendRest(tx: Tx, actor: Actor, row: BroadcastRow, winner: number): void {
+    // From the first contact on: whoever had their turn is passed over.
+    const rest = { status: 'sending', pause_reason: null, decided_to: 0 } as const;
+    store.rows.update(tx, row.id, { ...rest, winner, decided_at: this.deps.clock.now() });
+    this.audit(tx, actor, row, 'broadcast.decided', { variant: row.ab?.variants[winner]?.name });
   }
 
   /* --- Pausing, resuming, cancelling ------------------------------------------------------------------------------ */
@@ -241,7 +298,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
         return;
       }
       this.audit(tx, actor, row, 'broadcast.resumed');
-      if (!readiness) this.#goOn(tx, row);
+      if (!readiness) this.#goOn(tx, actor, row);
     });
   }
 
@@ -259,9 +316,14 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     throw conflict('Its time is more than a day past: resume it, to have it sent now, or cancel it.');
   }
 
-  #goOn(tx: Tx, row: BroadcastRow): void {
-    const going = { status: 'sending', pause_reason: null, bounces_since: this.deps.clock.now() } as const;
+  /** An A/B whose time came meanwhile is decided now. */
+  #goOn(tx: Tx, actor: Actor, row: BroadcastRow): void {
+    const now = this.deps.clock.now();
+    const status = isTested(row) ? 'testing' : 'sending';
+    const going = { status, pause_reason: null, bounces_since: now } as const;
     store.rows.update(tx, row.id, { ...going, job_id: this.enqueue(tx, row, AT_ONCE) });
+    if (isTested(row) && row.decides_at !== null && row.decides_at <= now)
+      this.#sendRest(tx, actor, row, bestOf(store.listVariants(tx, [row.id])));
     this.release(tx, row);
   }
 
@@ -273,7 +335,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     const { broadcasts, database, emails, clock } = this.deps;
     const cancelled = await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
-      this.campaigns.refuseFrom(row, ['scheduled', 'sending', 'paused'], 'cancelled');
+      this.campaigns.refuseFrom(row, ['scheduled', 'sending', 'testing', 'paused'], 'cancelled');
       const now = clock.now();
       const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
       store.rows.update(tx, row.id, over);
@@ -304,7 +366,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   /** Makes a broadcast `sent` whose turns are over and whose mails have all ended; returns whether it did. */
   finish(tx: Tx, row: BroadcastRow): boolean {
     if (row.status !== 'sending' && row.status !== 'paused') return false;
-    if (!store.isDecided(row) || store.countWaiting(tx, row.id) > 0) return false;
+    if (phaseOf(row) === 'share' || !isWalked(row) || store.countWaiting(tx, row.id) > 0) return false;
     store.rows.update(tx, row.id, {
       status: 'sent',
       pause_reason: null,
@@ -327,10 +389,8 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
       await database.write((tx) => {
         const row = store.rows.findById(tx, id);
         if (!row || this.finish(tx, row)) return;
-        const is_sending = row.status === 'sending';
-        if (!is_sending && row.status !== 'scheduled') return;
-        const now = clock.now();
-        const run_at = is_sending ? now + LOOK_AGAIN_MS : (row.send_at ?? now);
+        const run_at = dueAt(row, clock.now());
+        if (run_at === null) return;
         const job = this.jobOf(tx, row);
         if (job) hasten(tx, job.id, run_at);
         else store.rows.update(tx, row.id, { job_id: this.enqueue(tx, row, run_at) });
@@ -353,8 +413,11 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     if (kind === 'activated' || kind === 'signed_up') return;
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.deps.deliveries.withhold(tx, id);
     if (kind === 'deleted')
-      for (const { id, decided_to, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))
-        if (contact.id > decided_to && contact.id <= (last_contact_id ?? 0))
+      for (const { id, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))
+        if (
+          contact.id <= (last_contact_id ?? 0) &&
+          !recipients.turnsAmong(tx, id, [contact.id]).has(contact.id)
+        )
           store.addCounts(tx, id, new Map([['to_come', -1]]));
     if (kind === 'unsubscribed') this.markLeft(tx, contact, at);
   }
@@ -391,10 +454,18 @@ function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: n
   return pause_reason === 'moved' && started_at === null && send_at !== null && send_at > now_ms;
 }
 
+/** When the job of one is to look at it, null where nothing goes on by itself. */
+function dueAt({ status, send_at, decides_at }: BroadcastRow, now_ms: number): number | null {
+  if (status === 'scheduled') return send_at ?? now_ms;
+  if (status === 'testing') return decides_at;
+  return status === 'sending' ? now_ms + LOOK_AGAIN_MS : null;
+}
+
 /** Whether what a check found of a broadcast still holds for it. */
 function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
   const is_same_list = a.list_id === b.list_id && a.segment_id === b.segment_id;
-  return is_same_list && a.template === b.template && isDeepStrictEqual(a.filter, b.filter);
+  const ofMail = ({ template, filter, ab }: BroadcastRow): unknown => [template, filter, ab];
+  return is_same_list && isDeepStrictEqual(ofMail(a), ofMail(b));
 }
 
 function refusal(problems: readonly Problem[]): AppError {

@@ -12,19 +12,34 @@ import {
 } from './tables.ts';
 
 // Written out here and below, where every contact and every mail of a broadcast passes.
-const insertRow = rawSql<never, [number, number, string | null, string | null, number, number]>(
-  'INSERT INTO broadcast_recipients (broadcast_id, contact_id, email_id, reason, is_waiting, is_untracked) VALUES (?, ?, ?, ?, ?, ?)',
+type Inserted = [number, number, number | null, string | null, string | null, number, number];
+const insertRow = rawSql<never, Inserted>(
+  'INSERT INTO broadcast_recipients (broadcast_id, contact_id, variant, email_id, reason, is_waiting, is_untracked) VALUES (?, ?, ?, ?, ?, ?, ?)',
 );
 
 /** What somebody's turn came to. */
 export type Turn = { email_id: string; is_untracked: boolean } | { reason: LeftOutReason };
 
 /** Notes that a contact had its turn: that it gets this mail, or why it gets none. */
-export function insertRecipient(tx: Tx, of: { broadcast_id: number; contact_id: number }, turn: Turn): void {
-  const { broadcast_id, contact_id } = of;
+export function insertRecipient(
+  tx: Tx,
+  of: Pick<RecipientRow, 'broadcast_id' | 'contact_id' | 'variant'>,
+  turn: Turn,
+): void {
+  const { broadcast_id, contact_id, variant } = of;
   if ('email_id' in turn)
-    insertRow.run(tx, broadcast_id, contact_id, turn.email_id, null, 1, Number(turn.is_untracked));
-  else insertRow.run(tx, broadcast_id, contact_id, null, turn.reason, 0, 0);
+    insertRow.run(tx, broadcast_id, contact_id, variant, turn.email_id, null, 1, Number(turn.is_untracked));
+  else insertRow.run(tx, broadcast_id, contact_id, variant, null, turn.reason, 0, 0);
+}
+
+const among = rawSql<{ contact_id: number }, [number, string]>(
+  'SELECT contact_id FROM broadcast_recipients WHERE broadcast_id = ? AND contact_id IN (SELECT value FROM json_each(?))',
+);
+
+/** Which of these contacts had their turn. */
+export function turnsAmong(read: Tx, broadcast_id: number, ids: readonly number[]): ReadonlySet<number> {
+  if (ids.length === 0) return new Set();
+  return new Set(among.all(read, broadcast_id, JSON.stringify(ids)).map(({ contact_id }) => contact_id));
 }
 
 const byEmail = rawSql<RecipientRow, [string]>(

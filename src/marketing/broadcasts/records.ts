@@ -3,6 +3,7 @@ import { DAY_MS, HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import { present } from '../../platform/http/fields.ts';
 import { mailNumbersOf } from '../campaign-schemas.ts';
 import type { ContactRow } from '../contacts/service.ts';
+import { presentAb, variantGot } from './ab.ts';
 import {
   type BroadcastRecord,
   FIELDS,
@@ -12,7 +13,13 @@ import {
   type TimelinePoint,
 } from './schemas.ts';
 import type { listCounts, listHours, listLinkCounts } from './store.ts';
-import { type BroadcastRow, LEFT_OUT_REASONS, type LeftOutReason, type RecipientRow } from './tables.ts';
+import {
+  type BroadcastRow,
+  LEFT_OUT_REASONS,
+  type LeftOutReason,
+  type RecipientRow,
+  type VariantRow,
+} from './tables.ts';
 
 type Count = ReturnType<typeof listCounts>[number];
 
@@ -49,7 +56,13 @@ export const WORDS_OF_REASON = {
 /** A broadcast with its numbers; what a test key sent counts nowhere. */
 export function presentBroadcast(
   row: BroadcastRow,
-  of: { list: string; segment: string | null; counts: readonly Count[]; links: LinkRecord[] },
+  of: {
+    list: string;
+    segment: string | null;
+    variants: readonly VariantRow[];
+    counts: readonly Count[];
+    links: LinkRecord[];
+  },
 ): BroadcastRecord {
   const numberOf = (what: string): number => of.counts.find((count) => count.what === what)?.n ?? 0;
   const statOf = (what: string): number => (row.is_test ? 0 : numberOf(what));
@@ -58,6 +71,7 @@ export function presentBroadcast(
     id: row.public_id,
     list: of.list,
     segment: of.segment,
+    ab: presentAb(row, of.variants),
     left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
     stats: { to_come: row.finished_at === null ? statOf('to_come') : 0, ...mailNumbersOf(statOf) },
     links: of.links,
@@ -79,9 +93,14 @@ export function presentLinks(
 export function presentRecipient(
   row: RecipientRow,
   {
+    broadcast,
     contact,
     log,
-  }: { contact: ContactRow | undefined; log: { status: string; error: string | null } | undefined },
+  }: {
+    broadcast: BroadcastRow;
+    contact: ContactRow | undefined;
+    log: { status: string; error: string | null } | undefined;
+  },
 ): RecipientRecord {
   return {
     contact_id: contact?.public_id ?? '',
@@ -90,6 +109,7 @@ export function presentRecipient(
     status: row.reason === null ? (log?.status ?? statusOf(row)) : 'left_out',
     reason: row.reason ?? log?.error ?? null,
     clicked_at: toIso(row.clicked_at),
+    variant: variantGot(broadcast, row),
   };
 }
 

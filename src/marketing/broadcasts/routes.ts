@@ -11,10 +11,13 @@ import {
   changes,
   check,
   creation,
+  decision,
+  of_variant,
   preview,
   recipient,
   record,
   sending,
+  test_of_variant,
   timeline,
   UNVERSIONED,
 } from './schemas.ts';
@@ -49,6 +52,7 @@ export function broadcastRoutes(deps: BroadcastRouteDeps): Route[] {
         'Go on after a pause, if it is ready; else it stays paused as `not_ready`, and `check` tells why.',
       cancel: 'End a broadcast for good: what no relay took is taken back.',
     }),
+    ...decideRoute(on),
     ...resultRoutes(on),
   ];
 }
@@ -154,9 +158,11 @@ function foresightRoutes({ broadcasts, load, test }: On): Route[] {
       tag: TAG,
       summary: "A broadcast's mail as its reader sees it, with sample values",
       description: 'In its layout, as template and settings are now; links stand as they were written.',
+      query: of_variant,
       response: preview,
       load,
-      handle: ({ caller, resource }) => broadcasts.preview(caller.project.id, resource.id),
+      handle: ({ caller, resource, query: { variant = null } }) =>
+        broadcasts.preview(caller.project.id, { public_id: resource.id, variant }),
     }),
     ...test(
       {
@@ -165,8 +171,10 @@ function foresightRoutes({ broadcasts, load, test }: On): Route[] {
         description:
           'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use, and ' +
           'counts nowhere. For a test key it is captured.',
+        body: test_of_variant,
       },
-      ({ caller, id, is_test, to }) => broadcasts.sendTest(caller.project.id, { public_id: id, is_test }, to),
+      ({ caller, id, is_test, body: { to, variant = null } }) =>
+        broadcasts.sendTest(caller.project.id, { public_id: id, is_test, variant }, to),
     ),
   ];
 }
@@ -190,6 +198,25 @@ function sendRoute({ broadcasts, broadcast_life, load }: On): Route[] {
       ctx.keepOpen();
       const is_test = caller.key?.is_test ?? false;
       await broadcast_life.send(caller.actor, caller.project, resource.id, { ...body, is_test });
+      return broadcasts.get(caller.project.id, resource.id);
+    },
+  });
+}
+
+function decideRoute({ broadcasts, broadcast_life, load }: On): Route[] {
+  return marketingRoute({
+    method: 'POST',
+    path: `${ONE}/decide`,
+    tag: TAG,
+    summary: 'Decide the A/B of a broadcast: the rest gets this variant',
+    description: 'While it is `testing`, whoever was to decide it.',
+    also: { 409: 'It is not testing' },
+    body: decision,
+    example: { variant: 'B' },
+    response: record,
+    load,
+    handle: async ({ caller, resource, body }) => {
+      await broadcast_life.decide(caller.actor, caller.project, resource.id, body.variant);
       return broadcasts.get(caller.project.id, resource.id);
     },
   });

@@ -1,5 +1,5 @@
 /** The fields of broadcasts, and the shapes of requests and answers about them. */
-import { MAX_NAME_CHARS } from '../../limits.ts';
+import { MAX_NAME_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
 import {
   changesOfFields,
   creationOf,
@@ -16,6 +16,7 @@ import { pageQuery } from '../../platform/http/pagination.ts';
 import {
   changesOf,
   dateTime,
+  emailAddress,
   named,
   nullable,
   oneOf,
@@ -63,6 +64,77 @@ const stats = named(
   }),
 );
 
+/** Contract: so many variants, whose share is of the recipients; clicks decide after so many hours. */
+const VARIANTS = { minItems: 2, maxItems: 5 };
+const SHARE_PERCENT = { minimum: 5, maximum: 50 };
+const DECIDE_AFTER_HOURS = { minimum: 1, maximum: 168 };
+
+const variant = t.Object(
+  {
+    name: text({ min: 1, max: MAX_NAME_CHARS }),
+    subject: t.Optional(
+      text({
+        min: 1,
+        max: MAX_SUBJECT_CHARS,
+        description: "In place of the template's; it may have placeholders.",
+      }),
+    ),
+    preheader: t.Optional(preheader),
+  },
+  { additionalProperties: false, description: 'What it has not is as the broadcast has it.' },
+);
+const plan = {
+  variants: t.Array(variant, VARIANTS),
+  share: t.Integer({
+    ...SHARE_PERCENT,
+    description:
+      'Percent of the recipients that the variants go to, all of them together; the rest gets the winner.',
+  }),
+  decide_by: oneOf(['clicks', 'manual']),
+};
+const hours = t.Integer(DECIDE_AFTER_HOURS);
+export const ab_plan = named(
+  'AbPlan',
+  t.Object(
+    {
+      ...plan,
+      decide_after_hours: t.Optional({
+        ...nullable(hours),
+        description: 'Where clicks decide, and only there: so long after the share had its turn.',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+);
+export type AbPlan = Static<typeof ab_plan>;
+const ab_record = named(
+  'AbTest',
+  t.Object({
+    ...plan,
+    decide_after_hours: nullable(hours),
+    decides_at: {
+      ...nullable(dateTime()),
+      description: 'When the clicks decide, once the share had its turn.',
+    },
+    winner: { ...nullable(t.String()), description: 'The name of the variant that the rest gets.' },
+    decided_at: nullable(dateTime()),
+    results: t.Array(
+      t.Object({
+        name: t.String(),
+        sent: counter,
+        untracked: t.Integer({ description: 'Of those, mails of which no click is known.' }),
+        clicked: t.Integer({ description: 'People who clicked.' }),
+        unsubscribed: counter,
+        chance_best: t.Number({
+          description: 'How likely it is the best by its clicks: 0 to 1, to two digits.',
+        }),
+      }),
+      { description: 'Of the share alone, from when sending began.' },
+    ),
+  }),
+);
+export type AbRecord = Static<typeof ab_record>;
+
 const VARIABLES = { description: 'Values of placeholders, the same for everybody.' };
 
 export const FIELDS = {
@@ -100,6 +172,7 @@ export const FIELDS = {
     },
     { option: '--segment <segment>', says: 'a segment of the list, in place of a filter: its id or name' },
   ),
+  ab: optional(null, ab_plan, { stored: ab_record }),
   status: shown(oneOf(BROADCAST_STATUSES)),
   pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
   is_test: shown(t.Boolean(), 'sent by a test key: all its mail is captured, and counts nowhere'),
@@ -141,6 +214,17 @@ export type BroadcastChanges = Partial<Static<typeof changes>>;
 export const record = named('Broadcast', recordOf(FIELDS));
 
 export const by_status = t.Object({ ...pageQuery, status: t.Optional(oneOf(BROADCAST_STATUSES)) });
+const name_of_variant = text({
+  min: 1,
+  max: MAX_NAME_CHARS,
+  description: 'The name of a variant of its A/B.',
+});
+export const of_variant = t.Object({ variant: t.Optional(name_of_variant) });
+export const test_of_variant = t.Object({
+  to: emailAddress(),
+  variant: t.Optional(nullable(name_of_variant)),
+});
+export const decision = t.Object({ variant: name_of_variant });
 export const sending = t.Object({
   send_at: t.Optional(
     nullable({
@@ -160,11 +244,18 @@ export const UNVERSIONED = [
   'left_out',
   'stats',
   'links',
-] as const satisfies (keyof BroadcastRecord)[];
+  'decides_at',
+  'winner',
+  'decided_at',
+  'results',
+] as const satisfies (keyof BroadcastRecord | keyof AbRecord)[];
 
 export const check = t.Object({
   ...readiness,
   problems: t.Array(t.Object({ code: t.String(), message: t.String() })),
+  warnings: t.Array(t.Object({ code: t.String(), message: t.String() }), {
+    description: 'Not in the way: `ab_small` where a variant would go to fewer than 100 people.',
+  }),
   recipients: t.Integer({ description: 'How many would get it now.' }),
   left_out,
 });
@@ -193,6 +284,7 @@ export const recipient = named(
         'Why somebody was left out, as in `left_out.by_reason`; else what the log says of a mail that failed.',
     },
     clicked_at: nullable(dateTime()),
+    variant: { ...nullable(t.String()), description: 'The variant of an A/B that they got.' },
   }),
 );
 export type RecipientRecord = Static<typeof recipient>;

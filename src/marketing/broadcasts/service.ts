@@ -2,6 +2,7 @@
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { HOUR_MS } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
@@ -13,10 +14,12 @@ import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
 import type { SegmentEvent, Segments } from '../segments/service.ts';
 import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
+import { errorsInPlan, isTested, variantCalled, warningsOf } from './ab.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
 import { leftOutOf, presentBroadcast, presentLinks, presentRecipient, timelineOf } from './records.ts';
 import {
+  type AbPlan,
   type BroadcastChanges,
   type BroadcastRecord,
   FIELDS,
@@ -32,6 +35,8 @@ export type { BroadcastRecord } from './schemas.ts';
 
 /** Whether a broadcast can be sent now, and whom it would reach. */
 export interface Readiness {
+  /** What is not in the way. */
+  warnings: Problem[];
   recipients: number;
   left_out: LeftOut;
   ready: boolean;
@@ -39,6 +44,8 @@ export interface Readiness {
   problems: Problem[];
 }
 
+/** Contract: doctor tells of an A/B that nobody decided for so long. */
+const UNDECIDED_MS = 72 * HOUR_MS;
 /** Recipients that one transaction deletes with their broadcast: some milliseconds. */
 const DELETE_PIECE = 500;
 
@@ -62,6 +69,10 @@ const UNSENT = {
   from_name: null,
   reply_to: null,
   decided_to: 0,
+  tested_at: null,
+  decides_at: null,
+  decided_at: null,
+  winner: null,
   job_id: null,
   bounces_since: null,
 } as const;
@@ -91,6 +102,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     if (fields.segment && fields.filter) errors.segment = [NOT_BOTH];
     else if (list && fields.segment) this.deps.segments.findNamed(list, fields.segment, errors);
     readVariables(fields.variables ?? {}, 'variables', errors);
+    if (fields.ab) Object.assign(errors, errorsInPlan(fields.ab));
     return errors;
   }
 
@@ -116,11 +128,13 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       list: _list,
       segment: _segment,
       ...values
-    } = merge(FIELDS, current && { ...current, list: '', segment: null }, sent);
+    } = merge(FIELDS, current && { ...current, list: '', segment: null, ab: null }, sent);
+    const ab = sent.ab === undefined ? (current?.ab ?? null) : sent.ab;
+    if (sent.ab) Object.assign(errors, errorsInPlan(sent.ab));
     const variables = readVariables(values.variables, 'variables', errors);
     const list_id = this.deps.lists.choose(tx, { project_id, current }, sent.list, errors);
     const whom = this.#mergeWhom(tx, { id: list_id, project_id }, current, sent);
-    return { ...values, variables, list_id, ...whom };
+    return { ...values, ab, variables, list_id, ...whom };
   }
 
   /** Filter and segment after a change, of which one takes the place of the other. */
@@ -218,16 +232,21 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       filter: this.filterOf(row),
       now_ms: row.started_at ?? clock.now(),
     };
-    // Of those who had no turn yet.
-    const to_come = { after_id: row.decided_to, last_id: row.last_contact_id };
-    const { recipients, left_out } = await countAudience(this.deps, database.read, audience, to_come);
-    const problems = this.problemsOf(row, mailboxes);
-    if (recipients === 0 && row.started_at === null) problems.push(NOBODY);
-    const found = {
-      recipients,
-      left_out: leftOutOf((reason) => (reason === 'no_value' ? 0 : left_out.get(reason)) ?? 0),
+    // Of those who had no turn yet; an A/B goes through the list twice.
+    const to_come = {
+      after_id: row.ab === null ? row.decided_to : 0,
+      last_id: row.last_contact_id,
+      without: (ids: readonly number[]) => recipients.turnsAmong(database.read, row.id, ids),
     };
-    return { ready: problems.length === 0, captured: mailboxes === null, problems, ...found };
+    const count = await countAudience(this.deps, database.read, audience, to_come);
+    const problems = this.problemsOf(row, mailboxes);
+    if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
+    const warnings = row.started_at === null ? warningsOf(row, count.recipients) : [];
+    const found = {
+      recipients: count.recipients,
+      left_out: leftOutOf((reason) => (reason === 'no_value' ? 0 : count.left_out.get(reason)) ?? 0),
+    };
+    return { ready: problems.length === 0, captured: mailboxes === null, problems, warnings, ...found };
   }
 
   /** As `check`, with what was looked up already, and without whom it would reach. What began to be sent needs its template no more. */
@@ -254,29 +273,30 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
    */
   sendTest(
     project_id: number,
-    of: { public_id: string; is_test: boolean },
+    of: { public_id: string; is_test: boolean; variant: string | null },
     to: string,
   ): Promise<{ email_id: string; job_id: string }> {
-    const { public_id, is_test } = of;
-    return this.sendAsTest((tx) => ({ ...this.#mailingOf(tx, project_id, public_id), is_test }), to);
+    const { is_test } = of;
+    return this.sendAsTest((tx) => ({ ...this.#mailingOf(tx, project_id, of), is_test }), to);
   }
 
   /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
-  preview(project_id: number, public_id: string): ShownMail {
+  preview(project_id: number, of_variant: { public_id: string; variant: string | null }): ShownMail {
     const { read } = this.deps.database;
-    const of = this.#mailingOf(read, project_id, public_id);
+    const of = this.#mailingOf(read, project_id, of_variant);
     const template = this.deps.templates.rowOf(read, project_id, of.template);
     if (!template) throw new AppError('invalid', `The template ${of.template} does not exist.`);
     return this.deps.marketing_mail.show(read, of, template, null);
   }
 
-  #mailingOf(read: Tx, project_id: number, public_id: string): Mailing {
-    const broadcast = this.require(project_id, public_id, read);
+  #mailingOf(read: Tx, project_id: number, of: { public_id: string; variant: string | null }): Mailing {
+    const broadcast = this.require(project_id, of.public_id, read);
+    const variant = of.variant === null ? undefined : variantCalled(broadcast, of.variant);
     const list = this.deps.lists.findById(broadcast.list_id, read);
     if (!list) throw notFound('Broadcast');
     if (broadcast.template === null) throw new AppError('invalid', NO_TEMPLATE.message);
     const settings = this.deps.marketing.settings(project_id, read);
-    return mailingOf({ owner: this.ownerOf(project_id), broadcast, list, settings });
+    return mailingOf({ owner: this.ownerOf(project_id), broadcast, list, settings, variant });
   }
 
   /* --- Its numbers ------------------------------------------------------------------------------------------------ */
@@ -285,7 +305,8 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   listRecipients(project_id: number, public_id: string, query: PageQuery): Page<RecipientRecord> {
     const { database, contacts, emails } = this.deps;
     const { read } = database;
-    const { id } = this.require(project_id, public_id);
+    const broadcast = this.require(project_id, public_id);
+    const { id } = broadcast;
     return paginate(query, {
       total: store.countDecided(read, id),
       fetch: (limit, offset) => {
@@ -297,6 +318,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
         );
         return found.map((row) =>
           presentRecipient(row, {
+            broadcast,
             contact: people.get(row.contact_id),
             log: row.email_id === null ? undefined : log.get(row.email_id),
           }),
@@ -309,6 +331,16 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   timeline(project_id: number, public_id: string): { timeline: TimelinePoint[] } {
     const row = this.require(project_id, public_id);
     return { timeline: timelineOf(row, store.listHours(this.deps.database.read, row.id)) };
+  }
+
+  /** Those of all projects whose A/B has waited for days for somebody to decide it. */
+  listUndecided(): { id: string; name: string; project_id: number; is_paused: boolean }[] {
+    const now = this.deps.clock.now();
+    return this.rows.listOpen(this.deps.database.read).flatMap((row) => {
+      const { public_id: id, name, project_id, tested_at, decides_at } = row;
+      const is_long = isTested(row) && (tested_at ?? now) <= now - UNDECIDED_MS && (decides_at ?? 0) <= now;
+      return is_long ? [{ id, name, project_id, is_paused: row.status === 'paused' }] : [];
+    });
   }
 
   protected explainPause(row: BroadcastRow): string {
@@ -327,7 +359,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       export: (_read: Tx, owner: { id: number }, email: string): unknown[] =>
         turnsOf(this.deps, owner.id, email).map(({ broadcast, recipient, contact }) => ({
           broadcast: broadcast.name,
-          ...presentRecipient(recipient, { contact, log: undefined }),
+          ...presentRecipient(recipient, { broadcast, contact, log: undefined }),
         })),
       forget: (): number => 0,
     };
@@ -339,6 +371,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const ids = found.map(({ id }) => id);
     const counts = store.listCounts(read, ids);
     const clicked = store.listLinkCounts(read, ids);
+    const variants = store.listVariants(read, ids);
     const chosen = segments.publicIdsOf(
       found.flatMap(({ segment_id }) => segment_id ?? []),
       read,
@@ -357,6 +390,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
         presentBroadcast(row, {
           list: list.public_id,
           segment: chosen.get(row.segment_id ?? 0) ?? null,
+          variants: variants.filter(({ broadcast_id }) => broadcast_id === row.id),
           counts: own_counts,
           links: presentLinks(own, own_clicks),
         }),
@@ -371,15 +405,18 @@ export function mailingOf(of: {
   broadcast: BroadcastRow;
   list: ListRow;
   settings: Settings;
+  /** Of its A/B. */
+  variant?: AbPlan['variants'][number] | undefined;
 }): Mailing {
-  const { owner, broadcast, list, settings } = of;
-  const { template, preheader, variables, track_opens, utm, is_test, public_id } = broadcast;
+  const { owner, broadcast, list, settings, variant } = of;
+  const { template, variables, track_opens, utm, is_test, public_id } = broadcast;
   return {
     source: 'broadcast',
     owner,
     list,
     template: template ?? '',
-    preheader,
+    subject: variant?.subject,
+    preheader: variant?.preheader ?? broadcast.preheader,
     variables,
     settings,
     track_opens,

@@ -3,12 +3,20 @@ import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { campaignStore } from '../campaign-store.ts';
-import { type BroadcastRow, broadcastCounts, broadcastHours, broadcastLinks, broadcasts } from './tables.ts';
+import {
+  type BroadcastRow,
+  broadcastCounts,
+  broadcastHours,
+  broadcastLinks,
+  broadcasts,
+  broadcastVariants,
+  type VariantRow,
+} from './tables.ts';
 
-/** Open are those that wait for their time, are sending or are paused. */
+/** Open are those that wait for their time, are sending, testing or paused. */
 export const rows = campaignStore(
   broadcasts,
-  sql`${broadcasts.status} IN ('scheduled', 'sending', 'paused')`,
+  sql`${broadcasts.status} IN ('scheduled', 'sending', 'testing', 'paused')`,
 );
 
 export function deleteBroadcast(tx: Tx, id: number): void {
@@ -121,7 +129,21 @@ export function addClick(
   addLink.run(tx, id, position, Number(is_first));
 }
 
-/** Whether everybody who was on the list when it began had their turn. */
-export function isDecided({ decided_to, last_contact_id }: BroadcastRow): boolean {
-  return last_contact_id !== null && decided_to >= last_contact_id;
+/* --- Variants ------------------------------------------------------------------------------------------------------- */
+
+/** In the order of the plan; none before sending began. */
+export function listVariants(read: Tx, ids: readonly number[]): VariantRow[] {
+  if (ids.length === 0) return [];
+  return read
+    .select()
+    .from(broadcastVariants)
+    .where(inArray(broadcastVariants.broadcast_id, [...ids]))
+    .orderBy(asc(broadcastVariants.broadcast_id), asc(broadcastVariants.variant))
+    .all();
+}
+
+export function insertVariant(tx: Tx, of: Pick<VariantRow, 'broadcast_id' | 'variant' | 'source_id'>): void {
+  tx.insert(broadcastVariants)
+    .values({ ...of, sent: 0, untracked: 0, clicked: 0, unsubscribed: 0 })
+    .run();
 }

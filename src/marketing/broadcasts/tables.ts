@@ -1,7 +1,16 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { AbPlan } from './schemas.ts';
 
-export const BROADCAST_STATUSES = ['draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled'] as const;
+export const BROADCAST_STATUSES = [
+  'draft',
+  'scheduled',
+  'sending',
+  'testing',
+  'paused',
+  'sent',
+  'cancelled',
+] as const;
 export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number];
 export const PAUSE_REASONS = [
   'manual',
@@ -36,6 +45,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   segment_id: integer(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
   utm: text({ mode: 'json' }).$type<Record<string, string>>(),
+  ab: text({ mode: 'json' }).$type<AbPlan>(),
   status: text().$type<BroadcastStatus>().notNull(),
   pause_reason: text().$type<PauseReason>(),
   is_test: integer({ mode: 'boolean' }).notNull(),
@@ -48,6 +58,10 @@ export const broadcasts = sqliteTable('broadcasts', {
   from_name: text(),
   reply_to: text(),
   decided_to: integer().notNull(),
+  tested_at: integer(),
+  decides_at: integer(),
+  decided_at: integer(),
+  winner: integer(),
   job_id: text(),
   bounces_since: integer(),
   created_at: integer().notNull(),
@@ -60,6 +74,7 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   contact_id: integer().notNull(),
   email_id: text(),
   reason: text().$type<LeftOutReason>(),
+  variant: integer(),
   is_waiting: integer({ mode: 'boolean' }).notNull(),
   sent_at: integer(),
   ended_at: integer(),
@@ -74,6 +89,17 @@ export const broadcastRecipients = sqliteTable('broadcast_recipients', {
   is_untracked: integer({ mode: 'boolean' }).notNull(),
 });
 export type RecipientRow = typeof broadcastRecipients.$inferSelect;
+
+export const broadcastVariants = sqliteTable('broadcast_variants', {
+  broadcast_id: integer().notNull(),
+  variant: integer().notNull(),
+  source_id: integer().notNull(),
+  sent: integer().notNull(),
+  untracked: integer().notNull(),
+  clicked: integer().notNull(),
+  unsubscribed: integer().notNull(),
+});
+export type VariantRow = typeof broadcastVariants.$inferSelect;
 
 export const broadcastCounts = sqliteTable('broadcast_counts', {
   broadcast_id: integer().notNull(),

@@ -228,13 +228,13 @@ export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[]
 }
 
 /** What of a contact decides whether it is enrolled. */
-export type ContactStanding = Pick<ContactRow, 'id' | 'email' | 'status'>;
+export type ContactStanding = Pick<ContactRow, 'id' | 'public_id' | 'email' | 'status'>;
 
 /** Of these contacts, in the order of ids. */
 export function listStandings(read: Tx, ids: readonly number[]): ContactStanding[] {
-  const { id, email, status } = contacts;
+  const { id, public_id, email, status } = contacts;
   return read
-    .select({ id, email, status })
+    .select({ id, public_id, email, status })
     .from(contacts)
     .where(inArray(id, [...ids]))
     .orderBy(id)
@@ -258,9 +258,9 @@ export function listStandingsAfter(
   list_id: number,
   piece: { after_id: number; limit: number },
 ): ContactStanding[] {
-  const { id, email, status } = contacts;
+  const { id, public_id, email, status } = contacts;
   return read
-    .select({ id, email, status })
+    .select({ id, public_id, email, status })
     .from(contacts)
     .where(and(eq(contacts.list_id, list_id), gt(id, piece.after_id)))
     .orderBy(id)

@@ -47,6 +47,8 @@ export interface SourceInput {
   brand: Pick<LayoutValues, 'brand_name' | 'brand_color' | 'brand_logo_url' | 'brand_website_url'>;
   /** Null for the default. */
   language: LayoutValues['language'] | null;
+  /** In place of the template's. */
+  subject?: string | undefined;
   /** What inboxes show behind the subject; it may have merge fields. */
   preheader: string | null;
   token_hosts: readonly string[];
@@ -66,7 +68,8 @@ export function composeSource(input: SourceInput): {
   preheader: readonly Part[] | null;
 } {
   const { template, values, public_url } = input;
-  const { subject, body_html, body_text } = template;
+  const { body_html, body_text } = template;
+  const { subject = template.subject } = input;
   const marks = new Marks([
     subject,
     body_html ?? '',
@@ -168,17 +171,15 @@ class FoundLinks {
   readonly links: Link[] = [];
   readonly open_targets: Record<string, Link['target']> = {};
   readonly #positions = new Map<string, number>();
-  readonly #input: SourceInput;
-  readonly #marks: Marks;
 
-  constructor(input: SourceInput, marks: Marks) {
-    this.#input = input;
-    this.#marks = marks;
-  }
+  constructor(
+    private readonly input: SourceInput,
+    private readonly marks: Marks,
+  ) {}
 
   /** What replaces an address. Null for what is no link to follow, and for the one that unsubscribes. */
   replace(address: string): string | null {
-    const target = this.#marks.split(address).filter((part) => typeof part !== 'number');
+    const target = this.marks.split(address).filter((part) => typeof part !== 'number');
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
@@ -186,19 +187,19 @@ class FoundLinks {
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open
-      ? this.#marks.ofLink(position)
-      : `${this.#input.public_url}/c/${this.#marks.ofLink(position)}`;
+      ? this.marks.ofLink(position)
+      : `${this.input.public_url}/c/${this.marks.ofLink(position)}`;
   }
 
   #add(address: string, target: Link['target']): number {
-    this.links.push({ target, token_hosts: this.#tokenHostsOf(target), utm: this.#input.utm });
+    this.links.push({ target, token_hosts: this.#tokenHostsOf(target), utm: this.input.utm });
     const position = this.links.length;
     this.#positions.set(address, position);
     return position;
   }
 
   #tokenHostsOf(target: Link['target']): readonly string[] | null {
-    const { token_hosts } = this.#input;
+    const { token_hosts } = this.input;
     if (token_hosts.length === 0) return null;
     const [first = ''] = target;
     const host = typeof first === 'string' ? /^https?:\/\/([^/?#\\]+)[/?#]/i.exec(first)?.[1] : undefined;

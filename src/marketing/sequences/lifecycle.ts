@@ -58,7 +58,7 @@ interface LifeDeps extends CampaignDeps {
 
 export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, LifeDeps> {
   protected readonly campaigns = this.deps.sequences;
-  protected readonly running = 'active';
+  protected readonly running = ['active'] as const;
   protected readonly paused_by_move = ['active'] as const;
   protected readonly stopped = 'finished';
   protected readonly job_type = SEQUENCE_STEP;

@@ -3,7 +3,7 @@ import { invalid } from '../../errors.ts';
 import type { Naming } from '../../platform/cli/naming.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
-import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
+import { type CampaignRoutes, campaignRoutes, test_body } from '../campaign-routes.ts';
 import { type ContactFilter, NOT_BOTH } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';
@@ -54,8 +54,9 @@ export function sequenceRoutes(deps: SequenceRouteDeps): Route[] {
         description:
           'Marked as a test in its subject, with sample values. It goes out at once, from a mailbox that marketing may use; no ' +
           'enrollment moves, and nothing of it counts. For a test key it is captured.',
+        body: test_body,
       },
-      ({ ctx, caller, id, is_test, to }) =>
+      ({ ctx, caller, id, is_test, body: { to } }) =>
         deps.sequences.sendTest(caller.project.id, { public_id: id, key: ctx.params.key ?? '', is_test }, to),
     ),
     ...on.transitions(deps.sequence_life, {

@@ -68,6 +68,8 @@ export class Arrival {
   }
 }
 
+/** What a broadcast is while it goes on by itself. */
+const RUNNING: readonly Value[] = ['scheduled', 'sending', 'testing'];
 /** How a sequence or a broadcast arrives that runs where it comes from, as that of a copy does. */
 const MOVED = { status: 'paused', pause_reason: 'moved', job_id: null };
 
@@ -106,7 +108,7 @@ const RULES: Partial<Record<string, Rule>> = {
   sequences: (row, arrival) =>
     asDraft('sequences', row.status === 'active' ? { ...row, ...MOVED } : row, arrival),
   broadcasts: (row, arrival) => {
-    const runs = row.status === 'scheduled' || row.status === 'sending';
+    const runs = RUNNING.includes(row.status ?? null);
     return asDraft('broadcasts', runs ? { ...row, ...MOVED } : row, arrival);
   },
 };

@@ -19,6 +19,9 @@ export const IDS: readonly string[] = words(
 const isListOf = (isFit: (entry: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(isFit);
 const isObjects = isListOf(isPlainObject);
+const isVariants = isListOf((one) => isPlainObject(one) && typeof one.name === 'string');
+const isPlan = (value: unknown) =>
+  isPlainObject(value) && isVariants(value.variants) && typeof value.share === 'number';
 
 /** Texts that are JSON, by what they hold: code that reads them counts on as much, and may be at work for all projects. */
 export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(value: unknown): boolean }[] =
@@ -30,6 +33,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
       tech_stack token_hosts types`),
       fits: isListOf((entry) => typeof entry === 'string'),
     },
+    { is: 'the plan of an A/B', names: words('ab'), fits: isPlan },
     { is: 'a list of objects', names: words('attachments recipients refused steps'), fits: isObjects },
     {
       is: 'an object',

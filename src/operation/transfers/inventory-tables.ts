@@ -13,7 +13,7 @@ export const GOING = words(`
   marketing_settings marketing_keys marketing_usage contact_lists contacts contact_tags contact_events contact_confirmations
   contact_imports contact_import_rejections contact_import_waiting suppressions tracking_choices segments merge_sources merge_source_names merge_links jobs
   emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
-  sequence_mails enrollments sequence_counts broadcasts broadcast_recipients broadcast_counts broadcast_hours broadcast_links
+  sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
   vault_services vault_values vault_reveals webhooks`);
 
 /** Of these, rows have numbers that other rows name, or that tell which came first: each gets another one where it arrives. */

@@ -19,7 +19,8 @@ export async function checkRelay(
 ): Promise<RelayCheck> {
   const ends_ms = monotonicMs() + deadlines.check_ms;
   const left = () => Math.max(1, ends_ms - monotonicMs());
-  const found = await addressOf(route.host, left());
+  const { address } = route;
+  const found = address === undefined ? await addressOf(route.host, left()) : { address };
   if ('words' in found) return { stage: 'connect', smtp_code: null, ...found };
   const session = await openSession({ ...route, ...found }, { ...deadlines, total_ms: left() });
   if (!(session instanceof SmtpSession)) return readable(session, route);

@@ -54,7 +54,9 @@ test('an answer is to the mail of whom it is from, whatever the case, else to th
   expect(replies.list(owner, first, {}).data).toMatchObject([
     { from: 'colleague@example.org', text: 'Yes.' },
   ]);
-  expect(deliveries.explain(first).story.join('\n')).toContain('by colleague@example.org: Re: Hello');
+  const { story } = deliveries.explain(first);
+  expect(story[0]).toContain(`by SMTP with the API key k (1) in project ${on.project.slug}`);
+  expect(story.join('\n')).toContain('by colleague@example.org: Re: Hello');
   expect(privacy.explain(owner, 'CY@example.org').join('\n')).toMatch(
     /It answered a mail \S+: Re: Hello\. More: satchel email why [0-9A-Z]{26}$/m,
   );

@@ -3,11 +3,25 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Answer } from '../../../src/mail/submission/protocol.ts';
+import { SubmissionThread } from '../../../src/mail/submission/thread.ts';
+import { captureLog } from '../../support/captured-log.ts';
 import { actor, startTestApp } from '../../support/helpers.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
-import { makeTempDir } from '../../support/temp.ts';
+import { makeTempDir, TestClock } from '../../support/temp.ts';
+import { until } from '../../support/until.ts';
 import { addDomain, addMailbox, senderOf } from '../emails/setup.ts';
-import { handIn, messageFrom, portOf, signedIn, startTaking, storedFiles } from './setup.ts';
+import {
+  authPlain,
+  GREETING,
+  handIn,
+  messageFrom,
+  portOf,
+  RawClient,
+  signedIn,
+  startTaking,
+  storedFiles,
+} from './setup.ts';
 
 const FROM = 'hello@shop.example.com';
 const TAKEN = /^250 2\.0\.0 queued as [0-9A-Z]{26}$/;
@@ -54,6 +68,46 @@ describe('a start', () => {
     );
     taken.close();
   });
+});
+
+test('a thread that ends is started again at the same port, and answers to what the one before asked are not for it', async () => {
+  const workers: Worker[] = [];
+  const answers: ((answer: Answer) => void)[] = [];
+  const { logger } = captureLog(new TestClock());
+  const thread = new SubmissionThread(
+    {
+      ...{ name: 'localhost', host: '127.0.0.1', port: 0, tls_port: null, plain_from: [], pair: null },
+      ...{ max_bytes: 1_000_000, data_dir: makeTempDir() },
+    },
+    {
+      logger,
+      answer: () => new Promise((resolve) => answers.push(resolve)),
+      startWorker() {
+        const url = new URL('../../../src/mail/submission/submission.worker.ts', import.meta.url);
+        const worker = new Worker(url);
+        workers.push(worker);
+        return worker;
+      },
+    },
+  );
+  const { port } = await thread.start();
+  const before = await RawClient.connect(port ?? 0);
+  await before.say(GREETING);
+  before.write(`${authPlain('good')}\r\n`);
+  await until(() => answers.length === 1);
+  workers[0]?.terminate();
+  await before.over();
+  let client = await RawClient.connect(port ?? 0);
+  while (client.is_over) client = await RawClient.connect(port ?? 0);
+  await client.say(GREETING);
+  client.write(`${authPlain('bad')}\r\n`);
+  await until(() => answers.length === 2);
+  answers[0]?.({ ok: true, taken: null });
+  answers[1]?.({ ok: false, reply: { code: 535, text: '5.7.8 No.' } });
+  expect(await client.reply()).toBe('535 5.7.8 No.');
+  client.close();
+  await thread.stop(0);
+  expect((await RawClient.connect(port ?? 0)).is_over).toBe(true);
 });
 
 test('a stop takes nothing new, and what was on its way comes to its end, once', async () => {

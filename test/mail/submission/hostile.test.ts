@@ -8,6 +8,7 @@ import { SubmissionServer } from '../../../src/mail/submission/server.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
+import { createRandom, makeText } from './random-text.ts';
 import { authPlain, GREETING, handIn, messageFrom, RawClient, signedIn, storedFiles } from './setup.ts';
 
 const KEY = 'the key';
@@ -206,6 +207,73 @@ describe('time', () => {
     expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
     await until(() => storedFiles(data_dir).length === 0);
   });
+});
+
+test('nonsense, whatever it is, ends no more than its own connection', async () => {
+  const { port, server, asked, data_dir } = await start({ pair });
+  const random = createRandom(20_261_127);
+  const words = [
+    ...[
+      'EHLO a',
+      'HELO',
+      'AUTH',
+      'AUTH PLAIN =',
+      'AUTH LOGIN',
+      authPlain('wrong'),
+      'AAAA',
+      '*',
+      'MAIL FROM:<>',
+      'RCPT TO:<',
+    ],
+    ...[
+      'DATA',
+      '.',
+      'RSET',
+      'NOOP x',
+      'VRFY',
+      'QUIT',
+      'STARTTLS x',
+      'BDAT 9 LAST',
+      '\0',
+      '\xff\xfe',
+      'GET / HTTP/1.1',
+      ' ',
+    ],
+    ...[
+      'MAIL FROM:<a@b.example> SIZE=-1 BODY=x',
+      `RCPT TO:<${'a'.repeat(3_000)}>`,
+      'x'.repeat(20_000),
+      '\x16\x03\x01\x02',
+    ],
+  ];
+  const ends = ['\r\n', '\r\n', '\n', '\r', ''];
+  const talk = async (): Promise<void> => {
+    const client = await RawClient.connect(port);
+    for (let n = random(12); n > 0; n -= 1)
+      client.write(makeText(words, 1, random) + makeText(ends, 1, random));
+    await client.flushed();
+    client.end();
+    await client.over();
+    client.close();
+  };
+  for (let round = 0; round < 15; round += 1) await Promise.all(Array.from({ length: 20 }, talk));
+  expect(asked.map(({ op }) => op).filter((op) => op !== 'sign_in')).toEqual([]);
+  (await signedIn(port, KEY)).close();
+  await until(() => server.measures.connections === 0);
+  expect(storedFiles(data_dir)).toEqual([]);
+});
+
+test('what is pipelined behind STARTTLS is forgotten, a hundred lines of it too', async () => {
+  const { port, asked } = await start({ pair });
+  const client = await RawClient.connect(port);
+  await client.say(GREETING);
+  client.write(`STARTTLS\r\n${'NOOP\r\n'.repeat(250)}${authPlain(KEY)}\r\nMAIL FROM:<>\r\n`);
+  expect(await client.reply()).toStartWith('220 ');
+  await client.secure();
+  expect(await client.say('MAIL FROM:<>')).toStartWith('530 ');
+  expect(await client.sayAll(GREETING, 'NOOP')).toStartWith('250 2.0.0 ');
+  expect(asked).toEqual([]);
+  client.close();
 });
 
 test('a message that takes too long to read is 554 5.6.0, and nothing of it is kept', async () => {

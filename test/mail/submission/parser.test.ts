@@ -3,24 +3,9 @@ import { expect, test } from 'bun:test';
 import { BrokenMessage } from '../../../src/mail/submission/header-section.ts';
 import { SubmissionParser } from '../../../src/mail/submission/parser.ts';
 import { MessageReader } from '../../../src/mail/submission/reading.ts';
+import { createRandom, makeText } from './random-text.ts';
 
 const SEED = 20_261_127;
-
-/** Numbers from 0 up to below a bound, the same ones at each run (mulberry32). */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
-/** Some of these words, one behind the other. */
-function makeText(words: readonly string[], count: number, random: (below: number) => number): string {
-  return Array.from({ length: count }, () => words[random(words.length)] ?? '').join('');
-}
 
 /** A text whole, byte by byte, and cut at random. */
 function cutAll(text: string, random: (below: number) => number): string[][] {

@@ -38,7 +38,7 @@ describe('a draft', () => {
     );
     expect(made).toEqual({
       ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
-      ...{ preheader: 'For {{first_name}}', segment: null },
+      ...{ preheader: 'For {{first_name}}', segment: null, ab: null },
       ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
       ...{ finished_at: null, track_opens: false, recipients: null, links: [], stats: NO_STATS },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
@@ -131,7 +131,7 @@ test('goes to whoever is active, fits and is not suppressed, each once, and ends
   const id = await on.broadcast(list, { filter: { tags_any: ['vip'] } });
   const left_out = { total: 3, by_reason: { ...NOBODY_LEFT_OUT, unsubscribed: 1, suppressed: 1, filter: 1 } };
   expect(dataOf(await on.call('GET', `/email-broadcasts/${id}/check`))).toEqual({
-    ...{ ready: true, captured: true, problems: [], recipients: 2, left_out },
+    ...{ ready: true, captured: true, problems: [], warnings: [], recipients: 2, left_out },
   });
   const begun = dataOf(await on.post(id, 'send'), 202);
   expect(begun).toMatchObject({ status: 'sending', recipients: 2, started_at: expect.any(String) });

@@ -100,6 +100,9 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const segment = String(dataOf(kept, 201).id);
   const planned = await on.broadcast(list, { name: 'July', segment });
   dataOf(await on.post(planned, 'send', { send_at: '2030-02-01T00:00:00Z' }), 202);
+  const ab = { variants: [{ name: 'A' }, { name: 'B' }], share: 50, decide_by: 'manual' };
+  const testing = await on.broadcast(list, { name: 'May', ab });
+  await on.send(testing);
   const pasted = await on.call('POST', `/email-lists/${list}/imports`, {
     method: 'paste',
     text: 'nobody\ncy@example.com',
@@ -164,7 +167,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     links: { clicked, unsubscribe, file: String(link).replace('http://satchel.test', '') },
     ids: {
       ...{ object, pinned, sent: String(sent.id), later: String(later.id), schedule: String(schedule.id) },
-      ...{ list, ann: String(ann.id), sequence, segment, broadcast, planned, bulk },
+      ...{ list, ann: String(ann.id), sequence, segment, broadcast, planned, testing, bulk },
     },
   };
 }

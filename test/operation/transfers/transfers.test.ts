@@ -231,7 +231,13 @@ test('sequences, schedules and broadcasts arrive paused, and what waits is withh
 
   const project = app.services.projects.require('shop-2');
   const went = await app.services.transfers.letGo(project, actor);
-  expect(went).toEqual({ schedules: 1, sequences: 1, broadcasts: 1, jobs: 1, stayed: [] });
+  expect(went).toEqual({ schedules: 1, sequences: 1, broadcasts: 2, jobs: 1, stayed: [] });
+  const tested = from.app.services.broadcasts.get(from.project.id, String(ids.testing)).ab;
+  expect(tested?.results).toHaveLength(2);
+  expect(await data(`/email-broadcasts/${ids.testing}`)).toMatchObject({
+    status: 'testing',
+    ab: { ...tested },
+  });
   expect(await story()).toEqual(['active', 'sent', 'scheduled', true, 'scheduled']);
   // A second time there is nothing to let go.
   expect(await app.services.transfers.letGo(project, actor)).toMatchObject({ schedules: 0, jobs: 0 });

@@ -1360,7 +1360,9 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   segment_id INTEGER REFERENCES segments (id) ON DELETE SET NULL, -- whose filter is copied when sending begins
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
   utm TEXT, -- JSON Record<string, string>; what links that are counted gain, such as source
-  status TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'sending', 'paused', 'sent', 'cancelled')), -- BroadcastStatus
+  ab TEXT, -- JSON AbPlan; null: the same mail for all
+  status TEXT NOT NULL CHECK (status IN ( -- BroadcastStatus
+    'draft', 'scheduled', 'sending', 'testing', 'paused', 'sent', 'cancelled')),
   pause_reason TEXT CHECK (pause_reason IN ( -- PauseReason
     'manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- sent by a test key: captured, and counted nowhere
@@ -1372,7 +1374,11 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   source_id INTEGER,       -- what all its mails are rendered from: a row of merge_sources
   from_name TEXT,          -- of the settings when sending began, as the next one is
   reply_to TEXT,
-  decided_to INTEGER NOT NULL DEFAULT 0, -- contacts up to this one had their turn: changes in the commit of their mails
+  decided_to INTEGER NOT NULL DEFAULT 0, -- contacts up to this one had their turn: changes in the commit of their mails. With an A/B those of the share, then from 0 on the rest
+  tested_at INTEGER,       -- of an A/B: when the share had had its turn
+  decides_at INTEGER,      -- when the clicks decide
+  decided_at INTEGER,
+  winner INTEGER,          -- its place in the variants of ab: what the rest gets
   job_id TEXT,             -- the job that waits for send_at, and then sends
   bounces_since INTEGER,   -- mails that ended since then count towards the bounce threshold
   created_at INTEGER NOT NULL,
@@ -1383,7 +1389,7 @@ CREATE INDEX broadcasts_by_project ON broadcasts (project_id, id);
 CREATE INDEX broadcasts_by_list ON broadcasts (list_id, id);
 CREATE INDEX broadcasts_by_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL;
 -- The few that a job is at work on, asked for each hour and at each start.
-CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'paused');
+CREATE INDEX broadcasts_open ON broadcasts (status) WHERE status IN ('scheduled', 'sending', 'testing', 'paused');
 CREATE INDEX broadcasts_braked ON broadcasts (project_id) WHERE status = 'paused' AND pause_reason <> 'manual';
 CREATE TRIGGER broadcasts_count_insert AFTER INSERT ON broadcasts BEGIN
   INSERT INTO row_counts VALUES ('broadcasts', NEW.project_id, '', 1) ON CONFLICT DO UPDATE SET n = n + 1;
@@ -1399,6 +1405,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   contact_id INTEGER NOT NULL,
   email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
   reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'filter', 'no_value')), -- LeftOutReason; why it was left out
+  variant INTEGER, -- of one in the share of an A/B: its place in ab
   is_waiting INTEGER NOT NULL DEFAULT 0 CHECK (is_waiting IN (0, 1)), -- for its relay
   sent_at INTEGER,
   ended_at INTEGER, -- when a relay took it, or its attempts ended; null while it waits, and for one that was taken back
@@ -1445,6 +1452,28 @@ BEGIN
     WHERE column2 IS NOT NULL
     ON CONFLICT DO UPDATE SET n = n + 1;
 END;
+
+CREATE TRIGGER broadcast_recipients_count_variant AFTER UPDATE OF is_untracked, sent_at, clicked_at, unsubscribed_at
+ON broadcast_recipients WHEN NEW.variant IS NOT NULL BEGIN
+  UPDATE broadcast_variants SET
+    sent = sent + (NEW.sent_at IS NOT NULL) - (OLD.sent_at IS NOT NULL),
+    untracked = untracked + NEW.is_untracked * (NEW.sent_at IS NOT NULL) - OLD.is_untracked * (OLD.sent_at IS NOT NULL),
+    clicked = clicked + (NEW.clicked_at IS NOT NULL) - (OLD.clicked_at IS NOT NULL),
+    unsubscribed = unsubscribed + (NEW.unsubscribed_at IS NOT NULL) - (OLD.unsubscribed_at IS NOT NULL)
+  WHERE broadcast_id = NEW.broadcast_id AND variant = NEW.variant;
+END;
+
+-- An A/B that began: what mails of each variant are rendered from, and the numbers of the share.
+CREATE TABLE broadcast_variants ( -- VariantRow
+  broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  variant INTEGER NOT NULL, -- its place in ab
+  source_id INTEGER NOT NULL, -- a row of merge_sources
+  sent INTEGER NOT NULL DEFAULT 0,
+  untracked INTEGER NOT NULL DEFAULT 0, -- of those that were sent
+  clicked INTEGER NOT NULL DEFAULT 0,
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (broadcast_id, variant)
+) STRICT, WITHOUT ROWID;
 
 -- The numbers of a broadcast: those of new recipients change with the piece that decides on them, the others with the rows.
 CREATE TABLE broadcast_counts (

@@ -15,6 +15,10 @@ export function About(props: BroadcastPartProps) {
   const list = useLoad('GET /projects/{project}/email-lists/{list}', {
     path: { project: path.project, list: of.list },
   });
+  const segment = useLoad(
+    'GET /projects/{project}/email-segments/{segment}',
+    of.segment === null ? null : { path: { project: path.project, segment: of.segment } },
+  );
   const template = of.template !== null && (
     <a key="template" href={hrefOf(to`/projects/${path.project}/templates/${of.template}`)}>
       {of.template}
@@ -32,7 +36,15 @@ export function About(props: BroadcastPartProps) {
                 {list.data?.name ?? of.list}
               </a>,
             ],
-            ['Who of it', of.filter === null ? 'everybody who is active' : tellFilter(of.filter)],
+            ...(of.segment === null ? [] : [['Segment', segment.data?.name ?? of.segment] as const]),
+            [
+              'Who of it',
+              of.filter
+                ? tellFilter(of.filter)
+                : of.segment
+                  ? 'whom its segment means'
+                  : 'everybody who is active',
+            ],
             ['Template', template || null],
             ['Preheader', of.preheader],
             ...Object.entries(of.variables).map(([name, value]) => [name, value] as const),

@@ -13,7 +13,7 @@ import { type FilterParameters, filterOf, parametersOf } from '../contacts/filte
 import { FilterFields } from '../contacts/filter-fields.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
 import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
-import { Reach } from './reach.tsx';
+import { Reach, SegmentReach } from './reach.tsx';
 
 /** What of the form is no field of the browser's. */
 export interface Draft {
@@ -21,6 +21,8 @@ export interface Draft {
   /** A slug, or OWN. */
   template: string;
   variables: StepDraft['variables'];
+  /** In place of the filter; empty for none. */
+  segment: string;
   filter: FilterParameters;
 }
 
@@ -32,7 +34,7 @@ export interface DraftProps {
 
 type Written = Pick<
   Broadcast,
-  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'filter' | 'track_opens'
+  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens'
 >;
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
@@ -50,6 +52,7 @@ function readDraft(of: Broadcast | undefined): Draft {
   return {
     list: of?.list ?? '',
     template: of?.template ?? OWN,
+    segment: of?.segment ?? '',
     filter: parametersOf(of?.filter ?? {}),
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
@@ -66,7 +69,7 @@ export async function writeBroadcast(
   const template = draft.template === OWN ? await writeOwnMail(project, entered) : draft.template;
   // Made once, whatever is refused of the broadcast itself.
   if (template !== null) onChange({ template });
-  const filter = filterOf(draft.filter);
+  const filter = draft.segment === '' ? filterOf(draft.filter) : {};
   const variables = draft.variables.map(({ name, value }) => [name.trim(), value] as const);
   return {
     name: entered.text('name'),
@@ -74,6 +77,7 @@ export async function writeBroadcast(
     template,
     preheader: entered.textOrNull('preheader'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
+    segment: draft.segment || null,
     filter: Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
   };
@@ -116,18 +120,25 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
       </Panel>
       <Panel title="Who gets it">
         <div class="form filter-form">
-          <Reach project={project} list={draft.list} filter={draft.filter} />
-          <details class="more" open={is_narrowed}>
-            <summary>Only some of the list</summary>
-            <FilterFields
-              // Its rows of custom fields are its own: those of another version are other rows.
-              key={JSON.stringify(of?.filter)}
-              of={draft.filter}
-              prefix="filter."
-              has_first
-              onChange={(filter) => onChange({ filter })}
-            />
-          </details>
+          <SegmentField {...props} />
+          {draft.segment === '' ? (
+            <>
+              <Reach project={project} list={draft.list} filter={draft.filter} />
+              <details class="more" open={is_narrowed}>
+                <summary>Only some of the list</summary>
+                <FilterFields
+                  // Its rows of custom fields are its own: those of another version are other rows.
+                  key={JSON.stringify(of?.filter)}
+                  of={draft.filter}
+                  prefix="filter."
+                  has_first
+                  onChange={(filter) => onChange({ filter })}
+                />
+              </details>
+            </>
+          ) : (
+            <SegmentReach project={project} segment={draft.segment} />
+          )}
         </div>
       </Panel>
     </>
@@ -146,7 +157,7 @@ function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadca
       label="List"
       choices={of ? choices : [['', 'Choose a list'], ...choices]}
       value={draft.list}
-      onChange={(list) => onChange({ list })}
+      onChange={(list) => onChange({ list, segment: '' })}
       hint={
         lists.data?.length === 0 && (
           <>
@@ -155,6 +166,25 @@ function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadca
           </>
         )
       }
+    />
+  );
+}
+
+/** Those of the list; none where it has none. */
+function SegmentField({ project, draft, onChange }: DraftProps) {
+  const { list, segment } = draft;
+  const input = list === '' ? null : { path: { project }, query: { list } };
+  const segments = useAll('GET /projects/{project}/email-segments', input);
+  const choices = (segments.data ?? []).map(({ id, name }): [string, string] => [id, name]);
+  if (segment !== '' && !choices.some(([id]) => id === segment)) choices.unshift([segment, segment]);
+  if (choices.length === 0) return null;
+  return (
+    <SelectField
+      name="segment"
+      label="Segment"
+      choices={[['', 'None'], ...choices]}
+      value={segment}
+      onChange={(chosen) => onChange({ segment: chosen })}
     />
   );
 }

@@ -13,13 +13,14 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const fields = { project: params.project, ...useDraft() };
   const create = async (entered: Entered): Promise<void> => {
     await askAboutBroadcast(params.project, entered.text('name'));
-    const { template, preheader, filter, ...rest } = await writeBroadcast(fields, entered);
+    const { template, preheader, segment, filter, ...rest } = await writeBroadcast(fields, entered);
     const made = await call('POST /projects/{project}/email-broadcasts', {
       path: params,
       body: {
         ...rest,
         ...(template !== null && { template }),
         ...(preheader !== null && { preheader }),
+        ...(segment !== null && { segment }),
         ...(filter !== null && { filter }),
       },
     });

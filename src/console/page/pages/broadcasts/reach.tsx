@@ -1,5 +1,5 @@
-/** How many people of a list a filter fits, as it is being built. */
-import { countedTo } from '../../components/quantity.tsx';
+/** How many people of a list a filter fits as it is being built, or a segment means. */
+import { counted, countedTo } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
 import { type FilterParameters, filterOf } from '../contacts/filter.ts';
@@ -26,6 +26,20 @@ export function Reach(props: { project: string; list: string; filter: FilterPara
         : list === ''
           ? 'Choose a list to see how many people that is.'
           : 'Counting…';
+  return (
+    <p class={error ? 'wrong' : 'hint'} role="status">
+      {told}
+    </p>
+  );
+}
+
+export function SegmentReach({ project, segment }: { project: string; segment: string }) {
+  const { data, error } = useLoad('GET /projects/{project}/email-segments/{segment}', {
+    path: { project, segment },
+  });
+  const told = data
+    ? `${counted(data.contacts_count ?? 0, 'person')} would get it, as the list and the segment are now.`
+    : (error?.message ?? 'Counting…');
   return (
     <p class={error ? 'wrong' : 'hint'} role="status">
       {told}

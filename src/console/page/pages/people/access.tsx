@@ -1,6 +1,6 @@
 /** What lets a person in: a new link, being let in at all, and their end. */
 import { useState } from 'preact/hooks';
-import type { Person } from '../../api.generated.ts';
+import type { Person, PersonMade } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -13,7 +13,7 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
-import { OneTimeLink } from './one-time-link.tsx';
+import { LinkOf } from './one-time-link.tsx';
 
 interface AccessProps {
   of: Person;
@@ -45,14 +45,15 @@ export function Access(props: AccessProps) {
 }
 
 function Reset({ of, onChange }: AccessProps) {
-  const { shown: link, show } = useRevealed<string>(null);
+  const { shown: made, show } = useRevealed<PersonMade>(null);
   const [ends_totp, setEndsTotp] = useState(false);
+  const [is_sent, setSent] = useState(false);
   const reset = async (): Promise<void> => {
-    const { link } = await call('POST /people/{person}/reset', {
+    const made = await call('POST /people/{person}/reset', {
       path: { person: of.id },
-      body: { totp: ends_totp },
+      body: { totp: ends_totp, send: is_sent },
     });
-    show(link);
+    show(made);
     onChange();
   };
   return (
@@ -61,11 +62,12 @@ function Reset({ of, onChange }: AccessProps) {
       lead="For somebody who forgot it, lost their second step, or never used their link: they get a new one."
     >
       <div class="stack">
-        {link && <OneTimeLink link={link} />}
+        {made && <LinkOf made={made} />}
         <div>
           <ConfirmByName title="Reset the password" name={of.email} act={reset}>
             <div class="stack">
               <p>Their password stops, they are signed out everywhere, and an older link is void.</p>
+              <CheckField name="send" label="Mail them the link" onChange={setSent} />
               {of.totp && (
                 <CheckField
                   name="totp"

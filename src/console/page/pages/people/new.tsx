@@ -1,20 +1,22 @@
 /** Adding a person. The link by which they set their password is shown this once. */
-import type { PersonWithLink } from '../../api.generated.ts';
+import type { PersonMade } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
-import { OneTimeLink } from './one-time-link.tsx';
+import { LinkOf } from './one-time-link.tsx';
 import { PowerFields, powersIn } from './power-fields.tsx';
 
 export default function NewPersonPage() {
-  const { shown: made, show } = useRevealed<PersonWithLink>(null);
+  const { shown: made, show } = useRevealed<PersonMade>(null);
   const add = async (entered: Entered): Promise<void> => {
     const name = entered.text('name');
-    const body = { email: entered.text('email'), ...(name && { name }), ...powersIn(entered) };
+    const send = entered.flag('send');
+    const body = { email: entered.text('email'), ...(name && { name }), ...powersIn(entered), send };
     show(await call('POST /people', { body }));
   };
   return (
@@ -26,7 +28,7 @@ export default function NewPersonPage() {
       <Panel>
         {made ? (
           <div class="stack">
-            <OneTimeLink link={made.link} />
+            <LinkOf made={made} />
             <div>
               <a class="button primary" href={hrefOf(to`/people/${made.id}`)}>
                 To the person
@@ -35,15 +37,14 @@ export default function NewPersonPage() {
           </div>
         ) : (
           <Form submit="Add the person" onSubmit={add} onCancel={() => navigate('/people')}>
-            <TextField
-              name="email"
-              label="Address"
-              type="email"
-              hint="They sign in with it. Nothing is sent to it."
-              is_focused
-            />
+            <TextField name="email" label="Address" type="email" hint="They sign in with it." is_focused />
             <TextField name="name" label="Name" hint="As the audit trail calls them. Empty: their address." />
             <PowerFields />
+            <CheckField
+              name="send"
+              label="Mail them the link"
+              hint="From a mailbox of the default domain. Otherwise it is shown to you, this once."
+            />
           </Form>
         )}
       </Panel>

@@ -1,0 +1,77 @@
+/** Mail that Satchel writes itself to one of its people: at once, once, and into no log. */
+import { conflict } from '../../errors.ts';
+import { SEND_ANSWER_MS } from '../../limits.ts';
+import type { Clock } from '../../platform/host/clock.ts';
+import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
+import { within } from '../../platform/host/waiting.ts';
+import type { Mailer } from '../../platform/mail/mailer.ts';
+import type { SendingDomains } from '../sending-domains/service.ts';
+import { type Outlet, type Outlets, type OutletsDeps, ownMessage } from './outlets.ts';
+import * as store from './store.ts';
+import type { MailboxRow } from './tables.ts';
+
+interface NoticesDeps extends Pick<OutletsDeps, 'database'> {
+  clock: Clock;
+  mailer: Pick<Mailer, 'deliver'>;
+  sending_domains: SendingDomains;
+  outlets: Outlets;
+  public_url: string;
+}
+
+type Relaying = Outlet & { route: NonNullable<Outlet['route']> };
+
+/**
+ * Ready to send one from the default domain; what comes back sends it and resolves with null, or with why it was not taken.
+ * Throws AppError `conflict`: no_mailbox where none there sends to a relay, public_url where its links would lead nowhere.
+ */
+export function prepareNotice(deps: NoticesDeps) {
+  const { clock, mailer, public_url } = deps;
+  const outlet = outletOf(deps);
+  if (isLoopbackUrl(public_url) && !isLoopback(outlet.route.host))
+    throw conflict(
+      `The link would begin with ${public_url}, which nobody else can reach: set SATCHEL_PUBLIC_URL to the address of this server and start it again.`,
+      { code: 'public_url' },
+    );
+  return async ({
+    to,
+    subject,
+    text,
+  }: {
+    to: string;
+    subject: string;
+    text: string;
+  }): Promise<string | null> => {
+    const content = ownMessage(outlet, { to, subject, text }, clock.now());
+    const answer = await within(mailer.deliver(content, outlet.route, [to]), SEND_ANSWER_MS);
+    if (answer === 'not yet')
+      return `The relay has not answered within ${SEND_ANSWER_MS / 1000} s; the mail may arrive all the same.`;
+    return answer.outcome === 'sent' ? null : answer.response;
+  };
+}
+
+function outletOf({ database, sending_domains, outlets }: NoticesDeps): Relaying {
+  const { read } = database;
+  const domain = sending_domains.listRows(read, null).find(({ is_default }) => is_default);
+  const boxes = domain ? store.listMailboxesOf(read, domain.id) : [];
+  const mailbox = boxes
+    .filter(({ kind, status }) => kind === 'smtp' && status === 'active')
+    .sort((one, other) => rankOf(one) - rankOf(other))[0];
+  const outlet = mailbox && outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
+  if (!outlet?.route) throw conflict(whyNone(domain?.name ?? null, boxes), { code: 'no_mailbox' });
+  return { ...outlet, route: outlet.route };
+}
+
+/** One that rests after failures comes last, one for marketing alone behind the others. */
+function rankOf({ for_transactional, resting_until }: MailboxRow): number {
+  return (resting_until === null ? 0 : 2) + (for_transactional ? 0 : 1);
+}
+
+function whyNone(domain: string | null, boxes: readonly MailboxRow[]): string {
+  if (domain === null)
+    return 'There is no sending domain to mail from: satchel domain add NAME, then satchel mailbox add ADDRESS --smtp RELAY';
+  if (boxes.length === 0)
+    return `The default domain ${domain} has no mailbox: satchel mailbox add ADDRESS@${domain} --smtp RELAY`;
+  return boxes.some(({ kind }) => kind === 'smtp')
+    ? `Every mailbox of the default domain ${domain} that has a relay is paused: satchel mailbox resume ADDRESS`
+    : `Every mailbox of the default domain ${domain} captures its mail: nobody would get it. Add one with a relay.`;
+}

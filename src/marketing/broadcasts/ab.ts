@@ -1,0 +1,128 @@
+/** The A/B of a broadcast: what it may be, who is in its share and gets which variant, and what the share's numbers come to. Pure functions. */
+import { type FieldErrors, invalid } from '../../errors.ts';
+import { toIso } from '../../platform/host/clock.ts';
+import { chancesOfBest } from './chance.ts';
+import type { AbPlan, AbRecord } from './schemas.ts';
+import type { BroadcastRow, RecipientRow, VariantRow } from './tables.ts';
+
+/** Contract: with fewer mails a variant chance decides. */
+const FEW_MAILS_A_VARIANT = 100;
+
+/** What is wrong with a plan beyond its schema, by field. */
+export function errorsInPlan({ variants, decide_by, decide_after_hours }: AbPlan): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const [index, { name, subject, preheader }] of variants.entries()) {
+    const at = `ab.variants.${index}`;
+    if (variants.findIndex((one) => one.name === name) < index)
+      errors[`${at}.name`] = ['must be another than those before'];
+    for (const [member, text] of Object.entries({ name, subject, preheader }))
+      if (/\p{Cc}/u.test(text ?? ''))
+        errors[`${at}.${member}`] = ['must have no line breaks or other control characters'];
+  }
+  const has_hours = typeof decide_after_hours === 'number';
+  if (decide_by === 'clicks' && !has_hours)
+    errors['ab.decide_after_hours'] = ['is required where clicks decide: 1 to 168'];
+  if (decide_by === 'manual' && has_hours)
+    errors['ab.decide_after_hours'] = ['must be left out where somebody decides'];
+  return errors;
+}
+
+/** Whose turns a broadcast is giving: everybody's, or of an A/B those of the share, and once it is decided the rest's. */
+export function phaseOf({ ab, winner }: Pick<BroadcastRow, 'ab' | 'winner'>): 'all' | 'share' | 'rest' {
+  if (ab === null) return 'all';
+  return winner === null ? 'share' : 'rest';
+}
+
+/** Whether everybody who was on the list when it began was looked at, in this phase. */
+export function isWalked({ decided_to, last_contact_id }: BroadcastRow): boolean {
+  return last_contact_id !== null && decided_to >= last_contact_id;
+}
+
+/** Whether the share had its turn, and nobody decided yet what the rest gets. */
+export function isTested({ tested_at, winner }: Pick<BroadcastRow, 'tested_at' | 'winner'>): boolean {
+  return tested_at !== null && winner === null;
+}
+
+/**
+ * The variant that a contact gets in the share, by its place in the plan; null for whom the rest is. By a hash of contact and
+ * broadcast: it is the same whenever it is asked, and on another Satchel too.
+ */
+export function placeInShare(plan: AbPlan, broadcast: string, contact: string): number | null {
+  const hash = new Bun.CryptoHasher('sha256').update(`${broadcast}:${contact}`).digest();
+  if (hash.readUInt32BE(0) / 2 ** 32 >= plan.share / 100) return null;
+  return hash.readUInt32BE(4) % plan.variants.length;
+}
+
+/** The variant that wins: of which most people clicked per tracked mail; the first of those that are alike. */
+export function bestOf(variants: readonly VariantRow[]): number {
+  const rateOf = ({ sent, untracked, clicked }: VariantRow): number =>
+    sent > untracked ? clicked / (sent - untracked) : 0;
+  return variants.reduce((best, one) => (rateOf(one) > rateOf(best) ? one : best), NONE).variant;
+}
+const NONE: VariantRow = {
+  broadcast_id: 0,
+  variant: 0,
+  source_id: 0,
+  sent: 0,
+  untracked: 0,
+  clicked: 0,
+  unsubscribed: 0,
+};
+
+/** The plan with what became of it; no result before sending began. What a test key sends counts nowhere. */
+export function presentAb(row: BroadcastRow, variants: readonly VariantRow[]): AbRecord | null {
+  const { ab, is_test, winner } = row;
+  if (ab === null) return null;
+  const counted = variants.map((one) => (is_test ? { ...NONE, variant: one.variant } : one));
+  const chances =
+    counted.length === 0
+      ? []
+      : chancesOfBest(counted.map((one) => ({ clicked: one.clicked, tracked: one.sent - one.untracked })));
+  return {
+    ...ab,
+    decide_after_hours: ab.decide_after_hours ?? null,
+    decides_at: toIso(row.decides_at),
+    winner: winner === null ? null : nameOf(ab, winner),
+    decided_at: toIso(row.decided_at),
+    results: counted.map(({ variant, sent, untracked, clicked, unsubscribed }, index) => ({
+      name: nameOf(ab, variant),
+      sent,
+      untracked,
+      clicked,
+      unsubscribed,
+      chance_best: chances[index] ?? 0,
+    })),
+  };
+}
+
+function nameOf({ variants }: AbPlan, place: number): string {
+  return variants[place]?.name ?? '';
+}
+
+/** Throws AppError `invalid` where the broadcast has no variant of this name. */
+export function variantCalled({ ab }: Pick<BroadcastRow, 'ab'>, name: string): AbPlan['variants'][number] {
+  const variant = ab?.variants.find((one) => one.name === name);
+  if (variant) return variant;
+  const names = ab?.variants.map((one) => one.name).join(', ');
+  throw invalid({
+    variant: [ab === null ? 'must be left out: the broadcast has no A/B' : `must be one of ${names}`],
+  });
+}
+
+/** The name of the variant that somebody got; null for who got none, or where there is no A/B. */
+export function variantGot({ ab, winner }: BroadcastRow, { variant, reason }: RecipientRow): string | null {
+  const place = variant ?? winner;
+  return ab === null || place === null || reason !== null ? null : nameOf(ab, place);
+}
+
+/** What `check` says of a plan that is not in the way: where chance would decide. */
+export function warningsOf(
+  { ab }: Pick<BroadcastRow, 'ab'>,
+  recipients: number,
+): { code: string; message: string }[] {
+  if (ab === null) return [];
+  const each = Math.floor((recipients * ab.share) / 100 / ab.variants.length);
+  if (each >= FEW_MAILS_A_VARIANT) return [];
+  const message = `Each variant would go to about ${each} people. With fewer than ${FEW_MAILS_A_VARIANT}, chance decides rather than the mail.`;
+  return [{ code: 'ab_small', message }];
+}
