@@ -15,6 +15,9 @@ import type { Suppressions } from './suppressions/service.ts';
 /** Contacts that are looked at while others wait, fewer where the filter asks for much: some milliseconds. */
 const AUDIENCE_PIECE = 500;
 
+/** Addresses that are told beside a number: whom a filter means is seen by them. */
+const SAMPLES = 5;
+
 export interface AudienceDeps {
   contacts: Contacts;
   suppressions: Suppressions;
@@ -54,8 +57,8 @@ export function judge(
 }
 
 /**
- * How many would get it, and how many would not and why; of those behind `after_id`, up to `last_id`, and not among those `without`
- * whom it goes. The list is looked at in pieces, between which others have their turn.
+ * How many would get it, the first few of them, and how many would not and why; of those behind `after_id`, up to `last_id`, and not
+ * among those `without` whom it goes. The list is looked at in pieces, between which others have their turn.
  */
 export async function countAudience(
   deps: AudienceDeps,
@@ -70,19 +73,22 @@ export async function countAudience(
     last_id?: number | null;
     without?(ids: readonly number[]): ReadonlySet<number>;
   } = {},
-): Promise<{ recipients: number; left_out: Map<Reason, number> }> {
+): Promise<{ recipients: number; left_out: Map<Reason, number>; samples: string[] }> {
   const limit = pieceFor(audience.filter ?? {}, AUDIENCE_PIECE);
   const left_out = new Map<Reason, number>();
+  const samples: string[] = [];
   let recipients = 0;
   for (let after_id = first_id; ; ) {
     const found = deps.contacts.listAfter(audience.list_id, { after_id, limit });
     const on_list = found.filter(({ id }) => last_id === null || id <= last_id);
     const last = on_list.at(-1);
-    if (!last) return { recipients, left_out };
+    if (!last) return { recipients, left_out, samples };
     const over = without(on_list.map(({ id }) => id));
     const piece = on_list.filter(({ id }) => !over.has(id));
     const reasons = judge(deps, read, audience, piece);
     recipients += piece.length - reasons.size;
+    const meant = samples.length < SAMPLES ? piece.filter(({ id }) => !reasons.has(id)) : [];
+    samples.push(...meant.slice(0, SAMPLES - samples.length).map(({ email }) => email));
     for (const reason of reasons.values()) left_out.set(reason, (left_out.get(reason) ?? 0) + 1);
     after_id = last.id;
     await letOthers();
