@@ -3,6 +3,7 @@ import {
   MAX_DESCRIPTION_CHARS,
   MAX_DNS_NAME_CHARS,
   MAX_NAME_CHARS,
+  MAX_PUBLIC_LISTS,
   MAX_TOKEN_HOSTS,
   MAX_URL_CHARS,
 } from '../../limits.ts';
@@ -115,6 +116,17 @@ export const FIELDS = {
     { option: '--confirmed-url <url>', says: 'where people go once they confirmed' },
   ),
   sign_up_url: shown(nullable(t.String()), 'the page, and where a form of your own posts; null without it'),
+  is_public: preset(
+    false,
+    t.Boolean({
+      description: `Default false. People see its name on the page of their choices, where they join and leave it; at most ${MAX_PUBLIC_LISTS} of a project.`,
+    }),
+    {
+      option: '--public',
+      says: 'people see it on the page of their choices, where they join and leave it',
+      unset: 'nobody sees it there',
+    },
+  ),
   archived: shown(t.Boolean()),
   contacts_count: shown(t.Integer()),
   active_count: shown(t.Integer()),
