@@ -5,6 +5,7 @@ import {
   MAX_NAME_CHARS,
   MAX_PUBLIC_LISTS,
   MAX_TOKEN_HOSTS,
+  MAX_URL_CHARS,
 } from '../../limits.ts';
 import {
   changesOfFields,
@@ -27,8 +28,12 @@ import {
   t,
   text,
   ulid,
+  webUrl,
 } from '../../platform/http/schema.ts';
 import { CONSENT_BASES, LANGUAGES } from './tables.ts';
+
+const target = webUrl(MAX_URL_CHARS);
+const TARGET = 'An https address; http to localhost, private addresses and names that nobody can register.';
 
 export const FIELDS = {
   id: shown(ulid()),
@@ -99,6 +104,16 @@ export const FIELDS = {
       says: 'a page where anybody may sign up; needs double opt-in',
       unset: 'its address works no more',
     },
+  ),
+  signed_up_url: optional(
+    null,
+    { ...target, description: `Where the form leads that was sent, in place of a page of ours. ${TARGET}` },
+    { option: '--signed-up-url <url>', says: 'where people go once their form was taken' },
+  ),
+  confirmed_url: optional(
+    null,
+    { ...target, description: `Where whoever confirms is led, in place of a page of ours. ${TARGET}` },
+    { option: '--confirmed-url <url>', says: 'where people go once they confirmed' },
   ),
   sign_up_url: shown(nullable(t.String()), 'the page, and where a form of your own posts; null without it'),
   is_public: preset(

@@ -10,6 +10,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import { merge, present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { refusalOfTarget } from '../../platform/http/public-hosts.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import { FIELDS, type ListChanges, type ListRecord } from './schemas.ts';
 import * as store from './store.ts';
@@ -287,6 +288,10 @@ export class Lists {
     if (/\p{Cc}/u.test(changes.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
     readTokenHosts(changes.token_hosts ?? [], errors);
+    for (const field of ['signed_up_url', 'confirmed_url'] as const) {
+      const refused = changes[field] && refusalOfTarget(changes[field]);
+      if (refused) errors[field] = [refused];
+    }
     if (changes.is_public && !current?.is_public && this.listPublic(project_id).length >= MAX_PUBLIC_LISTS)
       errors.is_public = [`at most ${MAX_PUBLIC_LISTS} lists of a project are public`];
     const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;

@@ -26,6 +26,8 @@ export const contactLists = sqliteTable('contact_lists', {
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
   is_public: integer({ mode: 'boolean' }).notNull(),
   language: text().$type<Language>(),
+  signed_up_url: text(),
+  confirmed_url: text(),
   archived_at: integer(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),

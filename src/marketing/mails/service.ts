@@ -92,6 +92,8 @@ export interface Mailing {
   preheader: string | null;
   settings: Settings;
   track_opens: boolean;
+  /** What links that are counted gain; null for nothing. */
+  utm: Link['utm'];
   /** For a test key: captured, never delivered. */
   is_test: boolean;
   /** The name that large receivers report on: the id of the sequence or broadcast. */
@@ -101,7 +103,7 @@ export interface Mailing {
 /** What of it decides how its mails look. */
 export type ShownMailing = Pick<
   Mailing,
-  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens'
+  'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens' | 'utm'
 >;
 
 /** What a mail needs of its contact. */
@@ -335,7 +337,7 @@ export class MarketingMail {
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
 
-  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens }: ShownMailing) {
+  #inputOf({ owner, list, variables, subject, preheader, settings, track_opens, utm }: ShownMailing) {
     const { from_name, postal_address } = settings;
     const brand = brandOf(owner, settings);
     return {
@@ -352,6 +354,7 @@ export class MarketingMail {
       token_hosts: list.token_hosts,
       public_url: this.deps.link_domains.baseOf(owner.id),
       track_opens,
+      utm,
     };
   }
 
@@ -385,9 +388,10 @@ export class MarketingMail {
     { source, links }: { source: Source; links: readonly Link[] },
   ): { id: number; hash: string } {
     const content = JSON.stringify(source);
-    const stored = links.map(({ target, token_hosts }) => ({
+    const stored = links.map(({ target, token_hosts, utm }) => ({
       target: JSON.stringify(target),
       token_hosts: token_hosts && JSON.stringify(token_hosts),
+      utm: utm && JSON.stringify(utm),
     }));
     const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([content, stored])).digest('hex');
     const id =

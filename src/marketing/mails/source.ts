@@ -20,6 +20,8 @@ export interface Link {
   target: readonly (string | readonly [name: string])[];
   /** Hosts that get the contact_token, where the link may lead to one. */
   token_hosts: readonly string[] | null;
+  /** What its address gains once it is followed; null for nothing. */
+  utm: Readonly<Record<string, string>> | null;
 }
 
 /** What a mail is rendered from, as it is stored. */
@@ -53,6 +55,7 @@ export interface SourceInput {
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
+  utm: Link['utm'];
   /** Where nothing may tell that it is read, links stay as they were written, and nothing that nobody sees is added. */
   is_tracked: boolean;
 }
@@ -190,7 +193,7 @@ class FoundLinks {
   }
 
   #add(address: string, target: Link['target']): number {
-    this.links.push({ target, token_hosts: this.#tokenHostsOf(target) });
+    this.links.push({ target, token_hosts: this.#tokenHostsOf(target), utm: this.input.utm });
     const position = this.links.length;
     this.#positions.set(address, position);
     return position;

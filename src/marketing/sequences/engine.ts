@@ -304,6 +304,7 @@ export function mailOfStep(of: {
     settings,
     is_test,
     track_opens: sequence.track_opens,
+    utm: sequence.utm,
     email_tag: sequence.public_id,
   };
 }

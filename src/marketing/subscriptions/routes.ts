@@ -8,7 +8,7 @@ import {
   MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
 import { readForm } from '../../platform/http/body.ts';
-import { type Html, html, pageResponse, paragraphs } from '../../platform/http/pages.ts';
+import { type Html, html, pageResponse, paragraphs, seeOther } from '../../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
 import { readerOf } from '../../platform/words/readers.ts';
@@ -113,10 +113,14 @@ function answer(
   ctx: RequestContext,
   visitor: Visitor | null,
   page: (words: Words) => { status: number; title: string; content: Html },
+  leads_to: string | null = null,
 ): Response {
   const reader = readerOf(ctx.request, visitor?.list.language ?? null);
   const { status, title, content } = page(reader.words);
-  return pageResponse(status, title, content, { ...(visitor && { look: lookOf(visitor.brand) }), reader });
+  return pageResponse(status, title, content, {
+    ...(visitor && { look: lookOf(visitor.brand, leads_to) }),
+    reader,
+  });
 }
 
 /** Whom a page names. */
@@ -141,11 +145,12 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       handle: ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        return answer(ctx, visitor, ({ confirm }) => ({
+        const page = ({ confirm }: Words) => ({
           status: 200,
           title: confirm.title,
           content: html`${paragraphs(confirm.question(namesOf(visitor)))}${BUTTON(confirm.button)}`,
-        }));
+        });
+        return answer(ctx, visitor, page, visitor.list.confirmed_url);
       },
     }),
     openRoute({
@@ -153,10 +158,13 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       method: 'POST',
       summary: 'Confirm a sign-up',
       description: 'May be repeated.',
+      also: { 303: "The list's `confirmed_url`" },
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
         const end = await subscriptions.confirm(visitor);
+        const { confirmed_url } = visitor.list;
+        if (end === 'confirmed' && confirmed_url !== null) return seeOther(confirmed_url);
         return answer(ctx, visitor, ({ confirm }) => {
           const { done_title, unchanged_title, done, closed, left } = confirm;
           if (end === 'confirmed')

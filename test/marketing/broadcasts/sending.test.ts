@@ -49,7 +49,7 @@ describe('a draft', () => {
       ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
       ...{ preheader: 'For {{first_name}}', segment: null, ab: null },
       ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
-      ...{ finished_at: null, track_opens: false, recipients: null, links: [], stats: NO_STATS },
+      ...{ finished_at: null, track_opens: false, utm: null, recipients: null, links: [], stats: NO_STATS },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
       ...{ created_at: expect.any(String), updated_at: expect.any(String) },
     });

@@ -34,6 +34,8 @@ describe('a list', () => {
       language: null,
       token_hosts: [],
       confirmation_template: null,
+      signed_up_url: null,
+      confirmed_url: null,
       from: null,
       sign_up_page: false,
       is_public: false,

@@ -928,6 +928,8 @@ CREATE TABLE contact_lists ( -- ListRow
   sign_up_page INTEGER NOT NULL DEFAULT 0 CHECK (sign_up_page IN (0, 1)),
   is_public INTEGER NOT NULL DEFAULT 0 CHECK (is_public IN (0, 1)), -- people see it on the page of their choices
   language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- Language; of its mail; null: en
+  signed_up_url TEXT,  -- where a sign-up by form leads, in place of a page of ours
+  confirmed_url TEXT,  -- where a confirmation leads
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -1195,6 +1197,7 @@ CREATE TABLE sequences ( -- SequenceRow
   enroll_tags TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   auto_enroll_new_contacts INTEGER NOT NULL DEFAULT 0 CHECK (auto_enroll_new_contacts IN (0, 1)),
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  utm TEXT, -- JSON Record<string, string>; what links that are counted gain, such as source
   steps TEXT NOT NULL DEFAULT '[]', -- JSON unknown[]; in the order in which they were given
   job_id TEXT,                      -- the job that moves its enrollments while it is active
   bounces_since INTEGER,            -- sends from then on count towards the bounce threshold
@@ -1358,6 +1361,7 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   filter TEXT, -- JSON Record<string, unknown>; null: everybody on the list, or whom its segment means
   segment_id INTEGER REFERENCES segments (id) ON DELETE SET NULL, -- whose filter is copied when sending begins
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  utm TEXT, -- JSON Record<string, string>; what links that are counted gain, such as source
   ab TEXT, -- JSON AbPlan; null: the same mail for all
   status TEXT NOT NULL CHECK (status IN ( -- BroadcastStatus
     'draft', 'scheduled', 'sending', 'testing', 'paused', 'sent', 'cancelled')),
@@ -1525,6 +1529,7 @@ CREATE TABLE merge_links (
   position INTEGER NOT NULL,
   target TEXT NOT NULL,  -- text and names of merge fields, as JSON
   token_hosts TEXT,      -- hosts that get the contact_token, as JSON; null where the link leads to none
+  utm TEXT,              -- what its address gains once it is followed, as JSON; null for nothing
   PRIMARY KEY (source_id, position)
 ) STRICT, WITHOUT ROWID;
 
