@@ -91,6 +91,7 @@ async function acceptMails(data_dir: string): Promise<string[]> {
       variables: {},
       preheader: null,
       track_opens: false,
+      utm: null,
       is_test: false,
     } as const),
     email_tag: 'bench',

@@ -1,5 +1,6 @@
 /** Whom of a list a filter means, and why somebody gets nothing: asked of segments, before a broadcast is sent, and when a turn comes. */
 import type { Tx } from '../platform/database/database.ts';
+import type { Clock } from '../platform/host/clock.ts';
 import { letOthers } from '../platform/host/waiting.ts';
 import {
   type Bar,
@@ -7,6 +8,7 @@ import {
   type ContactFilter,
   type ContactStanding,
   type Contacts,
+  isPaused,
   pieceFor,
 } from './contacts/service.ts';
 import type { KeyOwner } from './settings/service.ts';
@@ -19,6 +21,7 @@ const AUDIENCE_PIECE = 500;
 const SAMPLES = 5;
 
 export interface AudienceDeps {
+  clock: Clock;
   contacts: Contacts;
   suppressions: Suppressions;
 }
@@ -34,11 +37,11 @@ export interface Audience {
 }
 
 /** Why somebody gets nothing. */
-export type Reason = NonNullable<Bar['status']> | 'suppressed' | 'filter';
+export type Reason = NonNullable<Bar['status']> | 'suppressed' | 'paused' | 'filter';
 
 /** Why each of these contacts of the list gets nothing, for those who do not. */
 export function judge(
-  { contacts, suppressions }: AudienceDeps,
+  { clock, contacts, suppressions }: AudienceDeps,
   read: Tx,
   { owner, list_id, filter, now_ms }: Audience,
   piece: readonly ContactStanding[],
@@ -48,6 +51,7 @@ export function judge(
   for (const contact of piece) {
     const bar = barOf(contact, suppressed);
     if (bar) reasons.set(contact.id, bar.status ?? 'suppressed');
+    else if (isPaused(contact, clock.now())) reasons.set(contact.id, 'paused');
   }
   if (filter === null) return reasons;
   const asked = piece.flatMap(({ id }) => (reasons.has(id) ? [] : [id]));

@@ -1,6 +1,6 @@
 /** What requests and answers about sequences and about broadcasts have in common. */
 import { MAX_NAME_CHARS, MAX_PREHEADER_CHARS } from '../limits.ts';
-import { type Static, t, text } from '../platform/http/schema.ts';
+import { changesOf, type Static, t, text } from '../platform/http/schema.ts';
 import { OPENED_BY_MACHINE } from './mails/service.ts';
 
 export const template = text({ min: 1, max: MAX_NAME_CHARS, description: 'Slug of a marketing template.' });
@@ -13,6 +13,17 @@ export const preheader = text({
 /** The values of placeholders: as they are sent, and as they are stored. */
 export const sent_variables = t.Record(t.String(), t.Unknown());
 export const variables = t.Record(t.String(), t.String());
+
+const utm_value = text({ min: 1, max: MAX_NAME_CHARS });
+export const utm = {
+  ...changesOf({ source: utm_value, medium: utm_value, campaign: utm_value, content: utm_value }),
+  additionalProperties: false,
+  minProperties: 1,
+  description:
+    'Parameters (`utm_source` and so on) that links gain which are counted, where they do not have them. `links` shows them without.',
+};
+/** As it is stored. */
+export const stored_utm = t.Unsafe<Record<string, string>>(utm);
 
 export const counter = t.Integer();
 /** What became of the mails. */

@@ -3,8 +3,8 @@
  * candidate. Pure functions; the data plane, `key why` and the check of global origins all ask here.
  */
 import { isIP, isIPv4 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import * as limits from '../../limits.ts';
+import { isPublicHost, PRIVATE_TLDS, unbracket } from '../../platform/http/public-hosts.ts';
 
 export type OriginType = 'domain' | 'android' | 'ios';
 
@@ -81,16 +81,6 @@ interface ScopedRule {
 const LOCALHOST_ANY_PORT = 'http://localhost:*';
 const SUBDOMAINS_OF = 'https://*.';
 const EXTENSION_SCHEMES: readonly string[] = ['chrome-extension', 'moz-extension', 'safari-web-extension'];
-/** Decision: besides loopback and private addresses, plain http may name hosts below these, which nobody can register in public. */
-const PRIVATE_TLDS: readonly string[] = ['localhost', 'local', 'test', 'internal', 'lan'];
-/** Ranges that are not routed on the internet: RFC 1918, 4193, 3927, 4291 and, for VPNs, 6598. */
-const PRIVATE_RANGES: readonly string[] = [
-  'loopback',
-  'private',
-  'uniqueLocal',
-  'linkLocal',
-  'carrierGradeNat',
-];
 /** Host names have no underscores by the book, but browsers load such names. */
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const ANDROID_PACKAGE = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/i;
@@ -202,16 +192,6 @@ function findHostProblem(host: string, given: string): string | null {
     host.length <= limits.MAX_DNS_NAME_CHARS &&
     host.split('.').every((label) => label.length <= limits.MAX_DNS_LABEL_CHARS && HOST_LABEL.test(label));
   return is_name ? null : 'The host is not a valid name, such as app.example.com.';
-}
-
-function isPublicHost(host: string): boolean {
-  const ip = unbracket(host);
-  if (isIP(ip) !== 0) return !PRIVATE_RANGES.includes(ipaddr.process(ip).range());
-  return host !== 'localhost' && !PRIVATE_TLDS.some((tld) => host.endsWith(`.${tld}`));
-}
-
-function unbracket(host: string): string {
-  return host.replace(/^\[|\]$/g, '');
 }
 
 /* --- Matching -------------------------------------------------------------------------------------------------- */

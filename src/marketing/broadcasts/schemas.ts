@@ -31,7 +31,9 @@ import {
   preheader,
   readiness,
   sent_variables,
+  stored_utm,
   template,
+  utm,
   variables,
 } from '../campaign-schemas.ts';
 import { contact_filter } from '../contacts/service.ts';
@@ -181,6 +183,11 @@ export const FIELDS = {
     option: '--track-opens',
     says: 'count who opens it',
     unset: 'count no openings any more',
+  }),
+  utm: optional(null, utm, {
+    stored: stored_utm,
+    option: '--utm <name=value>',
+    says: 'what links gain for those who count visits: source, medium, campaign, content',
   }),
   recipients: shown(nullable(counter), 'how many were to get it when sending began; null before'),
   left_out: shown(left_out),

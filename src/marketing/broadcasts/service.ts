@@ -409,7 +409,7 @@ export function mailingOf(of: {
   variant?: AbPlan['variants'][number] | undefined;
 }): Mailing {
   const { owner, broadcast, list, settings, variant } = of;
-  const { template, variables, track_opens, is_test, public_id } = broadcast;
+  const { template, variables, track_opens, utm, is_test, public_id } = broadcast;
   return {
     source: 'broadcast',
     owner,
@@ -420,6 +420,7 @@ export function mailingOf(of: {
     variables,
     settings,
     track_opens,
+    utm,
     is_test,
     email_tag: public_id,
   };

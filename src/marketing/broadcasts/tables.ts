@@ -27,6 +27,7 @@ export const LEFT_OUT_REASONS = [
   'bounced',
   'complained',
   'pending',
+  'paused',
   'filter',
   'no_value',
 ] as const;
@@ -44,6 +45,7 @@ export const broadcasts = sqliteTable('broadcasts', {
   filter: text({ mode: 'json' }).$type<Record<string, unknown>>(),
   segment_id: integer(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
+  utm: text({ mode: 'json' }).$type<Record<string, string>>(),
   ab: text({ mode: 'json' }).$type<AbPlan>(),
   status: text().$type<BroadcastStatus>().notNull(),
   pause_reason: text().$type<PauseReason>(),

@@ -1,5 +1,12 @@
 /** The fields of contact lists, and the shapes of requests and answers about them. */
-import { MAX_DESCRIPTION_CHARS, MAX_DNS_NAME_CHARS, MAX_NAME_CHARS, MAX_TOKEN_HOSTS } from '../../limits.ts';
+import {
+  MAX_DESCRIPTION_CHARS,
+  MAX_DNS_NAME_CHARS,
+  MAX_NAME_CHARS,
+  MAX_PUBLIC_LISTS,
+  MAX_TOKEN_HOSTS,
+  MAX_URL_CHARS,
+} from '../../limits.ts';
 import {
   changesOfFields,
   creationOf,
@@ -21,8 +28,12 @@ import {
   t,
   text,
   ulid,
+  webUrl,
 } from '../../platform/http/schema.ts';
 import { CONSENT_BASES, LANGUAGES } from './tables.ts';
+
+const target = webUrl(MAX_URL_CHARS);
+const TARGET = 'An https address; http to localhost, private addresses and names that nobody can register.';
 
 export const FIELDS = {
   id: shown(ulid()),
@@ -94,7 +105,28 @@ export const FIELDS = {
       unset: 'its address works no more',
     },
   ),
+  signed_up_url: optional(
+    null,
+    { ...target, description: `Where the form leads that was sent, in place of a page of ours. ${TARGET}` },
+    { option: '--signed-up-url <url>', says: 'where people go once their form was taken' },
+  ),
+  confirmed_url: optional(
+    null,
+    { ...target, description: `Where whoever confirms is led, in place of a page of ours. ${TARGET}` },
+    { option: '--confirmed-url <url>', says: 'where people go once they confirmed' },
+  ),
   sign_up_url: shown(nullable(t.String()), 'the page, and where a form of your own posts; null without it'),
+  is_public: preset(
+    false,
+    t.Boolean({
+      description: `Default false. People see its name on the page of their choices, where they join and leave it; at most ${MAX_PUBLIC_LISTS} of a project.`,
+    }),
+    {
+      option: '--public',
+      says: 'people see it on the page of their choices, where they join and leave it',
+      unset: 'nobody sees it there',
+    },
+  ),
   archived: shown(t.Boolean()),
   contacts_count: shown(t.Integer()),
   active_count: shown(t.Integer()),

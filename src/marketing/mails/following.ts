@@ -8,6 +8,7 @@ import { addContactToken, mergedOf } from './merging.ts';
 import type { Link } from './source.ts';
 import * as store from './store.ts';
 import { isTrueLinkToken, type LinkName, readLinkToken } from './tokens.ts';
+import { readUtm, withUtm } from './utm.ts';
 
 /** Where a followed link leads. */
 interface Followed extends LinkName {
@@ -51,7 +52,7 @@ export class MailLinks {
       addContactToken(url, v.contact_token);
     return {
       ...name,
-      url: url.href,
+      url: row.utm !== null && is_tracked ? withUtm(url.href, readUtm(row.utm)) : url.href,
       is_counted: is_kept && is_tracked && mail !== null && isBulk(mail.source),
     };
   }

@@ -88,6 +88,7 @@ export class Previews {
       preheader: sent.preheader ?? null,
       settings: marketing.settings(owner.id),
       track_opens: false,
+      utm: null,
     };
     // Its links are a test's: who looks at the mail does not come by its reader's token.
     const reader = contact && { ...contact, contact_token: 'sample-token' };

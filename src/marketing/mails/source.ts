@@ -8,6 +8,7 @@ import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templa
 import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
+import { isOwnLink } from './merge-fields.ts';
 
 /**
  * A text, the name of a merge field, or the position of a link. Position 0 is the mail's own picture and
@@ -19,6 +20,8 @@ export interface Link {
   target: readonly (string | readonly [name: string])[];
   /** Hosts that get the contact_token, where the link may lead to one. */
   token_hosts: readonly string[] | null;
+  /** What its address gains once it is followed; null for nothing. */
+  utm: Readonly<Record<string, string>> | null;
 }
 
 /** What a mail is rendered from, as it is stored. */
@@ -52,6 +55,7 @@ export interface SourceInput {
   token_hosts: readonly string[];
   public_url: string;
   track_opens: boolean;
+  utm: Link['utm'];
   /** Where nothing may tell that it is read, links stay as they were written, and nothing that nobody sees is added. */
   is_tracked: boolean;
 }
@@ -180,7 +184,7 @@ class FoundLinks {
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
-    if (target.some((part) => typeof part !== 'string' && part[0] === 'unsubscribe_url')) return null;
+    if (isOwnLink(target)) return null;
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open
@@ -189,7 +193,7 @@ class FoundLinks {
   }
 
   #add(address: string, target: Link['target']): number {
-    this.links.push({ target, token_hosts: this.#tokenHostsOf(target) });
+    this.links.push({ target, token_hosts: this.#tokenHostsOf(target), utm: this.input.utm });
     const position = this.links.length;
     this.#positions.set(address, position);
     return position;

@@ -33,7 +33,7 @@ export function findSource(read: Tx, project_id: number, id: number): string | n
 export function insertSource(
   tx: Tx,
   source: Omit<typeof mergeSources.$inferSelect, 'id'>,
-  links: readonly { target: string; token_hosts: string | null }[],
+  links: readonly Omit<LinkRow, 'project_id'>[],
 ): number {
   const { id } = tx.insert(mergeSources).values(source).returning({ id: mergeSources.id }).get();
   if (links.length > 0)
@@ -57,11 +57,12 @@ export interface LinkRow {
   project_id: number;
   target: string;
   token_hosts: string | null;
+  utm: string | null;
 }
 
 // Written out, as every click passes: a redirect costs little more than this.
 const link = rawSql<LinkRow, [number, number]>(`
-    SELECT s.project_id, l.target, l.token_hosts FROM merge_links l JOIN merge_sources s ON s.id = l.source_id
+    SELECT s.project_id, l.target, l.token_hosts, l.utm FROM merge_links l JOIN merge_sources s ON s.id = l.source_id
     WHERE l.source_id = +? AND l.position = +?`);
 
 export function findLink(read: Tx, source_id: number, position: number): LinkRow | null {

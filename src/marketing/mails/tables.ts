@@ -22,6 +22,7 @@ export const mergeLinks = sqliteTable('merge_links', {
   position: integer().notNull(),
   target: text().notNull(),
   token_hosts: text(),
+  utm: text(),
 });
 
 export const emailClicks = sqliteTable('email_clicks', {

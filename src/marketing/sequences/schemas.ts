@@ -27,7 +27,9 @@ import {
   preheader,
   readiness,
   sent_variables,
+  stored_utm,
   template,
+  utm,
 } from '../campaign-schemas.ts';
 import { contact_filter, segment_in_body } from '../contacts/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './tables.ts';
@@ -99,6 +101,7 @@ export const FIELDS = {
   enroll_tags: preset([], names),
   auto_enroll_new_contacts: preset(false, t.Boolean()),
   track_opens: preset(false, t.Boolean()),
+  utm: optional(null, utm, { stored: stored_utm }),
   steps: preset([], t.Array(step, { maxItems: MAX_STEPS }), {
     stored: t.Array(named('Step', recordOf(STEP_FIELDS))),
   }),

@@ -31,6 +31,7 @@ export const sequences = sqliteTable('sequences', {
   enroll_tags: text({ mode: 'json' }).$type<string[]>().notNull(),
   auto_enroll_new_contacts: integer({ mode: 'boolean' }).notNull(),
   track_opens: integer({ mode: 'boolean' }).notNull(),
+  utm: text({ mode: 'json' }).$type<Record<string, string>>(),
   steps: text({ mode: 'json' }).$type<unknown[]>().notNull(),
   job_id: text(),
   bounces_since: integer(),

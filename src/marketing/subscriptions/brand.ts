@@ -24,7 +24,8 @@ export function brandOf(settings: Settings, project_name: string): Brand {
   };
 }
 
-export function lookOf(brand: Brand): PageLook {
+/** `leads_to` is where its form may lead in the end, null for nowhere else. */
+export function lookOf(brand: Brand, leads_to: string | null = null): PageLook {
   const color = brand.color !== null && COLOR.test(brand.color) ? brand.color : DEFAULT_COLOR;
   const image_origin = originOf(brand.logo_url);
   const name =
@@ -34,6 +35,7 @@ export function lookOf(brand: Brand): PageLook {
   return {
     style: `.brand{font-weight:600}.brand img{max-width:12rem;max-height:4rem}button{color:${textOn(color)};background:${color}}`,
     image_origin,
+    ...(leads_to !== null && { form_origin: new URL(leads_to).origin }),
     header: html`<p class="brand">${name}</p>`,
     footer:
       brand.website_url === null

@@ -8,7 +8,7 @@ import {
   MAX_FORM_NAME_CHARS,
   MAX_ORIGIN_CHARS,
 } from '../../limits.ts';
-import { Html, html, type PageLook, pageResponse, paragraphs } from '../../platform/http/pages.ts';
+import { Html, html, type PageLook, pageResponse, paragraphs, seeOther } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
 import { type Reader, readerOf } from '../../platform/words/readers.ts';
@@ -71,6 +71,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
         '/email-lists/{list}/subscribe`, its captcha too: the token is `captcha_token`, or the field of the widget ' +
         `(${WIDGET_FIELDS.map((field) => `\`${field}\``).join(', ')}). The answer is the same page for everybody.`,
       also: {
+        303: "The list's `signed_up_url`",
         409: 'The list takes no sign-ups at the moment',
         413: `The form has more than ${MAX_FORM_BODY_BYTES} bytes`,
         502: 'The captcha provider gave no answer',
@@ -87,6 +88,8 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
           const errors = await signUp(subscriptions, page, ctx, sent);
           if (errors) return formPage(422, page, reader, { errors, typed: sent });
         }
+        const { signed_up_url } = page.list;
+        if (signed_up_url !== null) return seeOther(signed_up_url);
         const { thanks_title, thanks } = reader.words.join;
         return pageResponse(200, thanks_title, paragraphs(thanks), { look: lookOf(page.brand), reader });
       },
@@ -165,7 +168,10 @@ function formPage(
   const tracking = asks_for_tracking
     ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${words.tracking}</label>`
     : new Html('');
-  const look: PageLook = { ...lookOf(brand), ...(widget === null ? {} : { script_origin: widget.origin }) };
+  const look: PageLook = {
+    ...lookOf(brand, list.signed_up_url),
+    ...(widget === null ? {} : { script_origin: widget.origin }),
+  };
   return pageResponse(
     status,
     words.title({ list: list.name }),

@@ -5,6 +5,7 @@
 import { AppError } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { isUlid } from '../../platform/host/ids.ts';
+import { refusalOfTarget } from '../../platform/http/public-hosts.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { hasControls } from '../../platform/mail/header-text.ts';
 import { words } from './inventory-tables.ts';
@@ -37,7 +38,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     {
       is: 'an object',
       names: words(`
-      changes content custom envelope fields filter headers merge meta metadata payload permissions position result settings`),
+      changes content custom envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
       fits: isPlainObject,
     },
     {
@@ -52,6 +53,9 @@ export const FREE_TEXTS: readonly string[] = words(`
   actor_name app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
   consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name last_name
   name notes postal_address primary_url reason repo_url sealed smtp_response source step subject tag target track url words`);
+
+/** Where pages of ours lead. */
+const TARGETS: readonly string[] = words('signed_up_url confirmed_url');
 
 /** More than the longest of what is one line: an URL, an address with its name, a sealed key. */
 const MAX_LINE_CHARS = 8_192;
@@ -75,6 +79,7 @@ const RULES = {
   BLOB: (value) => (value instanceof Uint8Array ? null : 'must be bytes'),
   id: text(MAX_LINE_CHARS, (value) => (isUlid(value) ? null : 'must be an id')),
   free: text(MAX_RENDERED_CHARS, () => null),
+  target: text(MAX_LINE_CHARS, refusalOfTarget),
   line: text(MAX_LINE_CHARS, (value) =>
     hasControls(value) ? 'must have no line breaks or other control characters' : null,
   ),
@@ -83,6 +88,7 @@ const RULES = {
 function ruleOf({ name, type }: Column): Rule {
   if (type === 'INTEGER' || type === 'REAL' || type === 'BLOB') return RULES[type];
   if (IDS.includes(name)) return RULES.id;
+  if (TARGETS.includes(name)) return RULES.target;
   const json = JSON_TEXTS.find(({ names }) => names.includes(name));
   if (json)
     return text(MAX_RENDERED_CHARS, (value) =>

@@ -68,6 +68,8 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
     case 'Array':
       return listOption({ value }, 'value');
     case 'Record':
+      // One empty text clears it, as with other options.
+      if (isClearable(field) && String(value) === '') return null;
       return pairsOption({ value }, 'value', field.option.split(' ')[0]);
     case 'Integer':
       return typeof value === 'number' ? value : null;
@@ -82,7 +84,8 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
 
 /** What the shape of a field is to a command line. */
 function kindOf({ shape }: WithOption): string {
-  return Array.isArray(shape.enum) ? 'Choice' : shape[Kind];
+  if (Array.isArray(shape.enum)) return 'Choice';
+  return shape[Kind] === 'Object' ? 'Record' : shape[Kind];
 }
 
 const isClearable = (field: WithOption): boolean => field.use === 'optional' && field.blank === null;

@@ -21,6 +21,7 @@ const STYLE = `:root{color-scheme:light dark}
 body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5;overflow-wrap:anywhere}
 main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem}
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
+h2{margin:2rem 0 1rem;font-size:1.125rem;line-height:1.25}
 p{margin:0 0 1rem}
 label{display:block;margin:0 0 1rem}
 input:not([type=checkbox]){display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}
@@ -42,6 +43,8 @@ export interface PageLook {
   image_origin: string | null;
   /** The one origin that a script, and what it shows in a frame, may come from: a captcha's. Absent for none. */
   script_origin?: string;
+  /** Where its form may lead in the end, besides where it posts to. Absent for nowhere. */
+  form_origin?: string;
   header: Html;
   footer: Html;
 }
@@ -94,10 +97,16 @@ ${look.footer}
   });
 }
 
-function policyOf(style: string, { image_origin, script_origin }: PageLook): string {
+/** Leads whoever posted a form elsewhere. `url` is one that `refusalOfTarget` lets pass. */
+export function seeOther(url: string): Response {
+  const headers = { Location: new URL(url).href, 'Referrer-Policy': 'no-referrer' };
+  return new Response(null, { status: 303, headers });
+}
+
+function policyOf(style: string, { image_origin, script_origin, form_origin }: PageLook): string {
   const style_hash = new Bun.CryptoHasher('sha256').update(style).digest('base64');
   const images = image_origin === null ? '' : ` img-src ${image_origin};`;
   const scripts =
     script_origin === undefined ? '' : ` script-src ${script_origin}; frame-src ${script_origin};`;
-  return `default-src 'none'; style-src 'sha256-${style_hash}';${images}${scripts} form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src 'sha256-${style_hash}';${images}${scripts} form-action 'self'${form_origin === undefined ? '' : ` ${form_origin}`}; base-uri 'none'; frame-ancestors 'none'`;
 }

@@ -31,7 +31,12 @@ test('a draft is made, checked, changed, and sent once somebody says yes to the 
     '--track-opens',
     '--preheader',
     'Hot',
+    '--utm',
+    'source=news',
+    '--utm',
+    'campaign=June sale',
   );
+  expect((await on.show(id)).utm).toEqual({ source: 'news', campaign: 'June sale' });
   expect((await satchel('show', id)).stdout).toMatch(/preheader +Hot/);
   const unready = await satchel('check', id);
   expect([unready.exit, unready.stdout]).toEqual([
@@ -55,7 +60,15 @@ test('a draft is made, checked, changed, and sent once somebody says yes to the 
     '--no-track-opens',
     '--preheader',
     '',
+    '--utm',
+    '',
   );
+  expect((await on.show(id)).utm).toBeNull();
+  const misspelt = await satchel('change', id, '--utm', 'sorce=news');
+  expect([misspelt.exit === 0, misspelt.stderr]).toEqual([
+    false,
+    expect.stringContaining('there are source, medium'),
+  ]);
   expect([everybody.exit, everybody.stdout]).toEqual([0, expect.stringContaining('it is a draft')]);
   expect(await on.show(id)).toMatchObject({
     filter: null,

@@ -9,7 +9,16 @@ beforeAll(async () => {
 });
 
 const NOBODY_LEFT_OUT = {
-  ...{ unsubscribed: 0, suppressed: 0, bounced: 0, complained: 0, pending: 0, filter: 0, no_value: 0 },
+  ...{
+    unsubscribed: 0,
+    suppressed: 0,
+    bounced: 0,
+    complained: 0,
+    pending: 0,
+    paused: 0,
+    filter: 0,
+    no_value: 0,
+  },
 };
 const NO_STATS = {
   ...{ to_come: 0, opened_by_machine: 0, untracked: 0 },
@@ -40,7 +49,7 @@ describe('a draft', () => {
       ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
       ...{ preheader: 'For {{first_name}}', segment: null, ab: null },
       ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
-      ...{ finished_at: null, track_opens: false, recipients: null, links: [], stats: NO_STATS },
+      ...{ finished_at: null, track_opens: false, utm: null, recipients: null, links: [], stats: NO_STATS },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },
       ...{ created_at: expect.any(String), updated_at: expect.any(String) },
     });

@@ -87,7 +87,7 @@ export async function startMailApp(options: TestAppOptions = {}): Promise<MailAp
         variables,
         preheader: null,
         settings: services.marketing.settings(Number(project.id)),
-        ...{ track_opens: false, is_test: false, email_tag: 'welcome-1' },
+        ...{ track_opens: false, utm: null, is_test: false, email_tag: 'welcome-1' },
         ...fields,
       };
     },

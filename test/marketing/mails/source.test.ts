@@ -104,6 +104,7 @@ const INPUT: SourceInput = {
   token_hosts: [],
   public_url: 'https://mail.example',
   track_opens: false,
+  utm: null,
   is_tracked: true,
 };
 

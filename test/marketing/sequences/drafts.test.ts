@@ -30,7 +30,7 @@ test('a draft may be incomplete, and answers with every default and its conditio
   const bare = dataOf(await create({}), 201);
   expect(bare).toMatchObject({
     ...{ status: 'draft', pause_reason: null, list, max_recipients: 10, exit_events: [], enroll_tags: [] },
-    ...{ auto_enroll_new_contacts: false, track_opens: false, steps: [] },
+    ...{ auto_enroll_new_contacts: false, track_opens: false, utm: null, steps: [] },
   });
   const condition = {
     type: 'all',

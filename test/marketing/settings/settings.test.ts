@@ -97,6 +97,7 @@ describe('is refused by name, and nothing changes:', () => {
     ['a logo over http', { brand_logo_url: 'http://cdn.example.com/logo.png' }],
     ['a script for a website', { brand_website_url: 'javascript:alert(1)' }],
     ['a cap of nothing', { daily_cap: 0 }],
+    ['tracking of somebody', { tracking: 'some' }],
     ['a share past all', { bounce_pause_threshold_percent: 101 }],
     ['a reply_to that is none', { reply_to: 'nobody' }],
     ['a name with a line break', { from_name: 'Shop\r\nBcc: all@example.com' }],

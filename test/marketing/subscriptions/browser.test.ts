@@ -185,6 +185,28 @@ describe.skipIf(executable === null)('in a browser', () => {
     form = guide_form;
   });
 
+  test('a sign-up and a confirmation lead to pages of another origin, which the list names', async () => {
+    const there = `http://localhost:${site.port}`;
+    const urls = { signed_up_url: `${there}/thanks?a=1#top`, confirmed_url: `${there}/welcome` };
+    await on.call('PATCH', `/email-lists/${list}`, { sign_up_page: true, ...urls });
+    const { page, complaints } = await openPage();
+    await page.goto(`${on.app.url}/join/${list}`);
+    await page.fill('[name=email]', 'led-on@example.com');
+    await page.click('button');
+    await page.waitForURL(urls.signed_up_url);
+    expect(await page.title()).toBe('A shop');
+    await on.app.app.engine.whenIdle();
+    await page.goto(on.app.url + (await linkTo('led-on@example.com')));
+    await page.click('button');
+    await page.waitForURL(urls.confirmed_url);
+    expect(await contactOf('led-on@example.com')).toMatchObject({ status: 'active' });
+    // Not even where it came from.
+    expect(await page.evaluate('document.referrer')).toBe('');
+    expect(complaints).toEqual([]);
+    await page.close();
+    await on.call('PATCH', `/email-lists/${list}`, { signed_up_url: null, confirmed_url: null });
+  });
+
   test('the form tells a visitor what is wrong, and a page of another origin gets nowhere', async () => {
     const { page } = await openPage();
     await page.goto(`http://localhost:${site.port}/`);

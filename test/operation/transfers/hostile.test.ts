@@ -153,6 +153,8 @@ describe('a forged file', () => {
     ['emails', 'headers', '{', 'must be JSON, an object'],
     ['emails', 'cc', '[5]', 'must be JSON, a list of texts'],
     ['sequences', 'steps', '{}', 'must be JSON, a list of objects'],
+    ['broadcasts', 'utm', '[]', 'must be JSON, an object'],
+    ['contact_lists', 'confirmed_url', 'javascript:alert(1)', 'must be an address that begins with https://'],
     ['webhooks', 'types', '5', 'must be JSON, a list of texts'],
     ['email_templates', 'variables', '[null]', 'or a list of objects'],
     ['contacts', 'email', { base64: 'AA==' }, 'must be a text'],

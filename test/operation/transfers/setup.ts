@@ -72,17 +72,25 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   });
 
   await on.setTemplate('news', { body_html: '<p><a href="https://shop.example.com/new">New</a></p>' });
-  const list = await on.list();
+  const list = await on.list({
+    signed_up_url: 'https://shop.example/next',
+    confirmed_url: 'https://shop.example/done',
+  });
+  const utm = { source: 'news' };
   const ann = await on.contact(list, 'ann@example.com', { first_name: 'Ann', tags: ['vip'] });
   await on.contact(list, 'bob@example.com');
   dataOf(await on.call('POST', '/email-suppressions', { email: 'left@example.com' }), 201);
-  const sequence = await on.active(list, [
-    { key: 'a', template: 'news' },
-    { key: 'b', template: 'news', delay_hours: 24, is_final: true },
-  ]);
+  const sequence = await on.active(
+    list,
+    [
+      { key: 'a', template: 'news' },
+      { key: 'b', template: 'news', delay_hours: 24, is_final: true },
+    ],
+    { utm },
+  );
   await on.enroll(sequence);
   await on.pass();
-  const broadcast = await on.broadcast(list);
+  const broadcast = await on.broadcast(list, { utm });
   await on.send(broadcast);
   const kept = await on.call('POST', '/email-segments', {
     name: 'All',

@@ -156,7 +156,10 @@ test('bytes that a waiting mail keeps of a deleted file come along', () => {
 
 test('links in mails that were sent before lead where they led, and unsubscribe', async () => {
   const followed = await here(links.clicked, {});
-  expect([followed.status, followed.headers.get('location')]).toEqual([302, 'https://shop.example.com/new']);
+  expect([followed.status, followed.headers.get('location')]).toEqual([
+    302,
+    'https://shop.example.com/new?utm_source=news',
+  ]);
   expect((await here(links.unsubscribe, {})).status).toBe(200);
   expect(
     (
@@ -207,6 +210,12 @@ test('sequences, schedules and broadcasts arrive paused, and what waits is withh
     (await data(`/email-schedules/${ids.schedule}`)).is_active,
     (await data(`/emails/${ids.later}`)).status,
   ];
+  expect(await data(`/email-lists/${ids.list}`)).toMatchObject({
+    signed_up_url: 'https://shop.example/next',
+    confirmed_url: 'https://shop.example/done',
+  });
+  for (const path of [`/email-sequences/${ids.sequence}`, `/email-broadcasts/${ids.broadcast}`])
+    expect((await data(path)).utm).toEqual({ source: 'news' });
   await there.pass();
   expect(await story()).toEqual(['paused', 'sent', 'paused', false, 'scheduled']);
   expect(await data(`/email-broadcasts/${ids.planned}`)).toMatchObject({

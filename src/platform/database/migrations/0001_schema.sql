@@ -926,7 +926,10 @@ CREATE TABLE contact_lists ( -- ListRow
   confirmation_template TEXT,
   from_address TEXT, -- the mailbox that mails go out from which ask to confirm a sign-up
   sign_up_page INTEGER NOT NULL DEFAULT 0 CHECK (sign_up_page IN (0, 1)),
+  is_public INTEGER NOT NULL DEFAULT 0 CHECK (is_public IN (0, 1)), -- people see it on the page of their choices
   language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- Language; of its mail; null: en
+  signed_up_url TEXT,  -- where a sign-up by form leads, in place of a page of ours
+  confirmed_url TEXT,  -- where a confirmation leads
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
@@ -997,6 +1000,7 @@ CREATE TABLE contacts ( -- ContactRow
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
+  paused_until INTEGER, -- until when they get no marketing mail, as they chose; the same of all contacts of the address
   UNIQUE (list_id, email)
 ) STRICT;
 CREATE INDEX contacts_by_list ON contacts (list_id, id);
@@ -1193,6 +1197,7 @@ CREATE TABLE sequences ( -- SequenceRow
   enroll_tags TEXT NOT NULL DEFAULT '[]', -- JSON string[]
   auto_enroll_new_contacts INTEGER NOT NULL DEFAULT 0 CHECK (auto_enroll_new_contacts IN (0, 1)),
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  utm TEXT, -- JSON Record<string, string>; what links that are counted gain, such as source
   steps TEXT NOT NULL DEFAULT '[]', -- JSON unknown[]; in the order in which they were given
   job_id TEXT,                      -- the job that moves its enrollments while it is active
   bounces_since INTEGER,            -- sends from then on count towards the bounce threshold
@@ -1356,6 +1361,7 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   filter TEXT, -- JSON Record<string, unknown>; null: everybody on the list, or whom its segment means
   segment_id INTEGER REFERENCES segments (id) ON DELETE SET NULL, -- whose filter is copied when sending begins
   track_opens INTEGER NOT NULL DEFAULT 0 CHECK (track_opens IN (0, 1)),
+  utm TEXT, -- JSON Record<string, string>; what links that are counted gain, such as source
   ab TEXT, -- JSON AbPlan; null: the same mail for all
   status TEXT NOT NULL CHECK (status IN ( -- BroadcastStatus
     'draft', 'scheduled', 'sending', 'testing', 'paused', 'sent', 'cancelled')),
@@ -1400,7 +1406,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   contact_id INTEGER NOT NULL,
   email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
-  reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'filter', 'no_value')), -- LeftOutReason; why it was left out
+  reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'paused', 'filter', 'no_value')), -- LeftOutReason; why it was left out
   variant INTEGER, -- of one in the share of an A/B: its place in ab
   is_waiting INTEGER NOT NULL DEFAULT 0 CHECK (is_waiting IN (0, 1)), -- for its relay
   sent_at INTEGER,
@@ -1523,6 +1529,7 @@ CREATE TABLE merge_links (
   position INTEGER NOT NULL,
   target TEXT NOT NULL,  -- text and names of merge fields, as JSON
   token_hosts TEXT,      -- hosts that get the contact_token, as JSON; null where the link leads to none
+  utm TEXT,              -- what its address gains once it is followed, as JSON; null for nothing
   PRIMARY KEY (source_id, position)
 ) STRICT, WITHOUT ROWID;
 
