@@ -104,7 +104,7 @@ function Acts(props: BroadcastPartProps) {
   };
   return (
     <>
-      {of.status === 'sending' && (
+      {(of.status === 'sending' || of.status === 'testing') && (
         <ActionButton act={pause} done="Paused: nothing more is sent until it is resumed">
           Pause
         </ActionButton>
@@ -114,7 +114,7 @@ function Acts(props: BroadcastPartProps) {
           Resume
         </ActionButton>
       )}
-      {['scheduled', 'sending', 'paused'].includes(of.status) && <Cancel {...props} />}
+      {['scheduled', 'sending', 'testing', 'paused'].includes(of.status) && <Cancel {...props} />}
       <ActionButton act={copy}>Copy</ActionButton>
       {isPlanned(of) && (
         <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>

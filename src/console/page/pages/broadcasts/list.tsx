@@ -16,6 +16,7 @@ const STATUSES = [
   'draft',
   'scheduled',
   'sending',
+  'testing',
   'paused',
   'sent',
   'cancelled',
