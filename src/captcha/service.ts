@@ -37,19 +37,11 @@ export interface CaptchaDeps {
 }
 
 export class Captcha {
-  readonly #vault: Vault;
-  readonly #config: CaptchaDeps['config'];
-  readonly #logger: Logger;
-
-  constructor(deps: CaptchaDeps) {
-    this.#vault = deps.vault;
-    this.#config = deps.config;
-    this.#logger = deps.logger;
-  }
+  constructor(private readonly deps: CaptchaDeps) {}
 
   /** Whether a captcha secret is stored for the project, readable or not. */
   isConfigured(project: VaultOwner): boolean {
-    const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
+    const { values, undecryptable } = this.deps.vault.readSecretFor(project, 'captcha');
     return values.secret_key !== undefined || undecryptable.includes('secret_key');
   }
 
@@ -58,8 +50,8 @@ export class Captcha {
    * known here, or the vault holds no site key.
    */
   widgetOf(project: VaultOwner): CaptchaWidget | null {
-    const { site_key, expected_action } = this.#vault.readSecretFor(project, 'captcha').values;
-    const is_turnstile = new URL(this.#config.captcha_verify_url).origin === TURNSTILE_ORIGIN;
+    const { site_key, expected_action } = this.deps.vault.readSecretFor(project, 'captcha').values;
+    const is_turnstile = new URL(this.deps.config.captcha_verify_url).origin === TURNSTILE_ORIGIN;
     if (!is_turnstile || site_key === undefined) return null;
     return {
       origin: TURNSTILE_ORIGIN,
@@ -77,13 +69,13 @@ export class Captcha {
   async verify(project: VaultOwner, question: CaptchaQuestion): Promise<CaptchaResult> {
     const { secret, expected_action } = this.#readSettings(project, question.action);
     const { token, remoteip, idempotency_key } = question;
-    const at = { url: this.#config.captcha_verify_url, timeout_ms: this.#config.captcha_timeout_ms };
+    const at = { url: this.deps.config.captcha_verify_url, timeout_ms: this.deps.config.captcha_timeout_ms };
     try {
       const verdict = await askProvider(at, { secret, token, remoteip, idempotency_key });
       return judge(verdict, expected_action);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
-      this.#logger.warn('captcha provider failed', { project: project.public_id, reason: error.message });
+      this.deps.logger.warn('captcha provider failed', { project: project.public_id, reason: error.message });
       throw refusal(
         'upstream_failed',
         'The captcha provider could not be reached or gave no answer. Try again.',
@@ -95,7 +87,7 @@ export class Captcha {
     project: VaultOwner,
     action: string | undefined,
   ): { secret: string; expected_action: string | null } {
-    const { values, undecryptable } = this.#vault.readSecretFor(project, 'captcha');
+    const { values, undecryptable } = this.deps.vault.readSecretFor(project, 'captcha');
     const is_stored = values.secret_key !== undefined || undecryptable.includes('secret_key');
     if (!is_stored) {
       throw refusal(

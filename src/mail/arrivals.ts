@@ -34,11 +34,8 @@ interface ArrivalsDeps {
 export class Arrivals {
   /** Fields by which `wanted` judges. */
   readonly fields = ['content-type', 'subject', 'tls-report-domain', 'in-reply-to', 'references'];
-  readonly #deps: ArrivalsDeps;
 
-  constructor(deps: ArrivalsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ArrivalsDeps) {}
 
   /**
    * How many bytes of a message in a mailbox's inbox are to be read, by its fields; 0 where it is left alone.
@@ -51,7 +48,7 @@ export class Arrivals {
   }
 
   #mayAnswer(mailbox_id: number, fields: string): boolean {
-    const { database, mailboxes, replies } = this.#deps;
+    const { database, mailboxes, replies } = this.deps;
     const domain = mailboxes.domainOf(database.read, mailbox_id);
     const ids = answeredIds(fields);
     return domain !== null && replies.findAnswered(database.read, ids, { domain, from: null }) !== null;
@@ -62,7 +59,7 @@ export class Arrivals {
    * present.
    */
   async read(mailbox_id: number, message: Uint8Array): Promise<Arrival | null> {
-    const { deliveries, report_reader } = this.#deps;
+    const { deliveries, report_reader } = this.deps;
     const report = await deliveries.readReport(message);
     if (report) return { report };
     const head = headerSectionOf(message);
@@ -82,8 +79,8 @@ export class Arrivals {
     arrival: Arrival,
     { mailbox_id, arrived_at }: { mailbox_id: number; arrived_at: number | null },
   ): { told: readonly { is_new: boolean }[] } | null {
-    const { deliveries, mailboxes, replies } = this.#deps;
-    if ('aggregate' in arrival) return this.#deps.domain_reports.take(tx, arrival.aggregate);
+    const { deliveries, mailboxes, replies } = this.deps;
+    if ('aggregate' in arrival) return this.deps.domain_reports.take(tx, arrival.aggregate);
     if ('report' in arrival) return deliveries.takeReport(tx, arrival.report);
     const domain = mailboxes.domainOf(tx, mailbox_id);
     const taken = domain === null ? null : replies.take(tx, arrival.reply, { domain, arrived_at });

@@ -70,7 +70,6 @@ function newLane(): Lane {
 }
 
 export class Dispatcher {
-  readonly #deps: DispatcherDeps;
   readonly #lanes = new Map<number, Lane>();
   #under_way = 0;
   #failing_under_way = 0;
@@ -85,9 +84,7 @@ export class Dispatcher {
   /** The webhook that had no room last: the next look begins there. */
   #first_webhook = 0;
 
-  constructor(deps: DispatcherDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: DispatcherDeps) {}
 
   /** Goes on with what the last stop, or a crash, has left. */
   start(): void {
@@ -126,11 +123,11 @@ export class Dispatcher {
     try {
       while (this.#has_new_events && this.#is_running) {
         this.#has_new_events = false;
-        while (this.#is_running && store.listToFanOut(this.#deps.database.read, 1).length > 0)
-          for (const id of await this.#deps.database.write((tx) => this.#fanOutPiece(tx))) this.#fill(id);
+        while (this.#is_running && store.listToFanOut(this.deps.database.read, 1).length > 0)
+          for (const id of await this.deps.database.write((tx) => this.#fanOutPiece(tx))) this.#fill(id);
       }
     } catch (error) {
-      this.#deps.logger.error('events were not handed to webhooks', { error: messageOf(error) });
+      this.deps.logger.error('events were not handed to webhooks', { error: messageOf(error) });
       setTimeout(() => {
         this.#has_new_events = false;
         this.noteEvents();
@@ -149,7 +146,7 @@ export class Dispatcher {
       const webhooks = listeners.get(project_id) ?? store.listWebhooks(tx, project_id);
       listeners.set(project_id, webhooks);
       for (const { id: webhook_id } of webhooks.filter((webhook) => listens(webhook, event))) {
-        store.insertDelivery(tx, newDelivery(event, webhook_id, this.#deps.clock.now()));
+        store.insertDelivery(tx, newDelivery(event, webhook_id, this.deps.clock.now()));
         told.add(webhook_id);
       }
       store.markFannedOut(tx, event.id);
@@ -181,17 +178,17 @@ export class Dispatcher {
     try {
       look();
     } catch (error) {
-      this.#deps.logger.error('webhooks were not looked at', { error: messageOf(error) });
+      this.deps.logger.error('webhooks were not looked at', { error: messageOf(error) });
       this.#planLook(DATABASE_RETRY_MS);
     }
   }
 
   #lookNow(): void {
     this.#looked_at = monotonicMs();
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     this.#mendTimes(now_ms);
     let next_at = Number.POSITIVE_INFINITY;
-    const waiting = store.listWaiting(this.#deps.database.read);
+    const waiting = store.listWaiting(this.deps.database.read);
     const first = this.#first_webhook;
     this.#first_webhook = 0;
     for (const { webhook_id, first_at } of inTurn(waiting, (one) => one.webhook_id >= first))
@@ -202,7 +199,7 @@ export class Dispatcher {
 
   /** After a step back of the clock, and at the start, which may come after one. */
   #mendTimes(now_ms: number): void {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     const ahead_ms = now_ms - monotonicMs();
     const is_set_back = ahead_ms < this.#ahead_ms - CLOCK_STEP_MS;
     this.#ahead_ms = ahead_ms;
@@ -212,7 +209,7 @@ export class Dispatcher {
       .then(
         () => this.#planLook(0),
         (error: unknown) => {
-          this.#deps.logger.error('times of webhooks were not mended', { error: messageOf(error) });
+          this.deps.logger.error('times of webhooks were not mended', { error: messageOf(error) });
           this.#ahead_ms = Number.POSITIVE_INFINITY;
           this.#planLook(DATABASE_RETRY_MS);
         },
@@ -221,7 +218,7 @@ export class Dispatcher {
 
   /** Begins as many tries of a webhook as are due and have room, and sees to it that it is looked at when more is. */
   #fill(webhook_id: number): void {
-    const { database, clock, projects } = this.#deps;
+    const { database, clock, projects } = this.deps;
     const lane = this.#lanes.get(webhook_id) ?? newLane();
     if (!this.#is_running || lane.under_way >= WEBHOOK_TRIES_AT_ONCE) return;
     const [oldest_ms = Number.POSITIVE_INFINITY] = lane.unwritten.values();
@@ -252,7 +249,7 @@ export class Dispatcher {
   /* --- One try ----------------------------------------------------------------------------------------------------- */
 
   async #run(webhook: WebhookRow, lane: Lane, delivery: DeliveryRow): Promise<void> {
-    const { database, tries, logger } = this.#deps;
+    const { database, tries, logger } = this.deps;
     const failing = Number(lane.is_failing);
     this.#lanes.set(webhook.id, lane);
     lane.in_hand.add(delivery.id);
@@ -285,7 +282,7 @@ export class Dispatcher {
 
   /** Writes what came of a try, waiting out a full disk: what was taken must not be sent time and again. */
   async #settle(webhook_id: number, id: string, outcome: Outcome): Promise<void> {
-    const { database, clock, logger } = this.#deps;
+    const { database, clock, logger } = this.deps;
     try {
       const next_at = await persist(
         () => database.write((tx) => this.#conclude(tx, webhook_id, id, outcome)),
@@ -303,7 +300,7 @@ export class Dispatcher {
     const delivery = store.findDelivery(tx, id);
     // It may have been deleted, or dropped, meanwhile.
     if (!webhook || delivery?.status !== 'waiting') return null;
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     this.#ahead_ms = Math.max(this.#ahead_ms, now_ms - monotonicMs());
     const to = stateAfter(delivery, outcome, { now_ms, random: Math.random() });
     store.updateDelivery(tx, id, to);
@@ -325,7 +322,7 @@ export class Dispatcher {
     if (!webhook.is_active || (!is_gone && is_patient)) return;
     const disabled_reason = is_gone ? 'gone' : 'failing';
     store.updateWebhook(tx, webhook.id, { is_active: false, disabled_reason, updated_at: now_ms });
-    const project = this.#deps.projects.findById(webhook.project_id);
+    const project = this.deps.projects.findById(webhook.project_id);
     const target = `webhook:${webhook.public_id}`;
     recordAudit(
       tx,

@@ -13,11 +13,7 @@ export interface EventData {
 }
 
 export class WebhookEvents {
-  readonly #deps: { clock: Clock; onEvent(): void };
-
-  constructor(deps: { clock: Clock; onEvent(): void }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { clock: Clock; onEvent(): void }) {}
 
   /**
    * Notes within its transaction that something happened. Where no webhook of the project listens, that costs one seek:
@@ -27,11 +23,11 @@ export class WebhookEvents {
     if (!store.isListenedTo(tx, project_id, type)) return;
     const told = describe();
     if (!told) return;
-    const created_at = this.#deps.clock.now();
+    const created_at = this.deps.clock.now();
     const address = told.address?.toLowerCase() ?? null;
     const body = bodyOf(type, created_at, told.data);
     store.insertEvent(tx, { project_id, type, body, address, is_fanned_out: false, created_at });
-    this.#deps.onEvent();
+    this.deps.onEvent();
   }
 }
 

@@ -54,21 +54,17 @@ export interface WebhooksDeps {
 }
 
 export class Webhooks {
-  readonly #deps: WebhooksDeps;
-
-  constructor(deps: WebhooksDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: WebhooksDeps) {}
 
   /* --- Looking ----------------------------------------------------------------------------------------------------- */
 
   /** The webhooks of a project, newest first. */
   list(project_id: number): WebhookRecord[] {
-    return store.listWebhooks(this.#deps.database.read, project_id).map(presentWebhook);
+    return store.listWebhooks(this.deps.database.read, project_id).map(presentWebhook);
   }
 
   /** Throws AppError `not_found`, for another project's webhook too. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): WebhookRow {
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): WebhookRow {
     const row = isUlid(public_id) ? store.findWebhookByPublicId(read, public_id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Webhook', 'satchel webhook list --project REF');
     return row;
@@ -80,13 +76,13 @@ export class Webhooks {
 
   /** What is wrong with where a webhook leads. */
   errorsIn({ url }: { url?: string | undefined }): FieldErrors {
-    const refusal = url === undefined ? null : this.#deps.destinations.refusalOf(new URL(url));
+    const refusal = url === undefined ? null : this.deps.destinations.refusalOf(new URL(url));
     return refusal === null ? {} : { url: [refusal] };
   }
 
   /** Deliveries of a webhook, newest first. */
   listDeliveries(webhook: WebhookRow, query: PageQuery): Page<DeliveryRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: webhook.deliveries,
       fetch: (limit, offset) => store.listDeliveries(read, webhook.id, { limit, offset }),
@@ -97,7 +93,7 @@ export class Webhooks {
 
   /** Makes a webhook, which is told of what happens from now on. Throws AppError `invalid` by field. */
   async create(owner: Owner, input: NewWebhookInput, note: Note): Promise<WebhookWithSecret> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const { url, types = null, description = null } = input;
     refuseAll(this.errorsIn(input));
     const secret = createSecret();
@@ -131,7 +127,7 @@ export class Webhooks {
    * `not_found`, and `invalid` by field.
    */
   async change(owner: Owner, public_id: string, changes: WebhookChanges, note: Note): Promise<WebhookRecord> {
-    const { database, clock, dispatcher } = this.#deps;
+    const { database, clock, dispatcher } = this.deps;
     refuseAll(this.errorsIn(changes));
     const { url, is_active } = changes;
     const row = await database.write((tx) => {
@@ -163,7 +159,7 @@ export class Webhooks {
 
   /** Gives a webhook a new secret; the former one signs as well for WEBHOOK_OLD_SECRET_MS. Throws AppError `not_found`. */
   async rotate(owner: Owner, public_id: string, note: Note): Promise<WebhookWithSecret> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const secret = createSecret();
     const row = await database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
@@ -182,7 +178,7 @@ export class Webhooks {
 
   /** Deletes a webhook; what waits for it is not sent. Throws AppError `not_found`. */
   async remove(owner: Owner, public_id: string, note: Note): Promise<WebhookRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
       note(tx, entryOf('webhook.deleted', current));
       store.deleteWebhook(tx, current.id);
@@ -193,7 +189,7 @@ export class Webhooks {
   }
 
   #seal(tx: Tx, owner: Owner, webhook: Pick<WebhookRow, 'public_id'>, secret: string): string {
-    return this.#deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(webhook), secret);
+    return this.deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(webhook), secret);
   }
 
   /* --- Sending by hand --------------------------------------------------------------------------------------------- */
@@ -203,7 +199,7 @@ export class Webhooks {
    * `rate_limited`, and `not_found` where it is deleted meanwhile.
    */
   async test(owner: Owner, public_id: string, note: Note): Promise<DeliveryRecord> {
-    const { database, clock, tries, limiter } = this.#deps;
+    const { database, clock, tries, limiter } = this.deps;
     const webhook = this.require(owner.id, public_id);
     limiter.take(`webhook tests:${owner.id}`, {
       limit: WEBHOOK_TESTS_PER_MINUTE,
@@ -240,7 +236,7 @@ export class Webhooks {
    * and `conflict` where the webhook is off.
    */
   async replay(owner: Owner, public_id: string, delivery_id: string, note: Note): Promise<DeliveryRecord> {
-    const { database, clock, dispatcher } = this.#deps;
+    const { database, clock, dispatcher } = this.deps;
     const record = await database.write((tx) => {
       const webhook = this.require(owner.id, public_id, tx);
       const row = store.findDelivery(tx, delivery_id.toUpperCase());
@@ -262,10 +258,10 @@ export class Webhooks {
 
   /** Those that were switched off by themselves, and those whose secret does not decrypt. */
   listInTrouble(): { disabled: WebhookRow[]; undecryptable: WebhookRow[] } {
-    const all = store.listAllWebhooks(this.#deps.database.read);
+    const all = store.listAllWebhooks(this.deps.database.read);
     return {
       disabled: all.filter(({ disabled_reason }) => disabled_reason !== null),
-      undecryptable: all.filter((webhook) => this.#deps.tries.secretsOf(webhook) === null),
+      undecryptable: all.filter((webhook) => this.deps.tries.secretsOf(webhook) === null),
     };
   }
 
@@ -273,7 +269,7 @@ export class Webhooks {
   waitingSince(read: Tx): number | null {
     const first = store
       .listWaiting(read)
-      .filter(({ project_id }) => this.#deps.projects.findById(project_id)?.status === 'active')
+      .filter(({ project_id }) => this.deps.projects.findById(project_id)?.status === 'active')
       .reduce((least, { first_at }) => Math.min(least, first_at), Number.POSITIVE_INFINITY);
     return Number.isFinite(first) ? first : null;
   }
@@ -296,7 +292,7 @@ export class Webhooks {
 
   /** Forgets what is old, and what a deletion that a crash cut off has left. */
   async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const now_ms = clock.now();
     const before_ms = now_ms - WEBHOOK_RETENTION_MS;
     while ((await database.writePiece((tx) => store.deleteOld(tx, before_ms, SWEEP_BATCH))) > 0) {}
@@ -304,7 +300,7 @@ export class Webhooks {
   }
 
   async #sweepDeleted(): Promise<void> {
-    const { database, projects } = this.#deps;
+    const { database, projects } = this.deps;
     for (let id = store.nextWithDeliveries(database.read, 0); id !== null; ) {
       const of = id;
       const is_gone = store.findWebhook(database.read, of) === null;

@@ -29,11 +29,7 @@ export interface TriesDeps {
 }
 
 export class Tries {
-  readonly #deps: TriesDeps;
-
-  constructor(deps: TriesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: TriesDeps) {}
 
   /** Sends a message once, within WEBHOOK_TRY_TIMEOUT_MS. Changes nothing; never rejects. */
   async send(webhook: WebhookRow, { id, body }: { id: string; body: string }): Promise<Outcome> {
@@ -41,20 +37,20 @@ export class Tries {
     const secrets = this.secretsOf(webhook);
     if (!secrets) return failed('Its secret does not decrypt: rotate it.');
     const url = new URL(webhook.url);
-    const destination = await this.#deps.destinations.find(url);
+    const destination = await this.deps.destinations.find(url);
     if ('refusal' in destination) return failed(`Not sent: ${destination.refusal}.`);
     const host = hostOf(url);
     const is_tls = url.protocol === 'https:';
     const outgoing = {
       port: Number(url.port || (is_tls ? 443 : 80)),
       certified_name: is_tls ? host : null,
-      message: messageOf(url, body, signedHeaders(secrets, { id, at_ms: this.#deps.clock.now(), body })),
+      message: messageOf(url, body, signedHeaders(secrets, { id, at_ms: this.deps.clock.now(), body })),
     };
     let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
     for (const address of destination.addresses) {
       const timeout_ms = Math.floor(ends_ms - monotonicMs());
       if (timeout_ms <= 0) break;
-      answer = await this.#deps.sender.send({ ...outgoing, address, timeout_ms });
+      answer = await this.deps.sender.send({ ...outgoing, address, timeout_ms });
       if (!('failure' in answer) || !answer.is_unreached || answer.is_ours) break;
     }
     return outcomeOf(answer);
@@ -65,13 +61,13 @@ export class Tries {
     const { sealed_secret, sealed_old_secret, old_secret_until } = webhook;
     const secret = this.#open(webhook, sealed_secret);
     if (secret === null) return null;
-    const is_past = old_secret_until === null || old_secret_until <= this.#deps.clock.now();
+    const is_past = old_secret_until === null || old_secret_until <= this.deps.clock.now();
     const old = sealed_old_secret === null || is_past ? null : this.#open(webhook, sealed_old_secret);
     return old === null ? [secret] : [secret, old];
   }
 
   #open(webhook: WebhookRow, sealed: string): string | null {
-    const { key_ring, database } = this.#deps;
+    const { key_ring, database } = this.deps;
     return key_ring.openText(database.read, sealed, contextOf(webhook));
   }
 }

@@ -114,6 +114,12 @@ async function prepare(data_dir: string, args: string[], wrap: string[]): Promis
   return parseObject(stdout);
 }
 
+/**
+ * A wrap for what prepares a directory that a command must later have for itself: this process holds a database that it closed
+ * until garbage is collected.
+ */
+export const OWN_PROCESS = ['env'];
+
 /** A project with a key, made beside the running server or without one. */
 export async function makeKey(
   data_dir: string,

@@ -22,7 +22,6 @@ const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000', SATCHEL_MAX_UPLOAD_BYTES: 
 interface Answer {
   status: number;
   body: Record<string, unknown>;
-  replayed: boolean;
 }
 
 async function call(server: Server, key: string, path: string, init: RequestInit = {}): Promise<Answer> {
@@ -32,8 +31,7 @@ async function call(server: Server, key: string, path: string, init: RequestInit
     signal: AbortSignal.timeout(60_000),
   });
   const body: unknown = await response.json();
-  const replayed = response.headers.has('idempotent-replayed');
-  return { status: response.status, body: typeof body === 'object' && body ? { ...body } : {}, replayed };
+  return { status: response.status, body: typeof body === 'object' && body ? { ...body } : {} };
 }
 
 function fileForm(bytes: Uint8Array<ArrayBuffer>, fields: Record<string, string> = {}): FormData {
@@ -130,43 +128,6 @@ describe.concurrent('SIGTERM', () => {
 });
 
 describe.concurrent('an Idempotency-Key', () => {
-  test('sent many times at once makes one object and one mail, each kept by itself', async () => {
-    const sink = await startSmtpSink();
-    const dir = makeTempDir();
-    const server = await startServer(dir, ROOM);
-    const key = await makeKey(dir);
-    await addMailbox(dir, sink.port);
-    const headers = { 'Idempotency-Key': 'once' };
-    const bytes = randomBytes(50_000);
-    const uploads = await Promise.all(
-      Array.from({ length: 30 }, () =>
-        call(server, key, '/api/v1/objects', { method: 'POST', headers, body: fileForm(bytes) }),
-      ),
-    );
-    expect(new Set(uploads.map(({ status, body }) => `${status} ${String(body.public_id)}`)).size).toBe(1);
-    expect(uploads.filter(({ replayed }) => !replayed)).toHaveLength(1);
-    // The same key on the other endpoint is another request.
-    const mail = { to: 'ann@example.org', subject: 'one', body_text: 'b' };
-    const send = (subject: string, idempotency_key: string) =>
-      call(server, key, '/api/v1/emails/send', {
-        method: 'POST',
-        headers: { 'Idempotency-Key': idempotency_key },
-        body: JSON.stringify({ ...mail, subject }),
-      });
-    expect((await send('one', 'once')).status).toBe(409);
-    const sends = await Promise.all(Array.from({ length: 30 }, () => send('one', 'mail-once')));
-    expect(new Set(sends.map(({ status, body }) => `${status} ${String(body.id)}`)).size).toBe(1);
-    expect(sends[0]?.status).toBe(202);
-    // Different bodies at once under one key: one wins, the others are told so.
-    const rivals = await Promise.all(Array.from({ length: 10 }, (_, n) => send(`rival-${n}`, 'rivals')));
-    expect(rivals.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
-    await sink.waitForMails(2);
-    expect(await server.end('SIGTERM')).toBe(0);
-    expect(sink.mails).toHaveLength(2);
-    expect(storedFiles(dir)).toHaveLength(1);
-    await sink.stop();
-  });
-
   test('whose first request its client gave up is free again', async () => {
     const dir = makeTempDir();
     const server = await startServer(dir, ROOM);
@@ -199,14 +160,14 @@ describe.concurrent('an Idempotency-Key', () => {
 });
 
 describe.concurrent('downloads', () => {
-  test.each([[10_000], [400_000], [3_000_000]])(
-    'of %p bytes during their deletion are whole, cut off or 404, never other bytes',
-    async (size) => {
-      const dir = makeTempDir();
-      const server = await startServer(dir, ROOM);
-      const key = await makeKey(dir);
-      const seen = new Set<string>();
-      for (let round = 0; round < 6; round += 1) {
+  test('during their deletion are whole, cut off or 404, never other bytes', async () => {
+    const dir = makeTempDir();
+    const server = await startServer(dir, ROOM);
+    const key = await makeKey(dir);
+    const seen = new Set<string>();
+    // Of which the first is sent in one piece.
+    for (const size of [10_000, 400_000, 3_000_000])
+      for (let round = 0; round < 4; round += 1) {
         const bytes = randomBytes(size);
         const id = await putPublic(server, key, bytes);
         const url = `${server.url}/api/v1/objects/${id}`;
@@ -228,12 +189,11 @@ describe.concurrent('downloads', () => {
         is_deleted = true;
         await Promise.all(readers);
       }
-      expect(seen.has('404')).toBe(true);
-      expect(storedFiles(dir)).toEqual([]);
-      expect(server.stderr()).not.toContain('"level":"error"');
-      await server.end('SIGTERM');
-    },
-  );
+    expect(seen.has('404')).toBe(true);
+    expect(storedFiles(dir)).toEqual([]);
+    expect(server.stderr()).not.toContain('"level":"error"');
+    await server.end('SIGTERM');
+  });
 
   test('by hundreds of readers that do not read hold up nobody else and keep nothing when they go', async () => {
     const dir = makeTempDir();

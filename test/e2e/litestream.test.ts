@@ -21,7 +21,7 @@ import { restoreReplica, startLitestream, writeFileConfig } from '../support/lit
 import { part } from '../support/parts.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
-import { makeKey, type Server, satchel, startServer, upload } from './binary.ts';
+import { makeKey, OWN_PROCESS, type Server, satchel, startServer, upload } from './binary.ts';
 
 setDefaultTimeout(120_000);
 const ROOM = { SATCHEL_UPLOADS_PER_MINUTE: '1000000' };
@@ -29,8 +29,8 @@ const UPLOADERS = 8;
 const ROUNDS = 2;
 /** Some thousand pages of log, so that it is moved into the database in between. */
 const UPLOADS_A_ROUND = 300;
-/** Some 40 MB of log, were it never begun anew. */
-const UPLOADS_A_DAY = 2_000;
+/** Some 24 MB of log, were it never begun anew. */
+const UPLOADS_A_DAY = 1_200;
 /** Four times what the server lets it come to by itself. */
 const MOST_LOG_BYTES = 16 * 1024 * 1024;
 const ROOT = join(import.meta.dir, '../..');
@@ -155,7 +155,7 @@ with_litestream(
     const { home, data_dir } = place;
     const on = { env: { SATCHEL_DATA_DIR: data_dir } };
     let server = await startServer(data_dir, ROOM);
-    const key = await makeKey(data_dir);
+    const key = await makeKey(data_dir, undefined, OWN_PROCESS);
     let replication = startLitestream(place.config, place);
     const kept = await uploadMany(server.url, key, 20);
     const backup = join(home, 'a.backup');
@@ -272,7 +272,7 @@ with_litestream(
     const older = await startServer(data_dir, ROOM);
     const key = await makeKey(data_dir);
     const replication = startLitestream(place.config, place);
-    const ids = await uploadMany(older.url, key, 1_000);
+    const ids = await uploadMany(older.url, key, 300);
     await older.end('SIGTERM');
 
     const main = makeNextVersion();
@@ -286,20 +286,20 @@ with_litestream(
     });
     const { value } = await newer.stdout.getReader().read();
     const url = /listening on (\S+)/.exec(new TextDecoder().decode(value))?.[1] ?? '';
-    ids.push(...(await uploadMany(url, key, 200)));
+    ids.push(...(await uploadMany(url, key, 100)));
     newer.kill('SIGKILL');
     await newer.exited;
     await replication.catchUp(data_dir);
     await replication.stop();
 
     const there = await idsInReplica(place);
-    expect([ids.length, ids.filter((id) => !there.has(id))]).toEqual([1_200, []]);
+    expect([ids.length, ids.filter((id) => !there.has(id))]).toEqual([400, []]);
     const target = join(home, 'upgraded/satchel.db');
     await restoreReplica(place.config, { data_dir, target });
     const restored = new Database(target);
     const migrations = restored.query('SELECT name FROM schema_migrations ORDER BY version').values();
     const changed = restored.query('SELECT count(*) FROM objects WHERE next IS NOT NULL').values();
     restored.close();
-    expect([migrations, changed]).toEqual([[['schema'], ['next']], [[1_000]]]);
+    expect([migrations, changed]).toEqual([[['schema'], ['next']], [[300]]]);
   },
 );

@@ -13,7 +13,7 @@ import { type Server, satchel, startServer, upload } from './binary.ts';
 import { freePort } from './paste.ts';
 
 const blockOf = (language: string, index = 0) => blocksOf(guide('proxies'), language)[index] ?? '';
-const UPLOAD_BYTES = 50_000_000;
+const UPLOAD_BYTES = 20_000_000;
 
 interface Ports {
   https: string;
@@ -233,7 +233,7 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
   test.skipIf(program === null)(
     'a machine that is down harms nobody on the other, and is asked again once it is back',
     async () => {
-      const uploading = ask('one', one.key, '/api/v1/objects', '-F', `file=@${file}`, '--limit-rate', '50M');
+      const uploading = ask('one', one.key, '/api/v1/objects', '-F', `file=@${file}`, '--limit-rate', '20M');
       await two.server.end('SIGKILL');
       expect(await statusOf('two', two.key, '/api/v1/objects')).toMatch(/^50[23]$/);
       expect(await statusOf('one', moved, '/api/v1/objects')).toMatch(/^50[23]$/);

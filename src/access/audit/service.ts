@@ -41,15 +41,11 @@ export interface AuditRecord {
 }
 
 export class Audit {
-  readonly #database: Database;
-
-  constructor(deps: { database: Database }) {
-    this.#database = deps.database;
-  }
+  constructor(private readonly deps: { database: Database }) {}
 
   /** One page of a project's events, newest first; `project` null is every project's, and those of none. */
   list(project: ProjectRow | null, query: AuditQuery & PageQuery): Page<AuditRecord> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const filter = { ...filterOf(query), ...(project ? { project_id: project.id } : {}) };
     return paginate(query, {
       total: this.#count(filter),
@@ -60,7 +56,7 @@ export class Audit {
   /** The newest events that match, of one project or of all: for the shell. */
   listNewest(query: AuditQuery & { project?: ProjectRow }, limit: number): AuditRecord[] {
     const project = query.project === undefined ? {} : { project_id: query.project.id };
-    return listAudit(this.#database.read, { ...filterOf(query), ...project }, limit, 0).map(present);
+    return listAudit(this.deps.database.read, { ...filterOf(query), ...project }, limit, 0).map(present);
   }
 
   #count(filter: AuditFilter): number {
@@ -69,9 +65,9 @@ export class Audit {
       const facet = event === undefined ? {} : { facet: event };
       const counter =
         project_id === undefined ? { list: 'audit_all', project_id: 0 } : { list: 'audit', project_id };
-      return readRowCount(this.#database.read, { ...counter, ...facet });
+      return readRowCount(this.deps.database.read, { ...counter, ...facet });
     }
-    return countAudit(this.#database.read, filter);
+    return countAudit(this.deps.database.read, filter);
   }
 }
 

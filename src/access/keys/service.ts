@@ -70,21 +70,10 @@ interface KeysDeps {
 const LAST_USED_GRANULARITY_MS = 60_000;
 
 export class Keys {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #projects: Projects;
-  readonly #origins: Origins;
-  readonly #key_ring: KeysDeps['key_ring'];
   /** When the last use of each key was last written down. */
   readonly #noted_at = new Map<number, number>();
 
-  constructor(deps: KeysDeps) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#projects = deps.projects;
-    this.#key_ring = deps.key_ring;
-    this.#origins = deps.origins;
-  }
+  constructor(private readonly deps: KeysDeps) {}
 
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
@@ -103,7 +92,7 @@ export class Keys {
     if (key.restricted) {
       const { origin, android_cert: cert } = credentials;
       const request = { origin, app_id, android_package, cert };
-      const decision = this.#origins.decide(key, request);
+      const decision = this.deps.origins.decide(key, request);
       if (!decision.accepted) throw forbidden(describeRefusal(decision.message, request));
     }
     this.#noteUse(key.id);
@@ -123,28 +112,28 @@ export class Keys {
 
   /** Whether a key may do something, for what goes on after its request. */
   may(id: number, permission: Permission): boolean {
-    const key = store.findKey(this.#database.read, id);
-    const is_accepted = key?.is_active && this.#projects.stateOf(key.project_id)?.status === 'active';
+    const key = store.findKey(this.deps.database.read, id);
+    const is_accepted = key?.is_active && this.deps.projects.stateOf(key.project_id)?.status === 'active';
     return is_accepted === true && permissionsOf(key).has(permission);
   }
 
   #noteUse(id: number): void {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const last = this.#noted_at.get(id);
     if (last !== undefined && last <= now && now - last < LAST_USED_GRANULARITY_MS) return;
     this.#noted_at.set(id, now);
     // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
-    this.#database.write((tx) => store.noteUse(tx, id, now)).catch(() => {});
+    this.deps.database.write((tx) => store.noteUse(tx, id, now)).catch(() => {});
   }
 
   #findByHash(hash: string): KeyRow | null {
-    const key = store.findKeyByHash(this.#database.read, hash);
+    const key = store.findKeyByHash(this.deps.database.read, hash);
     return key && sameHash(key.key_hash, hash) ? key : null;
   }
 
   #findBearer(hash: string): Bearer | null {
     const key = this.#findByHash(hash);
-    const project = key && this.#projects.stateOf(key.project_id);
+    const project = key && this.deps.projects.stateOf(key.project_id);
     return project && { key, project, permissions: permissionsOf(key) };
   }
 
@@ -155,7 +144,7 @@ export class Keys {
       const why = `The key is deactivated: every request gets 401. Turn it on with: satchel key activate ${key.id}`;
       return { accepted: false, code: 'KEY_INACTIVE', message, why };
     }
-    if (this.#projects.stateOf(key.project_id)?.status !== 'active') {
+    if (this.deps.projects.stateOf(key.project_id)?.status !== 'active') {
       return {
         accepted: false,
         code: 'PROJECT_INACTIVE',
@@ -163,7 +152,7 @@ export class Keys {
         why: 'The project is inactive: its keys get 401.',
       };
     }
-    return this.#origins.decide(key, request);
+    return this.deps.origins.decide(key, request);
   }
 
   /** The same as a document: what `satchel key why --json` prints. */
@@ -184,8 +173,8 @@ export class Keys {
    * `not_found` that says how to find the right one, and `conflict` that lists the ids where several fit.
    */
   require(ref: string, project_ref?: string): KeyRow {
-    const { read } = this.#database;
-    const project = project_ref === undefined ? null : this.#projects.require(project_ref);
+    const { read } = this.deps.database;
+    const project = project_ref === undefined ? null : this.deps.projects.require(project_ref);
     const by_id = this.#find(ref);
     const by_name = project && !by_id ? store.findKeysByName(read, project.id, ref) : [];
     const prefix = ref.replace(/\.+$/, '');
@@ -207,7 +196,7 @@ export class Keys {
 
   /** Whether a project has another active key of this key's name. */
   isSecond({ project_id, name }: Pick<KeyRow, 'project_id' | 'name'>): boolean {
-    const called = store.findKeysByName(this.#database.read, project_id, name);
+    const called = store.findKeysByName(this.deps.database.read, project_id, name);
     return called.filter(({ is_active }) => is_active).length > 1;
   }
 
@@ -220,12 +209,12 @@ export class Keys {
 
   /** As `get`, of a project that a token may see. Throws AppError `not_found`. */
   getFor(caller: ManagementCaller, project: string, ref: string): KeyRow {
-    return this.get(this.#projects.requireFor(caller, project), ref);
+    return this.get(this.deps.projects.requireFor(caller, project), ref);
   }
 
   /** The name of a key, or null when it is gone. */
   nameOf(id: number): string | null {
-    return store.findKey(this.#database.read, id)?.name ?? null;
+    return store.findKey(this.deps.database.read, id)?.name ?? null;
   }
 
   /** How many emails a key may send a day; null where it is gone. */
@@ -234,12 +223,12 @@ export class Keys {
   }
 
   #find(ref: string): KeyRow | null {
-    return /^\d{1,15}$/.test(ref) ? store.findKey(this.#database.read, Number(ref)) : null;
+    return /^\d{1,15}$/.test(ref) ? store.findKey(this.deps.database.read, Number(ref)) : null;
   }
 
   /** One page of a project's keys, newest first. */
   list(project: ProjectRow, query: PageQuery): Page<KeyRecord> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countKeys(read, project.id),
       fetch: (limit, offset) => store.listKeys(read, project.id, { limit, offset }),
@@ -248,24 +237,25 @@ export class Keys {
 
   /** Active keys that global origins count for. */
   countRestricted(): number {
-    return store.countRestrictedKeys(this.#database.read);
+    return store.countRestrictedKeys(this.deps.database.read);
   }
 
   /** Ids of the project's keys whose retained copy does not decrypt; nothing leaves, so nothing is put on record. */
   listUndecryptable(project: ProjectRow): number[] {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return store
       .listKeys(read, project.id, { limit: -1, offset: 0 })
       .filter(
         ({ sealed_key, key_hash }) =>
-          sealed_key !== null && this.#key_ring.openText(read, sealed_key, sealContext(key_hash)) === null,
+          sealed_key !== null &&
+          this.deps.key_ring.openText(read, sealed_key, sealContext(key_hash)) === null,
       )
       .map(({ id }) => id);
   }
 
   /** The safe representation: its fields alone, so that a new column stays hidden. */
   present(key: KeyRow): KeyRecord {
-    return present(FIELDS, { ...key, origins_count: this.#origins.count(key) });
+    return present(FIELDS, { ...key, origins_count: this.deps.origins.count(key) });
   }
 
   /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
@@ -275,12 +265,12 @@ export class Keys {
   ): { project: ProjectRecord; api_key: KeyRecord; origins: OriginRecord[] } {
     const hash = hashOfKey(secret);
     const key = hash === null ? null : this.#findByHash(hash);
-    const project = key && this.#projects.findById(key.project_id);
+    const project = key && this.deps.projects.findById(key.project_id);
     if (!key || !project || !mayAccessProject(caller, project.id)) throw notFound('API key');
     return {
-      project: this.#projects.present(project),
+      project: this.deps.projects.present(project),
       api_key: this.present(key),
-      origins: this.#origins.list(key),
+      origins: this.deps.origins.list(key),
     };
   }
 
@@ -297,8 +287,8 @@ export class Keys {
     options: { retain: boolean } = { retain: true },
   ): Promise<KeyWithPlaintext> {
     const secret = createToken(input.is_test ? 'test' : 'live');
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const state = this.#stateIn(tx, project.id);
       const key = store.insertKey(tx, {
         project_id: project.id,
@@ -322,8 +312,8 @@ export class Keys {
   async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
     const values = setBy(CHANGED_FIELDS, changes);
     if (Object.keys(changes).length === 0) return this.present(key);
-    const now = this.#clock.now();
-    const changed = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const changed = await this.deps.database.write((tx) => {
       const before = store.findKey(tx, key.id);
       const changed = store.updateKey(tx, key.id, { ...values, updated_at: now });
       if (!before || !changed) throw notFound('API key');
@@ -341,8 +331,8 @@ export class Keys {
    */
   rotate(actor: Actor, key: KeyRow): Promise<KeyWithPlaintext> {
     const secret = createToken(key.is_test ? 'test' : 'live');
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const project = this.#stateIn(tx, key.project_id);
       const old = store.findKey(tx, key.id);
       if (!old) throw notFound('API key');
@@ -364,11 +354,15 @@ export class Keys {
    * PLAINTEXT_UNAVAILABLE when no copy was kept or the copy does not decrypt, `not_found` when the key is gone.
    */
   reveal(actor: Actor, key: KeyRow): Promise<{ plaintext_key: string }> {
-    return this.#database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const current = store.findKey(tx, key.id);
       if (!current) throw notFound('API key');
       if (current.sealed_key === null) throw plaintextUnavailable('not_retained');
-      const plaintext_key = this.#key_ring.openText(tx, current.sealed_key, sealContext(current.key_hash));
+      const plaintext_key = this.deps.key_ring.openText(
+        tx,
+        current.sealed_key,
+        sealContext(current.key_hash),
+      );
       if (plaintext_key === null) throw plaintextUnavailable('undecryptable');
       const project = this.#stateIn(tx, current.project_id);
       const metadata = { name: current.name, key_prefix: current.key_prefix };
@@ -379,10 +373,10 @@ export class Keys {
 
   /** Deletes a key and its origins. Throws AppError `not_found` when it is gone already. */
   remove(actor: Actor, key: KeyRow): Promise<{ deleted: true; cascade: { origins: number } }> {
-    return this.#database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const current = store.findKey(tx, key.id);
       if (!current) throw notFound('API key');
-      const cascade = { origins: this.#origins.count(current, tx) };
+      const cascade = { origins: this.deps.origins.count(current, tx) };
       const project = this.#stateIn(tx, current.project_id);
       const metadata = { name: current.name, key_prefix: current.key_prefix, cascade };
       this.#audit(tx, actor, { event: 'api_key.deleted', key: current, project, metadata });
@@ -392,13 +386,13 @@ export class Keys {
   }
 
   #stateIn(tx: Tx, project_id: number): ProjectState {
-    const state = this.#projects.stateOf(project_id, tx);
+    const state = this.deps.projects.stateOf(project_id, tx);
     if (!state) throw notFound('Project');
     return state;
   }
 
   #seal(tx: Tx, project: ProjectState, secret: { plaintext: string; hash: string }): string {
-    return this.#key_ring.seal(
+    return this.deps.key_ring.seal(
       tx,
       projectScope(project.public_id),
       sealContext(secret.hash),
@@ -412,7 +406,7 @@ export class Keys {
     of: Omit<AuditEntry, 'target' | 'project'> & { key: KeyRow; project: ProjectState },
   ): void {
     const { key, ...entry } = of;
-    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.#clock.now());
+    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.deps.clock.now());
   }
 }
 

@@ -39,15 +39,7 @@ interface OfKey {
 }
 
 export class Origins {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #projects: Projects;
-
-  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#projects = deps.projects;
-  }
+  constructor(private readonly deps: { database: Database; clock: Clock; projects: Projects }) {}
 
   /** Whether a key accepts a request from there, and by which rule. */
   decide(
@@ -55,7 +47,7 @@ export class Origins {
     request: RequestOrigin,
   ): OriginDecision {
     const { restricted, allow_no_origin } = key;
-    const rules = store.listRulesOfKey(this.#database.read, key.id);
+    const rules = store.listRulesOfKey(this.deps.database.read, key.id);
     return matchRequest(request, { restricted, allow_no_origin, ...rules });
   }
 
@@ -65,17 +57,17 @@ export class Origins {
 
   /** The rules of a key, newest first. */
   list(key: OfKey): OriginRecord[] {
-    return store.listOrigins(this.#database.read, key.id).map(presentOrigin);
+    return store.listOrigins(this.deps.database.read, key.id).map(presentOrigin);
   }
 
-  count(key: OfKey, read: Tx = this.#database.read): number {
+  count(key: OfKey, read: Tx = this.deps.database.read): number {
     return store.countOrigins(read, key.id);
   }
 
   /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
   require(key: OfKey, ref: string): OriginRow {
     const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;
-    const origin = store.findOrigin(this.#database.read, { api_key_id: key.id, id });
+    const origin = store.findOrigin(this.deps.database.read, { api_key_id: key.id, id });
     if (!origin) throw notFound('Origin');
     return origin;
   }
@@ -83,8 +75,8 @@ export class Origins {
   /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` when the key is gone. */
   add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
     const values = canonicalValues(input);
-    const now = this.#clock.now();
-    return this.#database
+    const now = this.deps.clock.now();
+    return this.deps.database
       .write((tx) => {
         if (store.findOriginByValue(tx, { api_key_id: key.id, ...values })) throw alreadyExists('This key');
         const origin = store.insertOrigin(tx, { ...values, api_key_id: key.id, created_at: now });
@@ -105,8 +97,8 @@ export class Origins {
     const refusal = refusalOfType(changes, origin);
     if (refusal.type) throw invalid(refusal);
     if (Object.keys(changes).length === 0) return presentOrigin(origin);
-    const now = this.#clock.now();
-    return await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return await this.deps.database.write((tx) => {
       // A field that is left out keeps its value of now, which another request may have changed since this one read it.
       const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
       if (!current) throw notFound('Origin');
@@ -130,8 +122,8 @@ export class Origins {
 
   /** Takes a rule from a key. */
   remove(actor: Actor, key: OfKey, origin: OriginRow): Promise<{ deleted: true }> {
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const removed = store.deleteOrigin(tx, origin.id);
       if (!removed) throw notFound('Origin');
       this.#audit(tx, actor, { event: 'api_key.origin_removed', key, origin: removed }, now);
@@ -146,7 +138,7 @@ export class Origins {
     now: number,
   ): void {
     const { event, key, origin, before } = of;
-    const project = this.#projects.stateOf(key.project_id, tx);
+    const project = this.deps.projects.stateOf(key.project_id, tx);
     const metadata = { origin: presentOrigin(origin) };
     const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);
@@ -154,7 +146,7 @@ export class Origins {
 
   /** The active global rules, newest first. */
   listGlobal(): GlobalOriginRecord[] {
-    return store.listGlobalOrigins(this.#database.read).map(presentGlobalOrigin);
+    return store.listGlobalOrigins(this.deps.database.read).map(presentGlobalOrigin);
   }
 
   /** A global rule. Throws AppError `not_found`. */
@@ -167,8 +159,8 @@ export class Origins {
   /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
   addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
     const values = canonicalValues(input);
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       if (store.findGlobalOriginByValue(tx, values.type, values.value))
         throw alreadyExists('The global list');
       const row = store.insertGlobalOrigin(tx, { ...values, note: input.note ?? null, created_at: now });
@@ -186,8 +178,8 @@ export class Origins {
 
   /** Removes a global rule. Throws AppError `not_found`. */
   removeGlobal(actor: Actor, id: number): Promise<GlobalOriginRecord> {
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const row = store.deleteGlobalOrigin(tx, id);
       if (!row) throw notFound('Global origin', 'satchel origin list');
       const origin = presentGlobalOrigin(row);
@@ -204,7 +196,7 @@ export class Origins {
 
   /** Which of these the global rules cover, in the same order. */
   check(candidates: readonly OriginCandidate[]): OriginVerdict[] {
-    const rules = store.listGlobalOrigins(this.#database.read);
+    const rules = store.listGlobalOrigins(this.deps.database.read);
     return candidates.map((candidate) => checkCandidate(candidate, rules));
   }
 }

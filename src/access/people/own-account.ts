@@ -21,15 +21,11 @@ const IS_ON = 'The second step is on already. Turn it off first.';
 const IS_OFF = 'The second step is not on.';
 
 export class OwnAccount {
-  readonly #deps: SignInDeps & { people: People };
-
-  constructor(deps: SignInDeps & { people: People }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SignInDeps & { people: People }) {}
 
   /** The caller's own record, with what a page needs besides. */
   show(caller: SessionCaller) {
-    const { people, database } = this.#deps;
+    const { people, database } = this.deps;
     const recovery_codes_left = sessions.countRecoveryCodes(database.read, caller.person.id);
     const { session_id } = caller;
     return { ...people.present(this.#find(caller)), session_id, recovery_codes_left };
@@ -41,7 +37,7 @@ export class OwnAccount {
     input: { current_password: string; password: string },
     ip: string | null,
   ): Promise<void> {
-    const { database, clock, passwords } = this.#deps;
+    const { database, clock, passwords } = this.deps;
     const person = await this.#prove(caller, input.current_password, 'current_password');
     await passwords.requireStrong(input.password, person);
     const password_hash = await passwords.hash(input.password);
@@ -57,7 +53,7 @@ export class OwnAccount {
 
   /** A secret for an authenticator app. It is in force once a code made with it was given. Throws AppError `conflict`, `invalid`. */
   async offerTotp(caller: SessionCaller, password: string): Promise<{ secret: string; uri: string }> {
-    const { database, key_ring } = this.#deps;
+    const { database, key_ring } = this.deps;
     const person = await this.#prove(caller, password, 'password');
     const totp = createTotp(person.email);
     await database.write((tx) => {
@@ -69,7 +65,7 @@ export class OwnAccount {
 
   /** Turns the second step on, and returns the recovery codes, which are not kept. Throws AppError `conflict`, `invalid`. */
   async startTotp(caller: SessionCaller, code: string, ip: string | null): Promise<string[]> {
-    const { database, clock, key_ring } = this.#deps;
+    const { database, clock, key_ring } = this.deps;
     const { codes, hashes } = createRecoveryCodes();
     const now = clock.now();
     await database.write((tx) => {
@@ -99,7 +95,7 @@ export class OwnAccount {
     input: { password: string; code: string },
     ip: string | null,
   ): Promise<void> {
-    const { database, clock, key_ring, tries } = this.#deps;
+    const { database, clock, key_ring, tries } = this.deps;
     if (this.#find(caller).sealed_totp === null) throw conflict(IS_OFF);
     await this.#prove(caller, input.password, 'password');
     const now = clock.now();
@@ -125,7 +121,7 @@ export class OwnAccount {
 
   /** Checks the caller's password and returns their row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
-    const { database, passwords, tries } = this.#deps;
+    const { database, passwords, tries } = this.deps;
     const person = this.#find(caller);
     const attempt = tries.begin(limitsOfProof(person.id));
     try {
@@ -138,7 +134,7 @@ export class OwnAccount {
   }
 
   /** Throws AppError `conflict` where the session was ended while the password was being checked. */
-  #find(caller: SessionCaller, read = this.#deps.database.read): PersonRow {
+  #find(caller: SessionCaller, read = this.deps.database.read): PersonRow {
     const person = store.findPerson(read, caller.person.id);
     if (!person || !sessions.hasSession(read, person.id, caller.session_id)) throw changedMeanwhile();
     return person;

@@ -51,16 +51,13 @@ function loadInThread(): Promise<Argon2> {
 
 /** Hashing, only so many at once: a flood of sign-ins must not take all memory and threads. */
 export class Passwords {
-  readonly #load: () => Promise<Argon2>;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
   /** Checked in place of a password that is not there: it takes as long, and nothing fits it. */
   #stand_in: Promise<string> | null = null;
 
   /** Loaded at first use, as it unpacks a native module; tests replace it. */
-  constructor(load: () => Promise<Argon2> = loadInThread) {
-    this.#load = load;
-  }
+  constructor(private readonly load: () => Promise<Argon2> = loadInThread) {}
 
   /** The argon2id hash, with its salt and setting. Throws AppError `unavailable` when too many wait. */
   hash(password: string): Promise<string> {
@@ -106,7 +103,7 @@ export class Passwords {
       this.#running += 1;
     }
     try {
-      return await work(await this.#load());
+      return await work(await this.load());
     } finally {
       const next = this.#waiting.shift();
       if (next) next();

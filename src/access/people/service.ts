@@ -55,17 +55,11 @@ export interface PeopleDeps {
 }
 
 export class People {
-  readonly #deps: PeopleDeps;
-  readonly #database: Database;
-
-  constructor(deps: PeopleDeps) {
-    this.#deps = deps;
-    this.#database = deps.database;
-  }
+  constructor(private readonly deps: PeopleDeps) {}
 
   /** One page, newest first. */
   list(query: PageQuery): Page<PersonRecord> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countPeople(read),
       fetch: (limit, offset) => store.listPeople(read, { limit, offset }),
@@ -74,12 +68,12 @@ export class People {
 
   /** Everybody, newest first: for the command line. */
   listAll(): PersonRecord[] {
-    return store.listPeople(this.#database.read, WHOLE_LIST).map((row) => this.present(row));
+    return store.listPeople(this.deps.database.read, WHOLE_LIST).map((row) => this.present(row));
   }
 
   /** The person with this address or numeric id. Throws AppError `not_found`. */
   require(ref: string): PersonRow {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const person = /^\d{1,15}$/.test(ref)
       ? store.findPerson(read, Number(ref))
       : store.findPersonByEmail(read, ref);
@@ -101,7 +95,7 @@ export class People {
       ...flagsOf(capabilitiesOf(person)),
       read_only,
       all_projects,
-      ...(all_projects ? {} : { projects: this.#deps.projects.scopeOf({ kind: 'person', id }) }),
+      ...(all_projects ? {} : { projects: this.deps.projects.scopeOf({ kind: 'person', id }) }),
       totp: person.sealed_totp !== null,
       last_sign_in_at: toIso(person.last_sign_in_at),
       is_active,
@@ -123,8 +117,8 @@ export class People {
     const { email, name = null } = input;
     const powers = this.powersOfNew(giver, input);
     requireHolding(giver, powers);
-    const now = this.#deps.clock.now();
-    const { row, link } = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const { row, link } = await this.deps.database.write((tx) => {
       refuseTakenEmail(tx, email, null);
       onAllowed();
       const row = this.insert(tx, { email, name, password_hash: null }, powers, now);
@@ -137,7 +131,7 @@ export class People {
   /** What a new person is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
   powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
     const { read_only = false, all_projects = false, projects = [] } = input;
-    const project_ids = this.#deps.projects.resolveScope(giver, projects);
+    const project_ids = this.deps.projects.resolveScope(giver, projects);
     const powers = { capabilities: capabilitiesIn(input), read_only, all_projects, project_ids };
     requireSensible(powers);
     return powers;
@@ -151,10 +145,10 @@ export class People {
     giver: ManagementCaller | null,
     person: PersonRow,
     changes: PersonChanges,
-    read: Tx = this.#database.read,
+    read: Tx = this.deps.database.read,
   ): Powers {
     const before = this.#powersOf(person, read);
-    const named = changes.projects && this.#deps.projects.resolveScope(giver, changes.projects);
+    const named = changes.projects && this.deps.projects.resolveScope(giver, changes.projects);
     const isHeld = (each: Capability): boolean => changes[each] ?? before.capabilities.has(each);
     const all_projects = changes.all_projects ?? (named ? false : before.all_projects);
     const after = {
@@ -210,7 +204,7 @@ export class People {
       created_at: now_ms,
       updated_at: now_ms,
     });
-    this.#deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
+    this.deps.projects.replaceScope(tx, { kind: 'person', id: row.id }, powers.project_ids);
     return row;
   }
 
@@ -230,8 +224,8 @@ export class People {
     const { email, name, is_active } = fields_given;
     this.requireEnd(changes);
     if (Object.keys(fields_given).length === 0) return this.present(person);
-    const now = this.#deps.clock.now();
-    const { row, tokens } = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const { row, tokens } = await this.deps.database.write((tx) => {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       const before = this.#powersOf(current, tx);
@@ -251,8 +245,8 @@ export class People {
         updated_at: now,
       });
       if (!changed) throw notFound('Person');
-      this.#deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
-      this.#deps.tokens.followPerson(tx, current.id, after.read_only);
+      this.deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
+      this.deps.tokens.followPerson(tx, current.id, after.read_only);
       if (is_active === false) {
         sessions.deleteSessionsOf(tx, current.id);
         store.deleteLinksOf(tx, current.id);
@@ -282,8 +276,8 @@ export class People {
     { totp = false }: { totp?: boolean } = {},
     onAllowed: () => void = () => {},
   ): Promise<PersonWithLink> {
-    const now = this.#deps.clock.now();
-    const { row, link } = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const { row, link } = await this.deps.database.write((tx) => {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       requireHolding(giver, this.#powersOf(current, tx));
@@ -297,7 +291,7 @@ export class People {
       });
       if (!changed) throw notFound('Person');
       const networks = sessions.listNetworks(tx, current.id);
-      forgiveFailures(tx, this.#deps.rates, { id: current.id, networks });
+      forgiveFailures(tx, this.deps.rates, { id: current.id, networks });
       if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
       const ended = sessions.deleteSessionsOf(tx, current.id);
       audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
@@ -316,8 +310,8 @@ export class People {
     person: PersonRow,
     { revoke_tokens = false }: { revoke_tokens?: boolean } = {},
   ): Promise<RemovedPerson> {
-    const now = this.#deps.clock.now();
-    return await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return await this.deps.database.write((tx) => {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       requireHolding(giver, this.#powersOf(current, tx));
@@ -337,24 +331,24 @@ export class People {
 
   /** Ends a person's tokens if asked to, and returns how many are good then. */
   #endTokens(tx: Tx, actor: Actor, { id }: PersonRow, revoke_tokens: boolean): number {
-    if (revoke_tokens) this.#deps.tokens.revokeOf(tx, actor, id);
-    return this.#deps.tokens.countOf(tx, id);
+    if (revoke_tokens) this.deps.tokens.revokeOf(tx, actor, id);
+    return this.deps.tokens.countOf(tx, id);
   }
 
   /** How many tokens of a person are good. */
   countTokens(person: PersonRow): number {
-    return this.#deps.tokens.countOf(this.#database.read, person.id);
+    return this.deps.tokens.countOf(this.deps.database.read, person.id);
   }
 
   /** Whether anybody could sign in. */
   isAnybodyThere(): boolean {
-    return store.countPeople(this.#database.read) > 0;
+    return store.countPeople(this.deps.database.read) > 0;
   }
 
   /** A link for the first person, who says who they are and has everything; null once there is anybody. */
   async makeFirstLink(): Promise<string | null> {
-    const now = this.#deps.clock.now();
-    return await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return await this.deps.database.write((tx) => {
       return store.countPeople(tx) > 0 ? null : this.#makeLink(tx, null, now);
     });
   }
@@ -371,23 +365,23 @@ export class People {
 
   /** How many sessions go along with a person. */
   countSessions(person: PersonRow): number {
-    return sessions.countSessions(this.#database.read, person.id);
+    return sessions.countSessions(this.deps.database.read, person.id);
   }
 
   /** People whose second step does not decrypt. */
   listUndecryptable(): { email: string }[] {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return store
       .listPeople(read, WHOLE_LIST)
       .filter(
         ({ id, sealed_totp }) =>
-          sealed_totp !== null && openTotp(this.#deps.key_ring, read, id, sealed_totp) === null,
+          sealed_totp !== null && openTotp(this.deps.key_ring, read, id, sealed_totp) === null,
       );
   }
 
   /** Who was locked out of signing in, and for whom somebody gave the right password but wrong codes. */
   listSignInTroubles() {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const guessed = store
       .listPeople(database.read, WHOLE_LIST)
       .filter(({ wrong_codes }) => wrong_codes >= WRONG_CODES_TOLD);
@@ -396,19 +390,19 @@ export class People {
 
   /** Forgets links that nobody used in time. */
   sweepLinks(): Promise<void> {
-    const now = this.#deps.clock.now();
-    return this.#database.write((tx) => store.deleteExpiredLinks(tx, now));
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => store.deleteExpiredLinks(tx, now));
   }
 
   #makeLink(tx: Tx, person_id: number | null, now_ms: number): string {
     const secret = createSecret();
     store.replaceLink(tx, { token_hash: hashToken(secret), person_id, expires_at: now_ms + LINK_EXPIRY_MS });
-    return `${this.#deps.public_url}/console/welcome/${secret}`;
+    return `${this.deps.public_url}/console/welcome/${secret}`;
   }
 
-  #powersOf(person: PersonRow, read: Tx = this.#database.read): Powers {
+  #powersOf(person: PersonRow, read: Tx = this.deps.database.read): Powers {
     const { id, read_only, all_projects } = person;
-    const project_ids = all_projects ? [] : this.#deps.projects.scopeIdsOf({ kind: 'person', id }, read);
+    const project_ids = all_projects ? [] : this.deps.projects.scopeIdsOf({ kind: 'person', id }, read);
     return { capabilities: new Set(capabilitiesOf(person)), read_only, all_projects, project_ids };
   }
 }

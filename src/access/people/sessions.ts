@@ -14,18 +14,14 @@ import type { SessionRow } from './tables.ts';
 const SESSION_SEEN_GRANULARITY_MS = 60_000;
 
 export class Sessions {
-  readonly #deps: PeopleDeps & { people: People };
-
-  constructor(deps: PeopleDeps & { people: People }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: PeopleDeps & { people: People }) {}
 
   /**
    * The person whose session this secret is of, with their powers of now, or null. Notes the use at most once a minute, without
    * holding up the answer.
    */
   authenticate(secret: string): SessionCaller | null {
-    const { database, clock, people } = this.#deps;
+    const { database, clock, people } = this.deps;
     const found = store.findSession(database.read, hashToken(secret));
     const now = clock.now();
     if (!found?.person.is_active || expiryOf(found.session) <= now) return null;
@@ -38,7 +34,7 @@ export class Sessions {
 
   /** One page of a person's own, newest first. */
   list(caller: SessionCaller, query: PageQuery): Page<SessionRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const { id } = caller.person;
     return paginate(query, {
       total: store.countSessions(read, id),
@@ -56,7 +52,7 @@ export class Sessions {
 
   /** Ends one of a person's own sessions. Throws AppError `not_found`, for another's too. */
   async end(caller: SessionCaller, session_id: string, ip: string | null): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const now = clock.now();
     await database.write((tx) => {
       if (!store.deleteSession(tx, caller.person.id, session_id)) throw notFound('Session');
@@ -68,9 +64,9 @@ export class Sessions {
 
   /** Forgets sessions that are over. */
   sweep(): Promise<void> {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const ended = { seen_before_ms: now - SESSION_IDLE_MS, made_before_ms: now - SESSION_ABSOLUTE_MS };
-    return this.#deps.database.write((tx) => store.deleteEndedSessions(tx, ended));
+    return this.deps.database.write((tx) => store.deleteEndedSessions(tx, ended));
   }
 }
 

@@ -45,18 +45,14 @@ interface Meant {
 }
 
 export class SignIn {
-  readonly #deps: SignInDeps;
-
-  constructor(deps: SignInDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SignInDeps) {}
 
   /**
    * The secret of a new session. Throws AppError `unauthenticated`, the same whatever is wrong, but with `second_step` where
    * the password is right and a code is missing (which is no failure) or wrong; `rate_limited`; `unavailable`.
    */
   async signIn(input: SignInInput): Promise<string> {
-    const { database, passwords, tries } = this.#deps;
+    const { database, passwords, tries } = this.deps;
     const meant = this.#readMeant(input);
     const { person } = meant;
     const attempt = tries.begin(meant.limits);
@@ -75,7 +71,7 @@ export class SignIn {
   }
 
   #readMeant({ email: typed, ip }: SignInInput): Meant {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const network = networkOf(ip);
     const address = parseAddress(typed.trim())?.address ?? null;
     const person = address === null ? null : store.findPersonByEmail(read, address);
@@ -87,7 +83,7 @@ export class SignIn {
 
   #fail(tx: Tx, { person, network }: Meant, attempt: Try, is_wrong_code: boolean): void {
     const locks_out = attempt.fail(tx);
-    recordFailure(tx, { person, network, is_wrong_code, locks_out }, this.#deps.clock.now());
+    recordFailure(tx, { person, network, is_wrong_code, locks_out }, this.deps.clock.now());
   }
 
   /** Returns a refusal instead of throwing it: a throw would undo the count of this failure. */
@@ -98,7 +94,7 @@ export class SignIn {
     { code, ip, user_agent }: SignInInput,
     attempt: Try,
   ): { secret: string } | { refusal: AppError } {
-    const { clock, key_ring } = this.#deps;
+    const { clock, key_ring } = this.deps;
     const { network } = meant;
     const now = clock.now();
     const person = store.findPerson(tx, checked.id);

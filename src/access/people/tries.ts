@@ -62,16 +62,13 @@ export interface Try {
 }
 
 export class Tries {
-  readonly #deps: { database: Database; rates: DurableRates };
   readonly #under_way = new Map<string, number>();
 
-  constructor(deps: { database: Database; rates: DurableRates }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: { database: Database; rates: DurableRates }) {}
 
   /** Takes a place. Throws RateLimitError where failures, with those tries that are still open, have reached a limit. */
   begin(limits: readonly Limit[]): Try {
-    const { database, rates } = this.#deps;
+    const { database, rates } = this.deps;
     for (const [caller, rate] of limits) {
       const state = rates.peek(database.read, caller, rate);
       if (state.remaining > (this.#under_way.get(caller) ?? 0)) continue;

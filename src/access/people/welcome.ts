@@ -10,18 +10,14 @@ import * as store from './store.ts';
 import type { LinkRow, PersonRow } from './tables.ts';
 
 export class Welcome {
-  readonly #deps: PeopleDeps & { people: People; passwords: Passwords };
-
-  constructor(deps: PeopleDeps & { people: People; passwords: Passwords }) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: PeopleDeps & { people: People; passwords: Passwords }) {}
 
   /** Whose link this is, null for the first person's. Throws AppError `not_found` for one that was used, is void or expired. */
-  find(secret: string, read: Tx = this.#deps.database.read): { link: LinkRow; person: PersonRow | null } {
+  find(secret: string, read: Tx = this.deps.database.read): { link: LinkRow; person: PersonRow | null } {
     const link = store.findLink(read, hashToken(secret));
     const person = link?.person_id ? store.findPerson(read, link.person_id) : null;
     const is_meant = link?.person_id ? person !== null : store.countPeople(read) === 0;
-    if (!link || link.expires_at <= this.#deps.clock.now() || !is_meant) {
+    if (!link || link.expires_at <= this.deps.clock.now() || !is_meant) {
       throw new AppError(
         'not_found',
         'This link is no longer good. Whoever gave it to you can make a new one.',
@@ -35,7 +31,7 @@ export class Welcome {
    * the link good.
    */
   async use(secret: string, input: WelcomeInput, ip: string | null): Promise<void> {
-    const { database, clock, passwords, people } = this.#deps;
+    const { database, clock, passwords, people } = this.deps;
     const { person } = this.find(secret);
     const { email, name = null } = person ?? input;
     if (email === undefined) throw invalid({ email: ['is required'] });

@@ -34,20 +34,18 @@ export interface LinkDomainsDeps {
 }
 
 export class LinkDomains {
-  readonly #deps: LinkDomainsDeps;
   readonly #key: InstallationKey;
   readonly #public_host: string;
 
-  constructor(deps: LinkDomainsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: LinkDomainsDeps) {
     this.#key = new InstallationKey(deps.key_ring, 'link_domain_key');
     this.#public_host = hostOf(new URL(deps.config.public_url));
   }
 
   /** What links of a project begin with: its link domain while that is active, else the public URL. */
-  baseOf(project_id: number, read: Tx = this.#deps.database.read): string {
+  baseOf(project_id: number, read: Tx = this.deps.database.read): string {
     const name = store.findActiveLinkDomain(read, project_id);
-    return name === null ? this.#deps.config.public_url : this.#urlOf(name);
+    return name === null ? this.deps.config.public_url : this.#urlOf(name);
   }
 
   /** The id of the project whose link domain this host is; null for any other. `host` is as requests name it, without a port. */
@@ -55,12 +53,12 @@ export class LinkDomains {
     const name = host.toLowerCase().replace(/\.$/, '');
     // Nearly all requests: no look-up for these.
     if (name === this.#public_host || !name.includes('.') || isIP(name) !== 0) return null;
-    return store.findProjectAtLinkDomain(this.#deps.database.read, name);
+    return store.findProjectAtLinkDomain(this.deps.database.read, name);
   }
 
   /** What this Satchel alone answers for a project at its link domain; null where nothing was ever asked for. */
   proofOf(project_id: number): string | null {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const project = store.findProjectById(read, project_id);
     const key = this.#key.find(read);
     return project && key && proofWith(key, project);
@@ -72,7 +70,7 @@ export class LinkDomains {
    * as it is then, null where it is gone.
    */
   async verify(project_id: number): Promise<ProjectRow | null> {
-    const { database, logger } = this.#deps;
+    const { database, logger } = this.deps;
     const asked = store.findProjectById(database.read, project_id);
     const name = asked?.link_domain ?? null;
     if (!asked || name === null) return asked;
@@ -89,21 +87,21 @@ export class LinkDomains {
 
   /** Asks of every project that has a link domain, one after the other. */
   async verifyAll(): Promise<void> {
-    for (const { id } of store.listWithLinkDomain(this.#deps.database.read)) await this.verify(id);
+    for (const { id } of store.listWithLinkDomain(this.deps.database.read)) await this.verify(id);
   }
 
   /** Projects with a link domain, by name. */
   list(): ProjectRow[] {
-    return store.listWithLinkDomain(this.#deps.database.read);
+    return store.listWithLinkDomain(this.deps.database.read);
   }
 
   /** Why the name does not lead here; null where it does. */
   async #ask(project: ProjectRow, name: string): Promise<string | null> {
-    const key = await this.#key.obtain(this.#deps.database);
+    const key = await this.#key.obtain(this.deps.database);
     if (!key) return 'the disk takes nothing at present';
     const url = new URL(PROOF_PATH, this.#urlOf(name));
     // Made anew, so that it remembers no look-up from before a change of the DNS.
-    const found = await new Destinations({ ...this.#deps, leads_here: true }).find(url);
+    const found = await new Destinations({ ...this.deps, leads_here: true }).find(url);
     if ('refusal' in found) return found.refusal;
     const proof = proofWith(key, project);
     const signal = AbortSignal.timeout(LINK_DOMAIN_CHECK_MS);
@@ -116,7 +114,7 @@ export class LinkDomains {
   }
 
   #urlOf(name: string): string {
-    const { protocol, port } = new URL(this.#deps.config.public_url);
+    const { protocol, port } = new URL(this.deps.config.public_url);
     return `${protocol}//${name}${port && `:${port}`}`;
   }
 }

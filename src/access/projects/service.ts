@@ -91,37 +91,25 @@ interface ProjectQuery extends PageQuery {
 }
 
 export class Projects {
-  readonly #database: Database;
-  readonly #clock: Clock;
   readonly #cascades: readonly ProjectCascade[];
-  readonly #database_links: DatabaseLinks;
-  readonly #unknownDomains: ProjectsDeps['unknownDomains'];
-  readonly #public_url: string;
-  readonly #keysOf: ProjectsDeps['keysOf'];
   readonly #listeners: ProjectListener[] = [];
 
-  constructor(deps: ProjectsDeps) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
+  constructor(private readonly deps: ProjectsDeps) {
     this.#cascades = deps.cascades ?? [];
-    this.#database_links = deps.databaseLinks;
-    this.#unknownDomains = deps.unknownDomains;
-    this.#public_url = deps.config.public_url;
-    this.#keysOf = deps.keysOf;
   }
 
   /** The project with this numeric id, ULID or slug, or null. */
   find(ref: string): ProjectRow | null {
-    return findProject(this.#database.read, ref);
+    return findProject(this.deps.database.read, ref);
   }
 
   /** As `find`, by the numeric id that other rows know it by. */
   findById(id: number): ProjectRow | null {
-    return store.findProjectById(this.#database.read, id);
+    return store.findProjectById(this.deps.database.read, id);
   }
 
   /** What every request with an API key needs of its project: one indexed read. Null when it is gone. */
-  stateOf(id: number, read: Tx = this.#database.read): ProjectState | null {
+  stateOf(id: number, read: Tx = this.deps.database.read): ProjectState | null {
     return store.findProjectState(read, id);
   }
 
@@ -129,7 +117,7 @@ export class Projects {
    * Whether anything of it may be sent or run: not while it is inactive, or on its way here. Asked with each claim of jobs
    * and each look at bulk mail.
    */
-  isActive(id: number, read: Tx = this.#database.read): boolean {
+  isActive(id: number, read: Tx = this.deps.database.read): boolean {
     return store.isActive(read, id);
   }
 
@@ -139,7 +127,7 @@ export class Projects {
   }
 
   /** Throws AppError `conflict` project_inactive where nothing of it may be sent or run. */
-  requireActive(id: number, read: Tx = this.#database.read): void {
+  requireActive(id: number, read: Tx = this.deps.database.read): void {
     if (store.isActive(read, id)) return;
     const { slug = String(id) } = store.findProjectById(read, id) ?? {};
     throw conflict(
@@ -173,7 +161,7 @@ export class Projects {
       ...(status === undefined ? {} : { status }),
       ...(caller.all_projects ? {} : { project_ids: caller.project_ids }),
     };
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countProjects(read, filter),
       fetch: (limit, offset) => store.listProjects(read, filter, { limit, offset }),
@@ -182,23 +170,23 @@ export class Projects {
 
   /** Every project that matches, newest first: for the command line. */
   listAll(filter: { q?: string; status?: 'active' | 'inactive' }): ProjectRow[] {
-    return store.listProjects(this.#database.read, filter, { limit: -1, offset: 0 });
+    return store.listProjects(this.deps.database.read, filter, { limit: -1, offset: 0 });
   }
 
   /** What clients see of a project. */
   present(project: ProjectRow): ProjectRecord {
     const { updated_at, created_at, is_moved: _, ...fields } = project;
-    const database_project_id = this.#database_links.linkedId(this.#database.read, project.id);
+    const database_project_id = this.deps.databaseLinks.linkedId(this.deps.database.read, project.id);
     return { ...fields, database_project_id, created_at: toIso(created_at) };
   }
 
   /** A project's own record: with its keys. */
   presentWithKeys(project: ProjectRow): ProjectWithKeys {
-    return { ...this.present(project), api_keys: this.#keysOf(project.id) };
+    return { ...this.present(project), api_keys: this.deps.keysOf(project.id) };
   }
 
   countApiKeys(project: ProjectRow): number {
-    return readRowCount(this.#database.read, { list: 'api_keys', project_id: project.id });
+    return readRowCount(this.deps.database.read, { list: 'api_keys', project_id: project.id });
   }
 
   /**
@@ -214,14 +202,14 @@ export class Projects {
     return collectErrors(
       () => slug !== undefined && checkSlug(slug),
       () => database_project_id !== undefined && this.#resolveLink(caller, database_project_id),
-      () => this.#sendingOf(this.#database.read, current, sent),
-      () => current && mergeLinkDomain(this.#database.read, current, sent, this.#public_url),
+      () => this.#sendingOf(this.deps.database.read, current, sent),
+      () => current && mergeLinkDomain(this.deps.database.read, current, sent, this.deps.config.public_url),
     );
   }
 
   /** What a change makes of the domains that the project sends from. Throws AppError `invalid`. */
   #sendingOf(read: Tx, current: Sending | null, sent: ProjectChanges): Sending {
-    return mergeSending(current, sent, (names) => this.#unknownDomains(read, names));
+    return mergeSending(current, sent, (names) => this.deps.unknownDomains(read, names));
   }
 
   /**
@@ -231,8 +219,8 @@ export class Projects {
    */
   create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       if (wanted !== null) store.refuseTakenSlug(tx, wanted, null);
       const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
       const project = store.insertProject(tx, {
@@ -274,8 +262,8 @@ export class Projects {
     const { database_project_id, ...rest } = changes;
     const values = columnsOf(rest);
     if (Object.keys(changes).length === 0) return project;
-    const now = this.#clock.now();
-    return await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return await this.deps.database.write((tx) => {
       const link =
         database_project_id === undefined ? undefined : this.#resolveLink(caller, database_project_id);
       if (values.slug !== undefined) store.refuseTakenSlug(tx, values.slug, project.id);
@@ -284,7 +272,7 @@ export class Projects {
       if (!current) throw notFound('Project');
       const starts = current.status !== 'active' && values.status === 'active';
       const sending = this.#sendingOf(tx, current, changes);
-      const link_domain = mergeLinkDomain(tx, current, changes, this.#public_url);
+      const link_domain = mergeLinkDomain(tx, current, changes, this.deps.config.public_url);
       const moved = starts ? { is_moved: false } : {};
       const changed = store.updateProject(tx, project.id, {
         ...values,
@@ -295,7 +283,7 @@ export class Projects {
       });
       if (!changed) throw notFound('Project');
       if (starts) this.#tell(tx, { kind: 'started', project_id: project.id });
-      if (link !== undefined) this.#database_links.link(tx, project.id, link);
+      if (link !== undefined) this.deps.databaseLinks.link(tx, project.id, link);
       const told = changesOf(before, this.#told(tx, project.id));
       this.#audit(tx, actor, { event: 'project.updated', project: changed, changes: told }, now);
       return changed;
@@ -305,7 +293,7 @@ export class Projects {
   /** A project as the trail tells of it. */
   #told(tx: Tx, id: number): object {
     const { is_moved: _, ...project } = store.findProjectById(tx, id) ?? {};
-    return { ...project, database_project_id: this.#database_links.linkedId(tx, id) };
+    return { ...project, database_project_id: this.deps.databaseLinks.linkedId(tx, id) };
   }
 
   /** Has something told of what becomes of projects, in the transaction that does it. */
@@ -320,21 +308,21 @@ export class Projects {
   /** Sets a project inactive that goes on elsewhere, and has its sequences and broadcasts pause. */
   moveAway(tx: Tx, id: number): void {
     if (store.isActive(tx, id))
-      store.updateProject(tx, id, { status: 'inactive', is_moved: true, updated_at: this.#clock.now() });
+      store.updateProject(tx, id, { status: 'inactive', is_moved: true, updated_at: this.deps.clock.now() });
     this.#tell(tx, { kind: 'moved', project_id: id });
   }
 
   /** Has a project go on that was active until it moved away. */
   moveBack(tx: Tx, id: number): void {
     if (!store.findProjectById(tx, id)?.is_moved) return;
-    store.updateProject(tx, id, { status: 'active', is_moved: false, updated_at: this.#clock.now() });
+    store.updateProject(tx, id, { status: 'active', is_moved: false, updated_at: this.deps.clock.now() });
     this.#tell(tx, { kind: 'started', project_id: id });
   }
 
   #resolveLink(caller: ManagementCaller | null, ref: number | string | null): number | null {
     if (caller) requireCapabilities(caller, ['can_manage_database']);
     if (ref === null) return null;
-    const id = this.#database_links.visibleIdFor(caller, String(ref));
+    const id = this.deps.databaseLinks.visibleIdFor(caller, String(ref));
     if (id === null) {
       throw invalid({ database_project_id: ['must name a database project that you can see'] });
     }
@@ -346,8 +334,8 @@ export class Projects {
    * audit event is written first and tells how much of what went with it. Throws AppError `not_found`.
    */
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
-    const now = this.#clock.now();
-    const { project, cascade, states } = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const { project, cascade, states } = await this.deps.database.write((tx) => {
       const project = findProject(tx, ref);
       if (!project) throw notFound('Project');
       const cascade = this.#countCascade(tx, project);
@@ -366,7 +354,7 @@ export class Projects {
 
   /** How much would go with a project, by kind. */
   countContents(project: ProjectRow): CascadeCounts & { emails: number; email_schedules: number } {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const countOf = (list: string): number => readRowCount(read, { list, project_id: project.id });
     return {
       ...this.#countCascade(read, project),
@@ -406,12 +394,12 @@ export class Projects {
   }
 
   /** Numeric ids of the projects that somebody is scoped to; one indexed read, made for every request of theirs. */
-  scopeIdsOf(holder: ScopeHolder, read: Tx = this.#database.read): number[] {
+  scopeIdsOf(holder: ScopeHolder, read: Tx = this.deps.database.read): number[] {
     return store.listScopeIds(read, holder);
   }
 
   /** The projects that somebody is scoped to, by name, as their record names them. */
-  scopeOf(holder: ScopeHolder, read: Tx = this.#database.read): AbbreviatedProject[] {
+  scopeOf(holder: ScopeHolder, read: Tx = this.deps.database.read): AbbreviatedProject[] {
     return store
       .listScope(read, holder)
       .map(({ id, public_id, name, slug }) => ({ id, public_id, name, slug }));

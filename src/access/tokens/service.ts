@@ -29,17 +29,10 @@ interface Bearer {
 }
 
 export class Tokens {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #projects: Projects;
   /** When the last use of each token was last written down. */
   readonly #touched_at = new Map<number, number>();
 
-  constructor(deps: { database: Database; clock: Clock; projects: Projects }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#projects = deps.projects;
-  }
+  constructor(private readonly deps: { database: Database; clock: Clock; projects: Projects }) {}
 
   /**
    * Who bears the token of an Authorization header. Notes its use at most once a minute, without holding up the answer.
@@ -66,7 +59,7 @@ export class Tokens {
     }
     const { token, caller } = found;
     if (token.revoked_at !== null) throw refuse('TOKEN_REVOKED', 'The access token was revoked.');
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     if (token.expires_at !== null && token.expires_at <= now) {
       throw refuse(
         'TOKEN_EXPIRED',
@@ -78,14 +71,14 @@ export class Tokens {
   }
 
   #find(hash: string): Bearer | null {
-    const token = store.findTokenByHash(this.#database.read, hash);
+    const token = store.findTokenByHash(this.deps.database.read, hash);
     if (!token) return null;
     const caller = {
       kind: 'token' as const,
       id: token.id,
       name: token.name,
       all_projects: token.all_projects,
-      project_ids: token.all_projects ? [] : this.#projects.scopeIdsOf({ kind: 'token', id: token.id }),
+      project_ids: token.all_projects ? [] : this.deps.projects.scopeIdsOf({ kind: 'token', id: token.id }),
       capabilities: new Set(capabilitiesOf(token)),
       read_only: isReadOnly(token),
     };
@@ -98,7 +91,7 @@ export class Tokens {
     this.#touched_at.set(token.id, now);
     const before_ms = now - LAST_USED_GRANULARITY_MS;
     // Not awaited: on a full disk the note is lost, but requests that only read must still be answered.
-    this.#database
+    this.deps.database
       .write((tx) => store.touchToken(tx, { id: token.id, ip, now_ms: now, before_ms }))
       .catch(() => {});
   }
@@ -114,9 +107,9 @@ export class Tokens {
     giver: ManagementCaller | null = null,
   ): Promise<{ token: string; record: TokenRecord }> {
     this.requireExpiry(input, giver);
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const secret = createToken('management');
-    const row = await this.#database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const powers = this.powersOfNew(input, giver);
       requireHolding(giver, powers);
       const row = store.insertToken(tx, {
@@ -134,12 +127,14 @@ export class Tokens {
         created_by_name: actor.name,
         person_id: ownerOf(tx, giver),
       });
-      this.#projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
+      this.deps.projects.replaceScope(tx, { kind: 'token', id: row.id }, powers.project_ids);
       const metadata = {
         name: row.name,
         token_prefix: row.token_prefix,
         all_projects: row.all_projects,
-        projects: this.#projects.scopeOf({ kind: 'token', id: row.id }, tx).map(({ public_id }) => public_id),
+        projects: this.deps.projects
+          .scopeOf({ kind: 'token', id: row.id }, tx)
+          .map(({ public_id }) => public_id),
         capabilities: capabilitiesOf(row),
         ...(row.read_only ? { read_only: true } : {}),
         expires_at: toIso(row.expires_at),
@@ -162,7 +157,7 @@ export class Tokens {
   ): void {
     const max_days = giver ? MAX_GIVEN_TOKEN_DAYS : MAX_TOKEN_DAYS;
     if (expires_at === undefined) return;
-    const left_ms = Date.parse(expires_at) - this.#clock.now();
+    const left_ms = Date.parse(expires_at) - this.deps.clock.now();
     if (left_ms <= 0) throw invalid({ expires_at: ['must be in the future'] });
     if (left_ms > max_days * DAY_MS) {
       throw invalid({ expires_at: [`must be at most ${max_days} days away`] });
@@ -176,19 +171,19 @@ export class Tokens {
     giver: ManagementCaller | null,
   ): Powers {
     const { all_projects, projects, capabilities, read_only = false } = input;
-    const project_ids = this.#projects.resolveScope(giver, projects);
+    const project_ids = this.deps.projects.resolveScope(giver, projects);
     const powers = { capabilities: new Set(capabilities), read_only, all_projects, project_ids };
     requireSensible(powers);
     return powers;
   }
 
   exists(id: number): boolean {
-    return store.findToken(this.#database.read, id) !== null;
+    return store.findToken(this.deps.database.read, id) !== null;
   }
 
   /** One page, newest first. */
   listPage(query: PageQuery): Page<TokenRecord> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countTokens(read),
       fetch: (limit, offset) => store.listTokens(read, { limit, offset }),
@@ -197,13 +192,13 @@ export class Tokens {
 
   /** Every token, newest first: for the command line. */
   list(): TokenRecord[] {
-    return store.listTokens(this.#database.read, WHOLE_LIST).map((row) => this.#record(row));
+    return store.listTokens(this.deps.database.read, WHOLE_LIST).map((row) => this.#record(row));
   }
 
   /** Ends a token at once; one that was revoked before stays as it is. Throws AppError `not_found`. */
   async revoke(actor: Actor, id: number): Promise<TokenRecord> {
-    const now = this.#clock.now();
-    const row = await this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    const row = await this.deps.database.write((tx) => {
       const revoked = revoke(tx, actor, id, now);
       if (revoked) return revoked;
       const token = store.findToken(tx, id);
@@ -216,12 +211,12 @@ export class Tokens {
 
   /** How many tokens of a person are good: those that they made, and those that these made. */
   countOf(read: Tx, person_id: number): number {
-    return store.listGoodTokensOf(read, person_id, this.#clock.now()).length;
+    return store.listGoodTokensOf(read, person_id, this.deps.clock.now()).length;
   }
 
   /** Ends a person's tokens at once, within the transaction of what they go along with. */
   revokeOf(tx: Tx, actor: Actor, person_id: number): void {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     for (const { id } of store.listGoodTokensOf(tx, person_id, now)) revoke(tx, actor, id, now);
   }
 
@@ -232,7 +227,7 @@ export class Tokens {
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
   introspect(caller: ManagementCaller): TokenIntrospection {
-    const row = store.findToken(this.#database.read, caller.id);
+    const row = store.findToken(this.deps.database.read, caller.id);
     if (!row) throw refuse('INVALID_ACCESS_TOKEN', 'The access token is not known here.');
     return this.#introspection(row);
   }
@@ -248,7 +243,7 @@ export class Tokens {
       ...flags,
       ...(can_administer ? { can_administer } : {}),
       ...(isReadOnly(row) ? { read_only: true } : {}),
-      ...(row.all_projects ? {} : { projects: this.#projects.scopeOf({ kind: 'token', id: row.id }) }),
+      ...(row.all_projects ? {} : { projects: this.deps.projects.scopeOf({ kind: 'token', id: row.id }) }),
     };
   }
 

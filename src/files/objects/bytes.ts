@@ -60,7 +60,6 @@ const REMOVALS_AT_ONCE = 8;
 type Located = Pick<ObjectRow, 'public_id' | 'size_bytes' | 'store' | 'missing_since'>;
 
 export class ObjectBytes {
-  readonly #deps: ObjectBytesDeps;
   readonly #fetched: string;
   /** Removals are worked off by a server alone; while one runs, another round is only asked for. */
   #removing: Promise<void> | null = null;
@@ -68,14 +67,13 @@ export class ObjectBytes {
   #serves = false;
   #stopping = false;
 
-  constructor(deps: ObjectBytesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ObjectBytesDeps) {
     this.#fetched = join(deps.config.data_dir, 'fetched');
   }
 
   /** Where new uploads go. */
   get current(): ByteStore {
-    return this.#deps.object_store ?? this.#deps.blobs;
+    return this.deps.object_store ?? this.deps.blobs;
   }
 
   /** Starts an upload of a new object. Throws AppError `unavailable` where the store is another's. */
@@ -94,7 +92,7 @@ export class ObjectBytes {
     if (current.name === 'local') return current.name;
     const { upload } = await this.openUpload(public_id);
     try {
-      for await (const chunk of createReadStream(this.#deps.blobs.path(public_id))) await upload.write(chunk);
+      for await (const chunk of createReadStream(this.deps.blobs.path(public_id))) await upload.write(chunk);
       if (upload.sha256() !== sha256)
         throw new AppError('internal', 'The disk does not hold what was written.');
       await upload.commit();
@@ -106,17 +104,17 @@ export class ObjectBytes {
 
   /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */
   async requirePlace(name: StoreName): Promise<void> {
-    if (name === 's3') await this.#deps.ownership.refuseForeign();
+    if (name === 's3') await this.deps.ownership.refuseForeign();
   }
 
   get store(): S3Store | null {
-    return this.#deps.object_store;
+    return this.deps.object_store;
   }
 
   /** Throws AppError `unavailable` where no store is set though bytes are in one. */
   of(name: StoreName): ByteStore {
-    if (name === 'local') return this.#deps.blobs;
-    if (this.#deps.object_store) return this.#deps.object_store;
+    if (name === 'local') return this.deps.blobs;
+    if (this.deps.object_store) return this.deps.object_store;
     throw new AppError('unavailable', 'This file is in an object store, and none is set.', {
       retry_after_s: STORE_RETRY_AFTER_S,
       code: 'no_object_store',
@@ -128,7 +126,7 @@ export class ObjectBytes {
    * `bytes_missing`: AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
    */
   async read(row: Located, span: Span): Promise<Blob | ReadableStream<Uint8Array>> {
-    const { database, clock, logger } = this.#deps;
+    const { database, clock, logger } = this.deps;
     const bytes = await this.of(row.store).read(row.public_id, span);
     if (bytes && row.missing_since === null) return bytes;
     if (bytes) {
@@ -156,7 +154,7 @@ export class ObjectBytes {
   async *chunksOf(row: Located, from = 0): AsyncGenerator<Uint8Array> {
     const { public_id, size_bytes, store } = row;
     if (store === 'local') {
-      yield* createReadStream(this.#deps.blobs.path(public_id), { start: from });
+      yield* createReadStream(this.deps.blobs.path(public_id), { start: from });
       return;
     }
     if (from >= size_bytes && size_bytes > 0) return;
@@ -179,7 +177,7 @@ export class ObjectBytes {
       for (const file of files) {
         const { public_id } = file;
         if (this.#storeOf(public_id) === 'local') {
-          paths.set(public_id, this.#deps.blobs.path(public_id));
+          paths.set(public_id, this.deps.blobs.path(public_id));
           continue;
         }
         const copy = join(this.#fetched, randomUUID());
@@ -194,7 +192,7 @@ export class ObjectBytes {
   }
 
   #storeOf(public_id: string): StoreName {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const row = findObject(read, public_id);
     if (row) return row.store;
     return isNoted(read, public_id) ? 's3' : 'local';
@@ -212,7 +210,7 @@ export class ObjectBytes {
 
   /** Removes bytes of objects whose rows are gone: of the disk now, of the store when it takes that. */
   async removeLocal(public_ids: readonly string[]): Promise<void> {
-    for (const id of public_ids) await this.#deps.blobs.remove(id);
+    for (const id of public_ids) await this.deps.blobs.remove(id);
     this.wake();
   }
 
@@ -235,13 +233,13 @@ export class ObjectBytes {
 
   /** There may be something to remove. */
   wake(): void {
-    if (!this.#serves || !this.#deps.object_store || !this.#deps.ownership.may_remove) return;
+    if (!this.#serves || !this.deps.object_store || !this.deps.ownership.may_remove) return;
     if (this.#removing) {
       this.#is_asked_again = true;
       return;
     }
     this.#removing = this.workOff()
-      .catch((error: unknown) => this.#deps.logger.warn('bytes not removed', { error: messageOf(error) }))
+      .catch((error: unknown) => this.deps.logger.warn('bytes not removed', { error: messageOf(error) }))
       .then(() => {
         this.#removing = null;
         if (!this.#is_asked_again) return;
@@ -258,7 +256,7 @@ export class ObjectBytes {
 
   /** Removes what was noted, but for what waiting mails need. Throws AppError `unavailable` where the store does not take it. */
   async workOff(): Promise<void> {
-    const { database, pins } = this.#deps;
+    const { database, pins } = this.deps;
     const store = this.of('s3');
     for (let after = ''; !this.#stopping; ) {
       const ids = listRemovals(database.read, { after, limit: SWEEP_BATCH });
@@ -279,7 +277,7 @@ export class ObjectBytes {
 
   /** Each minute: how the store is, and what waits for it. */
   async tend(): Promise<void> {
-    const { object_store, ownership } = this.#deps;
+    const { object_store, ownership } = this.deps;
     if (ownership.state !== 'foreign') await object_store?.probe();
     this.wake();
   }
@@ -290,13 +288,13 @@ export class ObjectBytes {
       await this.sweepStore();
     } catch (error) {
       if (!(error instanceof StoreFault)) throw error;
-      this.#deps.logger.warn('the object store was not swept', { reason: error.reason });
+      this.deps.logger.warn('the object store was not swept', { reason: error.reason });
     }
   }
 
   /** Notes keys without a row, and aborts uploads that nobody finishes; answers how many keys there were. */
   async sweepStore(): Promise<number> {
-    const { database, clock, object_store, ownership } = this.#deps;
+    const { database, clock, object_store, ownership } = this.deps;
     if (!object_store || !ownership.may_remove) return 0;
     if (readHold(database.read, clock.now())) return 0;
     // Whoever knows none of the files there must not judge which of them are nobody's.

@@ -15,11 +15,7 @@ interface InternalObjectsDeps {
 }
 
 export class InternalObjects {
-  readonly #deps: InternalObjectsDeps;
-
-  constructor(deps: InternalObjectsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: InternalObjectsDeps) {}
 
   /**
    * Makes one of bytes that are whole and durable on the disk under their id, and puts them where new ones go; `within` runs in the
@@ -29,7 +25,7 @@ export class InternalObjects {
     file: Omit<NewObject, 'store' | 'visibility' | 'expires_at' | 'created_at'>,
     within: (tx: Tx) => void,
   ): Promise<void> {
-    const { clock, database, blobs, bytes } = this.#deps;
+    const { clock, database, blobs, bytes } = this.deps;
     const { public_id } = file;
     const store = await bytes.placeWritten(file);
     const row = {
@@ -62,8 +58,8 @@ export class InternalObjects {
 
   /** As `ObjectBytes.readWhole`. */
   async readWhole(public_id: string): Promise<Blob | ReadableStream<Uint8Array>> {
-    const row = this.find(this.#deps.database.read, public_id);
+    const row = this.find(this.deps.database.read, public_id);
     if (!row) throw notFound('Message');
-    return this.#deps.bytes.readWhole(row);
+    return this.deps.bytes.readWhole(row);
   }
 }

@@ -37,15 +37,11 @@ interface ObjectLinksDeps {
 const KEY_BYTES = 32;
 
 export class ObjectLinks {
-  readonly #deps: ObjectLinksDeps;
-
-  constructor(deps: ObjectLinksDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ObjectLinksDeps) {}
 
   /** Makes a link to an object of the project; `note` tells of it, without the link. Throws AppError `not_found` when it is gone. */
   async create(owner: Owner, object: ObjectRow, wishes: LinkWishes, note: Note): Promise<ObjectLink> {
-    const { clock, database, public_url } = this.#deps;
+    const { clock, database, public_url } = this.deps;
     const expires_at = clock.now() + wishes.expires_in_seconds * 1000;
     const claim: Claim = { public_id: object.public_id, expires_at, download: wishes.download ?? false };
     const metadata = { expires_at: toIso(expires_at) };
@@ -59,7 +55,7 @@ export class ObjectLinks {
 
   /** The object that a link opens; null where the link is expired, revoked or forged, or the object is gone. */
   open(token: string): { public_id: string; download: boolean } | null {
-    const { clock, database, projectOf } = this.#deps;
+    const { clock, database, projectOf } = this.deps;
     const claim = claimOf(token);
     const object = claim && findObject(database.read, claim.public_id);
     const owner = object ? projectOf(object.project_id) : null;
@@ -70,7 +66,7 @@ export class ObjectLinks {
 
   /** Revokes every link to the project's files that was made so far. */
   revoke(owner: Owner, note: Note): Promise<void> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       deleteLinkKey(tx, owner.id);
       note(tx, { event: 'object_links.revoked', target: `project:${owner.id}` });
     });
@@ -79,13 +75,13 @@ export class ObjectLinks {
   /** The project's signing key. Null also where it does not decrypt: then no link can be told from a forged one. */
   #find(read: Tx, owner: Owner): Uint8Array | null {
     const sealed = findLinkKey(read, owner.id);
-    return sealed === null ? null : this.#deps.key_ring.open(read, sealed, contextOf(owner));
+    return sealed === null ? null : this.deps.key_ring.open(read, sealed, contextOf(owner));
   }
 
   #make(tx: Tx, owner: Owner): Uint8Array {
     const key = randomBytes(KEY_BYTES);
-    const sealed_key = this.#deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner), key);
-    saveLinkKey(tx, { project_id: owner.id, sealed_key, created_at: this.#deps.clock.now() });
+    const sealed_key = this.deps.key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner), key);
+    saveLinkKey(tx, { project_id: owner.id, sealed_key, created_at: this.deps.clock.now() });
     return key;
   }
 }

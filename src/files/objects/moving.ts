@@ -31,11 +31,7 @@ export interface MoveResult {
 }
 
 export class ObjectMoves {
-  readonly #deps: ObjectMovesDeps;
-
-  constructor(deps: ObjectMovesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ObjectMovesDeps) {}
 
   /**
    * Moves what is elsewhere, of one project or of all. Throws AppError `conflict` where no store is set, `unavailable` where it is
@@ -49,7 +45,7 @@ export class ObjectMoves {
       onProgress,
     }: { project_id: number | null; note: Note; onProgress(done: number, total: number): void },
   ): Promise<MoveResult> {
-    const { database, bytes } = this.#deps;
+    const { database, bytes } = this.deps;
     const what = { from: to === 's3' ? 'local' : 's3', project_id } as const;
     const total = sumToMove(database.read, what);
     const result: MoveResult = { moved: 0, moved_bytes: 0, stayed: [] };
@@ -89,7 +85,7 @@ export class ObjectMoves {
 
   /** Null once it is moved, else why it is not; `gone` where it was deleted meanwhile. */
   async #moveOne(row: ObjectRow, to: StoreName): Promise<string | null> {
-    const { bytes, blobs } = this.#deps;
+    const { bytes, blobs } = this.deps;
     const { public_id } = row;
     try {
       // By its row the bytes are in the store: what stands here is of a move that was cut off.
@@ -109,19 +105,19 @@ export class ObjectMoves {
       }
       return await this.#switch(row, to);
     } catch (error) {
-      const is_gone = findObject(this.#deps.database.read, public_id) === undefined;
+      const is_gone = findObject(this.deps.database.read, public_id) === undefined;
       return is_gone ? 'gone' : reasonOf(error);
     }
   }
 
   async #hashOf(row: ObjectRow): Promise<string> {
     const hasher = new Bun.CryptoHasher('sha256');
-    for await (const chunk of this.#deps.bytes.chunksOf(row)) hasher.update(chunk);
+    for await (const chunk of this.deps.bytes.chunksOf(row)) hasher.update(chunk);
     return hasher.digest('hex');
   }
 
   async #switch({ public_id, store }: ObjectRow, to: StoreName): Promise<string | null> {
-    const { database, blobs, pins } = this.#deps;
+    const { database, blobs, pins } = this.deps;
     const outcome = await database.write((tx) => {
       const current = findObject(tx, public_id);
       if (current?.store !== store) {

@@ -93,12 +93,9 @@ interface ObjectQuery extends PageQuery {
 }
 
 export class Objects {
-  readonly #deps: ObjectsDeps;
   readonly listeners = new ObjectListeners();
 
-  constructor(deps: ObjectsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ObjectsDeps) {}
 
   /**
    * Makes an object of the file in a form, reading it as it comes. Answers what the client is told, and whether that was told
@@ -109,7 +106,7 @@ export class Objects {
     form: Pick<Request, 'headers' | 'body'>,
     request: IdempotentRequest,
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
-    const { clock, bytes, idempotency, max_upload_bytes } = this.#deps;
+    const { clock, bytes, idempotency, max_upload_bytes } = this.deps;
     return idempotency.run(request, async (claim) => {
       const { upload, store } = await bytes.openUpload(newId(clock.now()));
       try {
@@ -141,7 +138,7 @@ export class Objects {
     note: Note,
     within: Within = () => {},
   ): Promise<StoredObject> {
-    const { clock, bytes } = this.#deps;
+    const { clock, bytes } = this.deps;
     readUploadFields(file.fields, clock.now());
     const { upload, store } = await bytes.openUpload(newId(clock.now()));
     try {
@@ -167,7 +164,7 @@ export class Objects {
     within: Within,
     note: Note,
   ): Promise<StoredObject> {
-    const { clock, database, bytes } = this.#deps;
+    const { clock, database, bytes } = this.deps;
     try {
       const now = clock.now();
       const { mime_type, refusal } = await this.#chooseType(file);
@@ -207,11 +204,11 @@ export class Objects {
 
   /** The one look at the file system inside a write: no sweep of another process can come between it and the row. */
   #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
-    return store === 'local' ? this.#deps.blobs.has(public_id) : !isNoted(tx, public_id);
+    return store === 'local' ? this.deps.blobs.has(public_id) : !isNoted(tx, public_id);
   }
 
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
-    const allowed = this.#deps.allowed_mime_types;
+    const allowed = this.deps.allowed_mime_types;
     const declared = declaredTypeOf({ declared: file.mime_type });
     // With both settled the bytes decide nothing, and looking at them is a tenth of the work of a small upload.
     if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
@@ -227,7 +224,7 @@ export class Objects {
 
   /** A page of those whose name contains `q`, newest first. Names are looked at a piece a turn. */
   async search(project_id: number, query: ObjectQuery & { q: string }): Promise<Page<ListedObject>> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const { q, visibility } = query;
     const at = { now_ms: clock.now(), piece: SEARCH_PIECE };
     const pieces = matchesOf(() => database.read, { project_id, visibility, q }, at);
@@ -248,8 +245,8 @@ export class Objects {
   }
 
   #list(project_id: number, query: ObjectQuery): Page<ObjectRow> {
-    const { read } = this.#deps.database;
-    const now_ms = this.#deps.clock.now();
+    const { read } = this.deps.database;
+    const now_ms = this.deps.clock.now();
     const filter = { project_id, visibility: query.visibility };
     const { total, expired } = countObjects(read, filter, now_ms);
     return paginate(query, {
@@ -264,20 +261,20 @@ export class Objects {
    * full disk, it is null all the same: the next reader tries again, and so does the sweep.
    */
   async find(public_id: string): Promise<ObjectRow | null> {
-    const row = findObject(this.#deps.database.read, public_id);
+    const row = findObject(this.deps.database.read, public_id);
     if (!row || row.visibility === 'internal') return null;
     if (this.#isCurrent(row)) return row;
     try {
       await this.#remove(public_id);
     } catch (error) {
-      this.#deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
+      this.deps.logger.warn('expired object not deleted', { public_id, error: messageOf(error) });
     }
     return null;
   }
 
   /** An object of any project, for the shell. Throws 404 that says where ids are, for an expired one too. */
   requireAny(public_id: string): ObjectRow {
-    const row = findObject(this.#deps.database.read, public_id.toUpperCase());
+    const row = findObject(this.deps.database.read, public_id.toUpperCase());
     if (!row || !this.#isCurrent(row)) throw notFound('Object', 'satchel object list --project REF');
     return row;
   }
@@ -291,7 +288,7 @@ export class Objects {
 
   /** An object of the project. Throws 404, for an expired one too. */
   require(project_id: number, public_id: string): ObjectRow {
-    const row = findObject(this.#deps.database.read, public_id);
+    const row = findObject(this.deps.database.read, public_id);
     if (row?.project_id !== project_id || !this.#isCurrent(row)) throw notFound('Object');
     return row;
   }
@@ -311,12 +308,12 @@ export class Objects {
       ...(original_filename === undefined ? {} : { original_filename: cleanFilename(original_filename) }),
       ...(expires_in_days === undefined
         ? {}
-        : { expires_at: expires_in_days && this.#deps.clock.now() + expires_in_days * DAY_MS }),
+        : { expires_at: expires_in_days && this.deps.clock.now() + expires_in_days * DAY_MS }),
     };
     const changed =
       Object.keys(changes).length === 0
         ? row
-        : await this.#deps.database.write((tx) => {
+        : await this.deps.database.write((tx) => {
             const current = findObject(tx, row.public_id);
             if (!current || !this.#isCurrent(current)) return undefined;
             note(tx, { ...noteOf('object.changed', current), changes: changesOf(current, changes) });
@@ -332,7 +329,7 @@ export class Objects {
   /** Whether there is such an object for anybody but the server. */
   #isCurrent(row: ObjectRow): boolean {
     if (row.visibility === 'internal') return false;
-    return row.expires_at === null || row.expires_at > this.#deps.clock.now();
+    return row.expires_at === null || row.expires_at > this.deps.clock.now();
   }
 
   /** Deletes an object of the project, row first. Throws 404; missing bytes are no failure. */
@@ -347,18 +344,18 @@ export class Objects {
   /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): ObjectRow[] {
     if (public_ids.length === 0) return [];
-    const rows = findObjectsOfProject(tx, project_id, public_ids, this.#deps.clock.now());
+    const rows = findObjectsOfProject(tx, project_id, public_ids, this.deps.clock.now());
     return public_ids.flatMap((public_id) => rows.find((row) => row.public_id === public_id) ?? []);
   }
 
   /** Which of these objects there are, expired ones among them as long as nobody has removed them. */
   listThere(public_ids: readonly string[]): string[] {
-    return listThere(this.#deps.database.read, public_ids);
+    return listThere(this.deps.database.read, public_ids);
   }
 
   /** As `ObjectBytes.chunksOf`. */
   chunksOf(row: ObjectRow, from = 0): AsyncIterable<Uint8Array> {
-    return this.#deps.bytes.chunksOf(row, from);
+    return this.deps.bytes.chunksOf(row, from);
   }
 
   /** As `ObjectBytes.withFiles`. */
@@ -366,26 +363,26 @@ export class Objects {
     files: readonly { public_id: string; size_bytes: number }[],
     work: (paths: ReadonlyMap<string, string>) => Promise<T>,
   ): Promise<T> {
-    return this.#deps.bytes.withFiles(files, work);
+    return this.deps.bytes.withFiles(files, work);
   }
 
   /** Removes bytes that were kept for a waiting mail after their object had been deleted. */
   async releaseBytes(public_ids: readonly string[]): Promise<void> {
-    await this.#deps.bytes.removeLocal(this.#withoutRow(this.#deps.database.read, public_ids));
+    await this.deps.bytes.removeLocal(this.#withoutRow(this.deps.database.read, public_ids));
   }
 
   /** Deletes all expired objects, a batch a transaction, and returns how many there were. */
   async sweepExpired(): Promise<number> {
     let removed = 0;
     for (;;) {
-      const { unpinned, ids } = await this.#deps.database.writePiece((tx) => {
-        const expired = deleteExpiredObjects(tx, this.#deps.clock.now(), SWEEP_BATCH);
+      const { unpinned, ids } = await this.deps.database.writePiece((tx) => {
+        const expired = deleteExpiredObjects(tx, this.deps.clock.now(), SWEEP_BATCH);
         for (const object of expired) this.listeners.tell(tx, 'deleted', object);
         const ids = expired.map(({ public_id }) => public_id);
-        return { ids, unpinned: ids.filter((id) => !this.#deps.pins.isPinned(tx, id)) };
+        return { ids, unpinned: ids.filter((id) => !this.deps.pins.isPinned(tx, id)) };
       });
-      await this.#deps.bytes.removeLocal(unpinned);
-      await this.#deps.variants.remove(ids);
+      await this.deps.bytes.removeLocal(unpinned);
+      await this.deps.variants.remove(ids);
       removed += ids.length;
       if (ids.length < SWEEP_BATCH) return removed;
     }
@@ -393,13 +390,13 @@ export class Objects {
 
   /** Forgets on which days of long ago there were how many uploads. */
   async sweepDays(): Promise<void> {
-    const day = Math.floor((this.#deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
-    await this.#deps.database.writePiece((tx) => deleteUploadDaysBefore(tx, day));
+    const day = Math.floor((this.deps.clock.now() - ACTIVITY_RETENTION_MS) / DAY_MS);
+    await this.deps.database.writePiece((tx) => deleteUploadDaysBefore(tx, day));
   }
 
   /** Removes bytes without a row, which a crash leaves, and returns how many files that were. */
   async sweepOrphans(): Promise<number> {
-    const { blobs, database } = this.#deps;
+    const { blobs, database } = this.deps;
     let removed = 0;
     for await (const ids of blobs.listIds()) {
       const lost = this.#withoutRow(database.read, ids).filter((id) => blobs.isLeftover(id));
@@ -417,7 +414,7 @@ export class Objects {
   #withoutRow(tx: Tx, ids: readonly string[]): string[] {
     if (ids.length === 0) return [];
     const known = new Set(listKnownIds(tx, 'local', ids));
-    return ids.filter((id) => !known.has(id) && !this.#deps.pins.isPinned(tx, id));
+    return ids.filter((id) => !known.has(id) && !this.deps.pins.isPinned(tx, id));
   }
 
   /** How objects take part in the deletion of their project: rows in its transaction, bytes after the commit. */
@@ -430,14 +427,14 @@ export class Objects {
       afterCommit: async (_project: { id: number }, public_ids: unknown): Promise<void> => {
         if (!Array.isArray(public_ids)) return;
         const ids = public_ids.filter((id) => typeof id === 'string');
-        await this.#deps.bytes.removeLocal(ids);
-        await this.#deps.variants.remove(ids);
+        await this.deps.bytes.removeLocal(ids);
+        await this.deps.variants.remove(ids);
       },
     };
   }
 
   async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
-    const { bytes, database, pins, variants } = this.#deps;
+    const { bytes, database, pins, variants } = this.deps;
     const is_pinned = await database.write((tx) => {
       decide(tx);
       const object = deleteObject(tx, public_id);
@@ -449,7 +446,7 @@ export class Objects {
   }
 
   #urlOf(public_id: string): string {
-    return `${this.#deps.public_url}/api/v1/objects/${public_id}`;
+    return `${this.deps.public_url}/api/v1/objects/${public_id}`;
   }
 
   #toStored(row: NewObject, project_public_id: string): StoredObject {

@@ -32,13 +32,10 @@ interface IntakeDeps {
 }
 
 export class Intake {
-  readonly #deps: IntakeDeps;
   /** The hash of what the row of an upload tells of. A restart takes them away. */
   readonly #hashes = new Map<string, { offset_bytes: number; hasher: Bun.CryptoHasher }>();
 
-  constructor(deps: IntakeDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: IntakeDeps) {}
 
   /** SHA-256 of all that came so far; null where it is not known any more. */
   hashAt({ id, offset_bytes }: UploadRow): Bun.CryptoHasher | null {
@@ -57,7 +54,7 @@ export class Intake {
    */
   async take(upload: UploadRow, part: Part, writing: Writing): Promise<void> {
     const adding = new Adding(upload, this.hashAt(upload)?.copy() ?? null, {
-      open: (from, hasher) => this.#deps.blobs.continueUpload(upload.id, { from, hasher }),
+      open: (from, hasher) => this.deps.blobs.continueUpload(upload.id, { from, hasher }),
       record: (offset_bytes, hasher) => this.#record(upload.id, offset_bytes, hasher),
     });
     const { checksum, body } = part;
@@ -89,7 +86,7 @@ export class Intake {
   }
 
   async #record(id: string, offset_bytes: number, hasher: Bun.CryptoHasher | null): Promise<void> {
-    const is_there = await this.#deps.database.write((tx) => setOffset(tx, id, offset_bytes));
+    const is_there = await this.deps.database.write((tx) => setOffset(tx, id, offset_bytes));
     if (!is_there) throw notFound('Upload');
     this.#hashes.delete(id);
     if (!hasher) return;
@@ -107,28 +104,26 @@ interface AddingTo {
 
 /** What one part adds to an upload. */
 class Adding {
-  readonly #upload: UploadRow;
-  readonly #hasher: Bun.CryptoHasher | null;
-  readonly #to: AddingTo;
   #offset_bytes: number;
   /** What came since something was kept. */
   #fresh: BlobUpload | null = null;
   #began_ms = 0;
 
-  constructor(upload: UploadRow, hasher: Bun.CryptoHasher | null, to: AddingTo) {
-    this.#upload = upload;
-    this.#hasher = hasher;
-    this.#to = to;
+  constructor(
+    private readonly upload: UploadRow,
+    private readonly hasher: Bun.CryptoHasher | null,
+    private readonly to: AddingTo,
+  ) {
     this.#offset_bytes = upload.offset_bytes;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#fresh === null) {
-      this.#fresh = this.#to.open(this.#offset_bytes, this.#hasher);
+      this.#fresh = this.to.open(this.#offset_bytes, this.hasher);
       this.#began_ms = monotonicMs();
     }
     const size_bytes = this.#offset_bytes + this.#fresh.size_bytes + chunk.byteLength;
-    if (size_bytes > this.#upload.size_bytes) throw tooLong();
+    if (size_bytes > this.upload.size_bytes) throw tooLong();
     await this.#fresh.write(chunk);
   }
 
@@ -143,7 +138,7 @@ class Adding {
     this.#fresh = null;
     await fresh.commit();
     this.#offset_bytes += fresh.size_bytes;
-    await this.#to.record(this.#offset_bytes, this.#hasher);
+    await this.to.record(this.#offset_bytes, this.hasher);
   }
 
   /** Takes back what is not kept. */

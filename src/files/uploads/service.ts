@@ -68,7 +68,6 @@ interface Owner {
 }
 
 export class Uploads {
-  readonly #deps: UploadsDeps;
   readonly #writings = new Map<string, Writing>();
   readonly #finishing = new Map<string, Promise<string>>();
   readonly #intake: Intake;
@@ -76,8 +75,7 @@ export class Uploads {
   #hashing: Promise<unknown> = Promise.resolve();
   #is_stopping = false;
 
-  constructor(deps: UploadsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: UploadsDeps) {
     this.#intake = new Intake(deps);
   }
 
@@ -89,7 +87,7 @@ export class Uploads {
     owner: Owner,
     { size_bytes, metadata }: { size_bytes: number; metadata: string },
   ): Promise<UploadRow> {
-    const { clock, database, config } = this.#deps;
+    const { clock, database, config } = this.deps;
     if (size_bytes > config.max_upload_bytes) {
       const max = `${config.max_upload_bytes} bytes, SATCHEL_MAX_UPLOAD_BYTES`;
       throw new AppError('too_large', `Upload-Length must be at most ${max}.`);
@@ -118,7 +116,7 @@ export class Uploads {
 
   /** What the file says of itself is judged before gigabytes of it are sent; its bytes are judged at the end. */
   async #requireAllowed(filetype: string | null): Promise<void> {
-    const allowed = this.#deps.config.allowed_mime_types;
+    const allowed = this.deps.config.allowed_mime_types;
     const mime_type = declaredTypeOf({ declared: filetype });
     if (mime_type === null || allowed.length === 0) return;
     const { isAllowedMediaType } = await import('../../platform/files/type-detection.ts');
@@ -128,7 +126,7 @@ export class Uploads {
 
   /** An upload of the key. Throws 404, also for one that expired, or whose bytes are gone. */
   require(key_id: number, id: string): UploadRow {
-    const { clock, database } = this.#deps;
+    const { clock, database } = this.deps;
     const upload = findUpload(database.read, id);
     const is_there = upload?.key_id === key_id && upload.expires_at > clock.now() && !this.#isLost(upload);
     if (!is_there) throw notFound('Upload');
@@ -137,7 +135,7 @@ export class Uploads {
 
   /** After a restore the row may be there without its bytes. */
   #isLost({ id, offset_bytes, object_id }: UploadRow): boolean {
-    return object_id === null && (this.#deps.blobs.sizeOf(id) ?? 0) < offset_bytes;
+    return object_id === null && (this.deps.blobs.sizeOf(id) ?? 0) < offset_bytes;
   }
 
   /**
@@ -192,13 +190,13 @@ export class Uploads {
 
   /** Ends an upload and removes what came of it; requests that write to it find it gone. The object of a finished one stays. */
   async remove({ id }: UploadRow): Promise<void> {
-    const gone = await this.#deps.database.write((tx) => deleteUploads(tx, [id]));
+    const gone = await this.deps.database.write((tx) => deleteUploads(tx, [id]));
     await this.#removeEnded(unfinishedOf(gone));
   }
 
   /** Finishes whatever is whole: what a crash or a store that was away has left. */
   async finishWhole(): Promise<void> {
-    const { database, logger, mayUpload } = this.#deps;
+    const { database, logger, mayUpload } = this.deps;
     for (const upload of listWhole(database.read)) {
       if (this.#is_stopping || this.#isLost(upload) || !mayUpload(upload.key_id)) continue;
       await this.#finished(upload).catch((error: unknown) => {
@@ -209,7 +207,7 @@ export class Uploads {
 
   /** Forgets uploads that have expired, and those whose bytes are gone. */
   async sweep(): Promise<void> {
-    const { clock, database } = this.#deps;
+    const { clock, database } = this.deps;
     const isIdle = ({ id }: UploadRow): boolean => !this.#writings.has(id) && !this.#finishing.has(id);
     await this.#drop(
       listUnfinished(database.read)
@@ -258,7 +256,7 @@ export class Uploads {
   }
 
   #requireRoom(bytes: number): void {
-    const { bavail, bsize } = statfsSync(this.#deps.config.data_dir);
+    const { bavail, bsize } = statfsSync(this.deps.config.data_dir);
     if (bavail * bsize >= bytes + MIN_FREE_DISK_BYTES) return;
     throw new AppError('unavailable', 'There is no room on the disk for this upload. Try again later.', {
       retry_after_s: DISK_RETRY_AFTER_S,
@@ -279,7 +277,7 @@ export class Uploads {
   }
 
   async #finish({ id, project_id }: UploadRow): Promise<string> {
-    const { clock, database, objects, bytes, blobs, projectOf } = this.#deps;
+    const { clock, database, objects, bytes, blobs, projectOf } = this.deps;
     // Another request may have finished it since its row was read.
     const upload = findUpload(database.read, id);
     const project = projectOf(project_id);
@@ -320,7 +318,7 @@ export class Uploads {
   /** A whole upload as an object is made of it: its bytes are where they stay, and durable. */
   async #asStored(upload: UploadRow) {
     const { id, size_bytes } = upload;
-    const path = this.#deps.blobs.path(id);
+    const path = this.deps.blobs.path(id);
     const sha256 = this.#intake.hashAt(upload)?.copy().digest('hex') ?? (await this.#hash(path));
     const head = await Bun.file(path).slice(0, SNIFF_BYTES).bytes();
     const settled = { commit: async () => {}, abort: async () => {} };
@@ -329,14 +327,14 @@ export class Uploads {
   }
 
   #hash(path: string): Promise<string> {
-    const hashed = this.#hashing.then(() => this.#deps.hashFile(path));
+    const hashed = this.#hashing.then(() => this.deps.hashFile(path));
     this.#hashing = hashed.catch(() => {});
     return hashed;
   }
 
   async #drop(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    const gone = await this.#deps.database.write((tx) => deleteUploads(tx, ids));
+    const gone = await this.deps.database.write((tx) => deleteUploads(tx, ids));
     await this.#removeBytes(unfinishedOf(gone));
   }
 
@@ -354,7 +352,7 @@ export class Uploads {
   async #removeBytes(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
       this.#intake.forget(id);
-      await this.#deps.blobs.remove(id);
+      await this.deps.blobs.remove(id);
     }
   }
 }

@@ -86,7 +86,6 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
 };
 
 export class Variants {
-  readonly #deps: VariantsDeps;
   readonly #root: string;
   readonly #parts: string;
   readonly processes = new VariantProcesses();
@@ -103,8 +102,7 @@ export class Variants {
   /** What waits for room. */
   #wanted_bytes = 0;
 
-  constructor(deps: VariantsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: VariantsDeps) {
     this.#root = join(deps.config.data_dir, 'variants');
     this.#parts = join(this.#root, 'parts');
   }
@@ -150,7 +148,7 @@ export class Variants {
     const target = join(this.#parts, randomUUID());
     mkdirSync(this.#parts, { recursive: true, mode: 0o700 });
     const once = (): Promise<Made> =>
-      this.#deps.withFiles([source], async (paths) => {
+      this.deps.withFiles([source], async (paths) => {
         const reply = await make({ ...wishes, source: paths.get(source.public_id) ?? '', target });
         return this.#keep(source, name, this.#judge(source, name, reply), target);
       });
@@ -189,7 +187,7 @@ export class Variants {
       throw diskErrorOf(Object.assign(new Error(reply.message), { code: reply.code }));
     }
     const error = reply ? invalid({ _: [REFUSALS[reply.why]] }) : tooHard();
-    if (!reply) this.#deps.logger.warn('an image took too long or too much', { public_id: source.public_id });
+    if (!reply) this.deps.logger.warn('an image took too long or too much', { public_id: source.public_id });
     this.#refusals.add(reply ? source.public_id : name, error);
     throw error;
   }
@@ -216,11 +214,11 @@ export class Variants {
 
   /** Counts bytes as kept once there is room for them. Throws AppError `unavailable` where none comes. */
   async #takeRoom(name: string, path: string, bytes: number): Promise<void> {
-    const most = this.#deps.config.variants_max_bytes * MOST_SHARE;
+    const most = this.deps.config.variants_max_bytes * MOST_SHARE;
     if (bytes > most) {
       const error = noRoom(true);
       this.#refusals.add(name, error);
-      this.#deps.logger.warn('an image variant is larger than SATCHEL_VARIANTS_MAX_BYTES', { bytes });
+      this.deps.logger.warn('an image variant is larger than SATCHEL_VARIANTS_MAX_BYTES', { bytes });
       throw error;
     }
     const give_up_ms = monotonicMs() + ROOM_WAIT_MS;
@@ -241,13 +239,13 @@ export class Variants {
   }
 
   #isThere({ public_id }: Source): boolean {
-    return this.#deps.listThere([public_id]).length > 0;
+    return this.deps.listThere([public_id]).length > 0;
   }
 
   /** What there is too much of: for the setting, or for a disk that others need. */
   #excess_bytes(): number {
     const kept_bytes = this.#kept_bytes ?? 0;
-    const { data_dir, variants_max_bytes } = this.#deps.config;
+    const { data_dir, variants_max_bytes } = this.deps.config;
     const { bavail, bsize } = statfsSync(data_dir);
     const missing = Math.min(kept_bytes, VARIANTS_FREE_DISK_BYTES - bavail * bsize);
     return Math.max(kept_bytes + this.#wanted_bytes - variants_max_bytes, missing);
@@ -276,7 +274,7 @@ export class Variants {
   sweep(): Promise<void> {
     this.#sweeping ??= this.#sweep()
       .catch((error: unknown) =>
-        this.#deps.logger.warn('image variants were not swept', { error: messageOf(error) }),
+        this.deps.logger.warn('image variants were not swept', { error: messageOf(error) }),
       )
       .finally(() => {
         this.#sweeping = null;
@@ -291,7 +289,7 @@ export class Variants {
       if (!SHARD.test(shard)) continue;
       const folder = join(this.#root, shard);
       const names = await namesIn(folder);
-      const there = new Set(this.#deps.listThere([...new Set(names.map(idOf))]));
+      const there = new Set(this.deps.listThere([...new Set(names.map(idOf))]));
       const looked_at = names.map(async (name) => {
         const path = join(folder, name);
         if (!there.has(idOf(name))) await rm(path, { force: true });
@@ -308,7 +306,7 @@ export class Variants {
     this.#kept_bytes = bytesOf(found, Number.POSITIVE_INFINITY);
     const excess = this.#excess_bytes();
     if (excess > 0)
-      await this.#makeRoom(found, excess + this.#deps.config.variants_max_bytes * (1 - KEPT_SHARE));
+      await this.#makeRoom(found, excess + this.deps.config.variants_max_bytes * (1 - KEPT_SHARE));
   }
 
   /** Removes so many bytes, of those that were not asked for the longest. */

@@ -57,15 +57,14 @@ export interface Conclusion {
 }
 
 export class Attempts {
-  readonly #deps: AttemptsDeps;
-  readonly #listeners: Listeners;
   readonly #handing: Handing;
   /** What came of the attempts of this server, since its start. */
   readonly outcomes = new Tally<AttemptOutcome>(['sent', 'captured']);
 
-  constructor(deps: AttemptsDeps, listeners: Listeners) {
-    this.#deps = deps;
-    this.#listeners = listeners;
+  constructor(
+    private readonly deps: AttemptsDeps,
+    private readonly listeners: Listeners,
+  ) {
     this.#handing = new Handing(deps, listeners);
   }
 
@@ -107,17 +106,17 @@ export class Attempts {
     mailbox_id: number,
     { now_ms, ...options }: { now_ms: number; is_waited_for: boolean },
   ): number {
-    return is_test ? now_ms : this.#deps.mailboxes.pace.take(tx, mailbox_id, now_ms, options);
+    return is_test ? now_ms : this.deps.mailboxes.pace.take(tx, mailbox_id, now_ms, options);
   }
 
   /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
   gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
-    return this.#deps.mailboxes.pace.roomNow(tx, emailJobs.mailboxOf(lane), asked);
+    return this.deps.mailboxes.pace.roomNow(tx, emailJobs.mailboxOf(lane), asked);
   }
 
   /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
   #withoutLate(tx: Tx, asked: ChoiceRequest, candidates: readonly Candidate[]): ChoiceRequest {
-    const { pace } = this.#deps.mailboxes;
+    const { pace } = this.deps.mailboxes;
     const { now_ms } = asked;
     for (let late: string[] = []; ; ) {
       const choice = chooseMailbox(candidates, { ...asked, late });
@@ -135,7 +134,7 @@ export class Attempts {
    */
   async run(attempt: Attempt): Promise<Conclusion & { otherwise?: () => Conclusion }> {
     const handed = await this.#handing.hand(attempt);
-    const { health } = this.#deps.mailboxes;
+    const { health } = this.deps.mailboxes;
     const has_failed = health.hasFailedToConnect(handed.outcome) && !(attempt.mailbox instanceof AppError);
     const next = has_failed ? this.#nextAfter(attempt) : null;
     const conclude = (): Conclusion => this.#conclude(attempt, handed);
@@ -148,9 +147,9 @@ export class Attempts {
    * taken up.
    */
   #nextAfter({ email }: Attempt): Choice {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const tried = store.listTriedMailboxes(read, email.id, email.attempts);
-    const request = requestOf(email, tried, this.#deps.clock.now());
+    const request = requestOf(email, tried, this.deps.clock.now());
     return chooseMailbox(listCandidates(read, request), request);
   }
 
@@ -160,7 +159,7 @@ export class Attempts {
     const { outcome } = to.handed;
     const { next: _none, ...verdict } = this.#judge(attempt, to.handed);
     const apply = (tx: Tx): void => {
-      const now_ms = this.#deps.clock.now();
+      const now_ms = this.deps.clock.now();
       recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
       this.outcomes.add('unreachable');
       this.#tellMailbox(tx, attempt, outcome, now_ms);
@@ -176,8 +175,8 @@ export class Attempts {
     const is_done = outcome.outcome === 'sent' && outcome.rejected.length === 0;
     // Where everybody has the mail, nothing is left to decide.
     const tries = is_done ? null : this.#triesOf(attempt, handed);
-    const at = { now_ms: this.#deps.clock.now(), random: Math.random() };
-    const next = tries && nextTry(tries, this.#deps.patience, at);
+    const at = { now_ms: this.deps.clock.now(), random: Math.random() };
+    const next = tries && nextTry(tries, this.deps.patience, at);
     const may_retry = next !== null;
     const is_unanswered = (tries?.unanswered ?? null) !== null;
     const given = {
@@ -195,7 +194,7 @@ export class Attempts {
   #triesOf(attempt: Attempt, handed: Handed): Tries {
     const { outcome } = handed;
     const { id, email, started_at, counted, max_attempts } = attempt;
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const since_ms = email.queued_at ?? started_at;
     const known = store.countTries(read, email.id, since_ms);
     const all = email.attempts > 1 ? store.listAttempts(read, email.id) : [];
@@ -205,7 +204,7 @@ export class Attempts {
       outcome: attemptOutcomeOf(handed),
       smtp_code: outcome.smtp_code,
       started_at,
-      finished_at: this.#deps.clock.now(),
+      finished_at: this.deps.clock.now(),
     };
     // One without a row is not among them.
     const made = known.made + (id === null ? 1 : 0);
@@ -230,7 +229,7 @@ export class Attempts {
       return { verdict, next: { kind: 'retry', is_cut_off, ...next }, apply };
     }
     const released = email.attachments.map((attachment) => attachment.public_id);
-    const release = (): void => void this.#deps.objects.releaseBytes(released).catch(() => {});
+    const release = (): void => void this.deps.objects.releaseBytes(released).catch(() => {});
     return {
       verdict,
       next: { kind: 'over' },
@@ -243,7 +242,7 @@ export class Attempts {
   #record(tx: Tx, attempt: Attempt, end: Handed & { verdict: Verdict }): void {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     const ended = attemptOutcomeOf(end);
     const has_row = recordEnd(tx, attempt, { outcome: ended, verdict, now_ms });
     this.outcomes.add(ended);
@@ -276,7 +275,7 @@ export class Attempts {
   ): void {
     if (mailbox instanceof AppError || email.is_test) return;
     const { mailbox_id } = mailbox;
-    const { health, pace } = this.#deps.mailboxes;
+    const { health, pace } = this.deps.mailboxes;
     health.recordOutcome(tx, mailbox_id, outcome, { started_at, now_ms });
     pace.record(tx, mailbox_id, outcome, { started_at, now_ms });
   }
@@ -289,21 +288,21 @@ export class Attempts {
     const { verdict, is_captured, at } = end;
     const { to_email } = email;
     if (verdict.status === 'sent' && !email.taken.includes(to_email))
-      this.#listeners.tell(tx, email, { kind: 'sent', address: to_email, is_captured, at });
+      this.listeners.tell(tx, email, { kind: 'sent', address: to_email, is_captured, at });
     const refused = verdict.refused.slice(email.refused.length);
     if (verdict.status === 'failed' || verdict.status === 'unknown') {
       const is_refused = refused.some((one) => one.address === to_email && isOfOurs(one));
       const failed = { kind: verdict.status, address: to_email, at, is_refused, is_captured };
-      this.#listeners.tell(tx, email, failed);
+      this.listeners.tell(tx, email, failed);
     }
     if (end.complainer !== undefined)
-      this.#listeners.tell(tx, email, { kind: 'complained', address: end.complainer, is_captured, at });
+      this.listeners.tell(tx, email, { kind: 'complained', address: end.complainer, is_captured, at });
     for (const { address, about, smtp_code, response } of refused) {
       if (about === 'recipient')
-        this.#listeners.tell(tx, email, { kind: 'bounced', address, is_captured, at });
+        this.listeners.tell(tx, email, { kind: 'bounced', address, is_captured, at });
       // Counts among the soft bounces of its address, as a report of one does.
       const told = { kind: 'soft_bounced', evidence: { address, smtp_code, words: response } } as const;
-      if (about === 'full') report(tx, { email_id: email.id, ...told, is_captured, at }, this.#listeners);
+      if (about === 'full') report(tx, { email_id: email.id, ...told, is_captured, at }, this.listeners);
     }
   }
 
@@ -321,7 +320,7 @@ export class Attempts {
     if (!email) return;
     interruptAttempts(tx, email, now_ms);
     if (emailLife.breakDown(tx, email, now_ms))
-      this.#listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
+      this.listeners.tell(tx, email, { kind: 'failed', address: email.to_email, at: now_ms });
   }
 }
 

@@ -74,17 +74,14 @@ interface Ended {
 }
 
 export class BulkSending {
-  readonly #deps: BulkSendingDeps;
-  readonly #attempts: Attempts;
-  readonly #listeners: Listeners;
   /** By mailbox, the project that was served last. */
   readonly #served = new Map<number, number>();
 
-  constructor(deps: BulkSendingDeps, attempts: Attempts, listeners: Listeners) {
-    this.#deps = deps;
-    this.#attempts = attempts;
-    this.#listeners = listeners;
-  }
+  constructor(
+    private readonly deps: BulkSendingDeps,
+    private readonly attempts: Attempts,
+    private readonly listeners: Listeners,
+  ) {}
 
   /** The task of the jobs that send bulk mail, one for each mailbox. */
   task(): Task<number> {
@@ -107,12 +104,12 @@ export class BulkSending {
       const ended = in_flight.takeEnded(PIECE);
       const room = stopping.aborted ? 0 : Math.min(in_flight.room, PIECE);
       const piece = (tx: Tx): Attempt[] => {
-        const now_ms = this.#deps.clock.now();
+        const now_ms = this.deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
         return room === 0 ? [] : this.#begin(tx, mailbox_id, { now_ms, room });
       };
       const begun = await persist(
-        () => this.#deps.database.writePiece(piece),
+        () => this.deps.database.writePiece(piece),
         () => stopping.aborted,
       );
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
@@ -129,18 +126,18 @@ export class BulkSending {
    * sent time and again. The rest goes on.
    */
   #breakDown(mailbox_id: number, error: unknown): TaskOutcome {
-    const { logger, clock } = this.#deps;
+    const { logger, clock } = this.deps;
     logger.error('sending bulk mail failed unexpectedly', { mailbox_id, error: messageOf(error) });
     const now_ms = clock.now();
     const apply = (tx: Tx): void => {
-      for (const { id } of bulkQueues.listBegun(tx, mailbox_id)) this.#attempts.abandon(tx, id, now_ms);
+      for (const { id } of bulkQueues.listBegun(tx, mailbox_id)) this.attempts.abandon(tx, id, now_ms);
     };
     return { status: 'continue', run_at: now_ms + BREAK_MS, apply };
   }
 
   async #send(attempt: Attempt): Promise<Ended> {
     try {
-      return { attempt, conclusion: await this.#attempts.run(attempt) };
+      return { attempt, conclusion: await this.attempts.run(attempt) };
     } catch (error) {
       this.#logFailure(attempt.email, error);
       return { attempt, conclusion: null };
@@ -151,7 +148,7 @@ export class BulkSending {
 
   /** Puts attempts at up to `room` mails on record that are due and whose mailbox's pace lets them go. */
   #begin(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): Attempt[] {
-    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: room });
+    const opening = this.deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: room });
     const due = this.#deal(tx, mailbox_id, { now_ms, room: opening?.room ?? room });
     const candidates = new Map<string, Candidate[]>();
     const choices = new Map<string, Choice>();
@@ -168,7 +165,7 @@ export class BulkSending {
     const waiting = bulkQueues
       .listProjects(tx, mailbox_id)
       .filter(
-        ({ project_id, due_at }) => due_at <= now_ms && this.#listeners.opensAt(project_id, now_ms) <= now_ms,
+        ({ project_id, due_at }) => due_at <= now_ms && this.listeners.opensAt(project_id, now_ms) <= now_ms,
       );
     const last = this.#served.get(mailbox_id) ?? 0;
     const order = inTurn(waiting, ({ project_id }) => project_id > last);
@@ -198,21 +195,21 @@ export class BulkSending {
         : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
     // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked
     // about here.
-    const decision = email.attempts > 0 || tried.length > 0 ? this.#listeners.decideSend(tx, email) : 'send';
+    const decision = email.attempts > 0 || tried.length > 0 ? this.listeners.decideSend(tx, email) : 'send';
     if (decision !== 'send') {
       if (decision === 'hold') emailLife.wait(tx, email.id, HELD);
-      else endWithheld(tx, email, this.#listeners, now_ms);
+      else endWithheld(tx, email, this.listeners, now_ms);
       return null;
     }
     const choice = this.#choose(tx, email, { ...piece, tried });
     if (choice.ok && choice.mailbox_id !== mailbox_id) {
       const quota_day = email.quota_day ?? requestOf(email, tried, now_ms).day;
       emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day });
-      this.#deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
+      this.deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
       return null;
     }
     const not_before = choice.ok
-      ? this.#attempts.takeTurn(tx, email, mailbox_id, { now_ms, is_waited_for: false })
+      ? this.attempts.takeTurn(tx, email, mailbox_id, { now_ms, is_waited_for: false })
       : now_ms;
     const budget = { counted: email.attempts + 1, max_attempts: Number.POSITIVE_INFINITY };
     const is_continued = tried.length > 0;
@@ -251,28 +248,28 @@ export class BulkSending {
    * When the next mail of a mailbox may begin, or is worth a look; null where none waits but what is held.
    */
   #nextAt(tx: Tx, mailbox_id: number): number | null {
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     const waiting = bulkQueues.listProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
     if (waiting.length === 0) return null;
     const due_at = Math.min(...waiting.map((first) => first.due_at));
     const open_at = Math.min(
-      ...waiting.map((first) => this.#listeners.opensAt(first.project_id, Math.max(first.due_at, now_ms))),
+      ...waiting.map((first) => this.listeners.opensAt(first.project_id, Math.max(first.due_at, now_ms))),
     );
-    const opening = this.#deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: 1 });
+    const opening = this.deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: 1 });
     const next_at = opening?.room === 0 ? Math.max(open_at, opening.opens_at) : open_at;
     return Math.min(next_at, Math.max(due_at, now_ms + LOOK_AGAIN_MS));
   }
 
   #isDue(mailbox_id: number): boolean {
-    const next_at = this.#nextAt(this.#deps.database.read, mailbox_id);
-    return next_at !== null && next_at <= this.#deps.clock.now();
+    const next_at = this.#nextAt(this.deps.database.read, mailbox_id);
+    return next_at !== null && next_at <= this.deps.clock.now();
   }
 
   /** In how many milliseconds there may be mail to begin with. */
   #lookIn(mailbox_id: number, in_flight: InFlight): number {
-    const next_at = in_flight.room > 0 ? this.#nextAt(this.#deps.database.read, mailbox_id) : null;
+    const next_at = in_flight.room > 0 ? this.#nextAt(this.deps.database.read, mailbox_id) : null;
     if (next_at === null) return LOOK_MS;
-    return Math.min(Math.max(next_at - this.#deps.clock.now(), 0) + BEHIND_TURN_MS, LOOK_MS);
+    return Math.min(Math.max(next_at - this.deps.clock.now(), 0) + BEHIND_TURN_MS, LOOK_MS);
   }
 
   /* --- Settling ----------------------------------------------------------------------------------------------------- */
@@ -282,7 +279,7 @@ export class BulkSending {
     // Its project may have been deleted meanwhile.
     if (!emailLife.find(tx, email.id)) return;
     if (conclusion === null) {
-      this.#attempts.abandon(tx, email.id, at.now_ms);
+      this.attempts.abandon(tx, email.id, at.now_ms);
       return;
     }
     const { next, apply } = conclusion;
@@ -306,13 +303,13 @@ export class BulkSending {
       const code = sqliteErrorOf(error)?.code;
       if (code !== undefined && !code.startsWith('SQLITE_CONSTRAINT')) throw error;
       this.#logFailure(email, error);
-      this.#attempts.abandon(tx, email.id, now_ms);
+      this.attempts.abandon(tx, email.id, now_ms);
       return null;
     }
   }
 
   #logFailure({ id }: EmailRow, error: unknown): void {
-    this.#deps.logger.error('sending failed unexpectedly', { email_id: id, error: messageOf(error) });
+    this.deps.logger.error('sending failed unexpectedly', { email_id: id, error: messageOf(error) });
   }
 
   /** What had begun when the server was killed waits again; the attempt stays on record. */

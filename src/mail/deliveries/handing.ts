@@ -72,23 +72,20 @@ export function attemptOutcomeOf({ outcome, captured }: Handed): AttemptOutcome 
 }
 
 export class Handing {
-  readonly #deps: HandingDeps;
-  readonly #listeners: Pick<Listeners, 'refusalByMx'>;
-
-  constructor(deps: HandingDeps, listeners: Pick<Listeners, 'refusalByMx'>) {
-    this.#deps = deps;
-    this.#listeners = listeners;
-  }
+  constructor(
+    private readonly deps: HandingDeps,
+    private readonly listeners: Pick<Listeners, 'refusalByMx'>,
+  ) {}
 
   /** Never throws for what a relay does, nor for want of descriptors or of room on the disk. */
   async hand(attempt: Attempt): Promise<Handed> {
     const { email } = attempt;
     try {
-      const whole = this.#deps.emails.wholeOf(this.#deps.database.read, email);
+      const whole = this.deps.emails.wholeOf(this.deps.database.read, email);
       const files = whole ? [whole] : email.attachments;
       if (files.length === 0 || attempt.mailbox instanceof AppError)
         return await this.#handWith(attempt, { whole, paths: new Map() });
-      return await this.#deps.objects.withFiles(files, (paths) => this.#handWith(attempt, { whole, paths }));
+      return await this.deps.objects.withFiles(files, (paths) => this.#handWith(attempt, { whole, paths }));
     } catch (error) {
       return { outcome: outcomeOfFailure(error), captured: null };
     }
@@ -96,15 +93,15 @@ export class Handing {
 
   async #handWith({ email, recipients, mailbox }: Attempt, files: MailFiles): Promise<Handed> {
     if (mailbox instanceof AppError) return withoutMailbox(mailbox.message);
-    const outlet = this.#deps.mailboxes.outlets.of(mailbox);
+    const outlet = this.deps.mailboxes.outlets.of(mailbox);
     if (!outlet) return withoutMailbox('It was removed as the message was about to leave.');
     const content = this.#contentOf(email, outlet, files);
     const return_path = await this.#returnPathOf(email, outlet);
     if (outlet.route && !email.is_test) {
-      const refusal = await this.#listeners.refusalByMx(email);
+      const refusal = await this.listeners.refusalByMx(email);
       if (refusal) return { outcome: refusal, captured: null };
       const { purpose } = wishesOf(email);
-      const { mailer } = this.#deps;
+      const { mailer } = this.deps;
       return {
         outcome: await mailer.deliver(content, outlet.route, recipients, {
           purpose,
@@ -116,7 +113,7 @@ export class Handing {
     }
     const outcome = simulateDelivery(recipients);
     if (outcome.outcome !== 'sent') return { outcome, captured: null, is_simulated: true };
-    const raw = await this.#deps.mailer.compose(content);
+    const raw = await this.deps.mailer.compose(content);
     const from = return_path ?? outlet.envelope_sender;
     const envelope = { from, to: outcome.accepted };
     return { outcome, captured: { raw, envelope }, is_simulated: true };
@@ -124,7 +121,7 @@ export class Handing {
 
   async #returnPathOf(email: EmailRow, { verp_base }: Outlet): Promise<string | null> {
     if (verp_base === null) return null;
-    return this.#deps.return_paths.addressFor(this.#deps.database, verp_base, email.id);
+    return this.deps.return_paths.addressFor(this.deps.database, verp_base, email.id);
   }
 
   #contentOf(
@@ -136,7 +133,7 @@ export class Handing {
     const { dkim } = outlet;
     if (whole) return { path: paths.get(whole.public_id) ?? '', size_bytes: whole.size_bytes, from, dkim };
     return {
-      ...this.#deps.emails.bodiesOf(this.#deps.database.read, email),
+      ...this.deps.emails.bodiesOf(this.deps.database.read, email),
       message_id: email.message_id,
       date_ms: email.scheduled_at ?? email.created_at,
       from,

@@ -53,15 +53,12 @@ export type MxCheck = (project_id: number, address: string) => Promise<TakesMail
 
 export class Listeners {
   readonly #listeners: (EventFilter & { listener: EmailListener })[] = [];
-  readonly #isActive: (project_id: number) => boolean;
   #guard: Guard = () => 'send';
   #opensAt: OpensAt = (_project_id, now_ms) => now_ms;
   #mx_check: MxCheck = () => Promise.resolve('yes');
 
   /** `isActive` says whether a project may send anything. */
-  constructor(isActive: (project_id: number) => boolean) {
-    this.#isActive = isActive;
-  }
+  constructor(private readonly isActive: (project_id: number) => boolean) {}
 
   add(listener: EmailListener, filter: EventFilter): void {
     this.#listeners.push({ ...filter, listener });
@@ -82,7 +79,7 @@ export class Listeners {
    * marketing is switched off.
    */
   opensAt(project_id: number, now_ms: number): number {
-    return this.#isActive(project_id) ? this.#opensAt(project_id, now_ms) : Number.POSITIVE_INFINITY;
+    return this.isActive(project_id) ? this.#opensAt(project_id, now_ms) : Number.POSITIVE_INFINITY;
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */

@@ -35,15 +35,13 @@ interface End {
 }
 
 export class SendingNow {
-  readonly #deps: SendingNowDeps;
-  readonly #attempts: Attempts;
   /** Attempts under way, until their end is recorded: they may outlast their requests. */
   readonly #under_way = new Set<Promise<unknown>>();
 
-  constructor(deps: SendingNowDeps, attempts: Attempts) {
-    this.#deps = deps;
-    this.#attempts = attempts;
-  }
+  constructor(
+    private readonly deps: SendingNowDeps,
+    private readonly attempts: Attempts,
+  ) {}
 
   /**
    * Accepts an email, hands it to its relay and answers 201. Throws AppError as accepting does, and
@@ -53,7 +51,7 @@ export class SendingNow {
    */
   async send(email: NewEmail, { keep, hold }: ClaimedKey): Promise<KeptAnswer> {
     const answer_by_ms = monotonicMs() + SEND_ANSWER_MS;
-    const { accepted, job, attempt } = await this.#deps.database.write((tx) => this.#begin(tx, email));
+    const { accepted, job, attempt } = await this.deps.database.write((tx) => this.#begin(tx, email));
     const ending = this.#run(job, attempt);
     let is_answered = false;
     const recorded = ending.then((end) =>
@@ -98,7 +96,7 @@ export class SendingNow {
 
   #sentAnswer(tx: Tx, accepted: Accepted): KeptAnswer {
     const row = emailLife.find(tx, accepted.id);
-    const value = this.#deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
+    const value = this.deps.emails.resultOf(row ? { ...accepted, ...pickSender(row) } : accepted, {
       status: row?.status ?? 'sent',
       sent_at: row?.sent_at ?? null,
     });
@@ -107,7 +105,7 @@ export class SendingNow {
 
   /** False where the disk is full or the database busy. */
   async #keep(change: (tx: Tx) => void): Promise<boolean> {
-    const kept = this.#deps.database.write(change).then(
+    const kept = this.deps.database.write(change).then(
       () => true,
       (error: unknown) => {
         if (mayPass(error)) return false;
@@ -118,8 +116,8 @@ export class SendingNow {
   }
 
   #begin(tx: Tx, email: NewEmail): { accepted: Accepted; job: JobRow; attempt: Attempt } {
-    const accepted = this.#deps.emails.accept(tx, email, { is_waited_for: true });
-    startJob(tx, accepted.job_id, this.#deps.clock.now());
+    const accepted = this.deps.emails.accept(tx, email, { is_waited_for: true });
+    startJob(tx, accepted.job_id, this.deps.clock.now());
     const job = findJob(tx, accepted.job_id);
     const attempt = job && this.#attemptAt(tx, job);
     if (!job || !attempt) throw new AppError('internal', 'A job that was just begun is over already.');
@@ -130,8 +128,8 @@ export class SendingNow {
    * Throws AppError `unavailable` where its mailbox's rate has no turn for it soon; nothing has changed then.
    */
   #attemptAt(tx: Tx, job: JobRow): Attempt | null {
-    const now_ms = this.#deps.clock.now();
-    const beginning = this.#attempts.begin(tx, job, now_ms, { any_lane: true });
+    const now_ms = this.deps.clock.now();
+    const beginning = this.attempts.begin(tx, job, now_ms, { any_lane: true });
     if (!beginning.go) return null;
     const wait_ms = beginning.started.not_before - now_ms;
     if (wait_ms > PACE_CLIENT_WAIT_MS) {
@@ -143,12 +141,12 @@ export class SendingNow {
   }
 
   async #run(job: JobRow, first: Attempt): Promise<End> {
-    const { database, logger, clock } = this.#deps;
+    const { database, logger, clock } = this.deps;
     try {
       let attempt = first;
       for (;;) {
         await Bun.sleep(Math.max(0, attempt.not_before - clock.now()));
-        const conclusion = await this.#attempts.run(attempt);
+        const conclusion = await this.attempts.run(attempt);
         const { next: after, apply, otherwise } = conclusion;
         if (after.kind !== 'elsewhere') return endOf(attempt, conclusion);
         try {
@@ -167,7 +165,7 @@ export class SendingNow {
       }
     } catch (error) {
       logger.error('sending failed unexpectedly', { job_id: job.id, error: messageOf(error) });
-      const apply = (tx: Tx): void => this.#attempts.abandon(tx, first.email.id, clock.now());
+      const apply = (tx: Tx): void => this.attempts.abandon(tx, first.email.id, clock.now());
       const result = { email_id: first.email.id };
       const reason = 'Something went wrong on the server.';
       return { outcome: { status: 'failed', result, error: reason, apply }, verdict: null };
@@ -183,7 +181,7 @@ export class SendingNow {
     { outcome }: End,
     also: (tx: Tx) => KeptAnswer | null,
   ): Promise<KeptAnswer | null> {
-    const { database, clock, logger } = this.#deps;
+    const { database, clock, logger } = this.deps;
     for (;;) {
       try {
         const answer = await database.write((tx) => {

@@ -121,12 +121,10 @@ export class Deliveries {
   readonly sending_now: SendingNow;
   /** What became of mails while this server ran. */
   readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
-  readonly #deps: DeliveriesDeps;
   readonly #listeners: Listeners;
   readonly #patience: Patience;
 
-  constructor(deps: DeliveriesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: DeliveriesDeps) {
     this.#listeners = new Listeners((project_id) => deps.projects.isActive(project_id));
     this.return_paths = new ReturnPaths(deps.key_ring);
     const { email_retry_delays_s: retry_delays_s, marketing_patience_hours } = deps.config;
@@ -161,8 +159,8 @@ export class Deliveries {
     const email = emailLife.find(tx, id);
     if (email?.status !== 'queued') return;
     const end = endOfWithheld(tx, email);
-    this.#deps.emails.takeBack(tx, email, end);
-    notifyWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.#deps.clock.now() });
+    this.deps.emails.takeBack(tx, email, end);
+    notifyWithheld(tx, email, { end, listeners: this.#listeners, now_ms: this.deps.clock.now() });
   }
 
   /** Sets who is asked before a relay gets mail for a contact. */
@@ -176,7 +174,7 @@ export class Deliveries {
    * `not_found`.
    */
   report(tx: Tx, email_id: string, kind: ReportKind, evidence: Evidence): boolean {
-    return report(tx, { email_id, kind, evidence, at: this.#deps.clock.now() }, this.#listeners);
+    return report(tx, { email_id, kind, evidence, at: this.deps.clock.now() }, this.#listeners);
   }
 
   /**
@@ -184,18 +182,18 @@ export class Deliveries {
    * UnreadableReport, and with AppError `unavailable`.
    */
   async readReport(message: Uint8Array): Promise<MailReport | null> {
-    return this.#mayBeBelieved(message) ? this.#deps.report_reader.read(message) : null;
+    return this.#mayBeBelieved(message) ? this.deps.report_reader.read(message) : null;
   }
 
   #mayBeBelieved(message: Uint8Array): boolean {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return mayBeBelieved(read, message, this.#matching(read));
   }
 
   #matching(tx: Tx): MatchingDeps {
     return {
       return_paths: this.return_paths,
-      findDkimKey: (domain, selector) => this.#deps.sending_domains.findDkimKey(tx, domain, selector),
+      findDkimKey: (domain, selector) => this.deps.sending_domains.findDkimKey(tx, domain, selector),
     };
   }
 
@@ -220,7 +218,7 @@ export class Deliveries {
    * address that the mail did not go to, `conflict` where the mail has not left yet.
    */
   reportByHand(actor: Actor, id: string, said: { kind: ReportKind; address?: string }): Promise<HandReport> {
-    const { database, clock, projects } = this.#deps;
+    const { database, clock, projects } = this.deps;
     return database.write((tx) => {
       const email = emailLife.find(tx, id.toUpperCase());
       if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
@@ -244,7 +242,7 @@ export class Deliveries {
    * no report, is not believed or can't be read.
    */
   async takeReportByHand(actor: Actor, message: Uint8Array): Promise<TakenReport> {
-    const { database, clock, report_reader } = this.#deps;
+    const { database, clock, report_reader } = this.deps;
     if (!this.#mayBeBelieved(message)) throw unbelieved();
     const mail_report = await report_reader.read(message).catch((error: unknown) => {
       throw error instanceof UnreadableReport ? invalid({ report: [error.message] }) : error;
@@ -263,12 +261,12 @@ export class Deliveries {
 
   /** Refusals because of us that only reports told of, since a moment and by mailbox. */
   listRefusedSince(since_ms: number): store.RefusedMailbox[] {
-    return store.listRefusedSince(this.#deps.database.read, since_ms);
+    return store.listRefusedSince(this.deps.database.read, since_ms);
   }
 
   /** The log of an email of any project and its timeline. Throws AppError `not_found`. */
   explain(id: string): { email: EmailRecord } & ReturnType<typeof timelineOf> {
-    const { keys, projects, database, emails } = this.#deps;
+    const { keys, projects, database, emails } = this.deps;
     const { read } = database;
     const email = emailLife.find(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
@@ -277,14 +275,14 @@ export class Deliveries {
       email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),
-      replies: this.#deps.replies.listNoted(read, email.id),
+      replies: this.deps.replies.listNoted(read, email.id),
       retries: listAudit(read, { event: EMAIL_RETRIED, target: auditTargetOf(email.id) }, STORY_RETRIES, 0),
       job: email.job_id === null ? null : findJob(read, email.job_id),
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
       is_project_active: project?.status === 'active',
       has_content: emails.hasContent(read, email),
-      patience_ms: isBulk(email.source) ? this.#deps.config.marketing_patience_hours * HOUR_MS : null,
+      patience_ms: isBulk(email.source) ? this.deps.config.marketing_patience_hours * HOUR_MS : null,
     };
     return {
       email: presentEmail(email, project?.public_id ?? ''),
@@ -298,14 +296,14 @@ export class Deliveries {
    */
   #leavesAt({ project_id, due_at }: EmailRow): number | null {
     if (due_at === null) return null;
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     const opens_at = this.#listeners.opensAt(project_id, now_ms);
     return opens_at > now_ms ? Math.max(due_at, opens_at) : due_at;
   }
 
   /** What was captured instead of sent, newest first. */
   listCaptured(query: PageQuery): Page<CapturedMessage> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countCaptured(read),
       fetch: (limit, offset) => store.listCaptured(read, limit, offset),
@@ -314,7 +312,7 @@ export class Deliveries {
 
   /** What was captured last of one email, as it would have been sent. Throws AppError `not_found`. */
   async readCaptured(id: string): Promise<CapturedMessage & { raw: string }> {
-    const { emails, database } = this.#deps;
+    const { emails, database } = this.deps;
     const message = store.findCaptured(database.read, id.toUpperCase());
     if (!message) throw notFound('Captured message', 'satchel email captured');
     const came = await emails.readWhole(message.email_id);
@@ -323,7 +321,7 @@ export class Deliveries {
   }
 
   #presentCaptured(message: Omit<store.CapturedRow, 'raw'>): CapturedMessage {
-    const { database, projects } = this.#deps;
+    const { database, projects } = this.deps;
     const email = emailLife.find(database.read, message.email_id);
     return {
       email_id: message.email_id,
@@ -341,7 +339,7 @@ export class Deliveries {
    * it.
    */
   requeue(actor: Actor, ids: readonly string[]): Promise<RetryResult[]> {
-    return requeueEmails(ids, { deps: { ...this.#deps, listeners: this.#listeners }, actor });
+    return requeueEmails(ids, { deps: { ...this.deps, listeners: this.#listeners }, actor });
   }
 
   /**
@@ -349,8 +347,8 @@ export class Deliveries {
    * `project_inactive` too.
    */
   async requeueOne(actor: Actor, id: string): Promise<{ id: string; job_id: string | null }> {
-    const email = emailLife.find(this.#deps.database.read, id);
-    if (email) this.#deps.projects.requireActive(email.project_id);
+    const email = emailLife.find(this.deps.database.read, id);
+    if (email) this.deps.projects.requireActive(email.project_id);
     const [result] = await this.requeue(actor, [id]);
     if (!result || 'refusal' in result)
       throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
@@ -364,8 +362,8 @@ export class Deliveries {
     actor: Actor,
     since_ms: number,
   ): Promise<{ results: RetryResult[]; left_out: LeftOut[] }> {
-    const { ids, left_out } = sortFailed(this.#deps.database.read, since_ms, {
-      ...this.#deps,
+    const { ids, left_out } = sortFailed(this.deps.database.read, since_ms, {
+      ...this.deps,
       listeners: this.#listeners,
     });
     return { results: await this.requeue(actor, ids), left_out };
@@ -376,7 +374,7 @@ export class Deliveries {
    * ones. Queues of bulk mail look again at what is due.
    */
   async mendTimes(): Promise<void> {
-    const { database, clock, hasten, emails } = this.#deps;
+    const { database, clock, hasten, emails } = this.deps;
     const now_ms = clock.now();
     const soonest = (source: EmailSource): number =>
       now_ms + longestWait({ source, is_unanswered: false }, this.#patience);
@@ -416,7 +414,7 @@ export class Deliveries {
 
   /** Exports and forgets what mail holds about an address: in the log, reports and captured messages. */
   holderOfAddresses() {
-    const { emails } = this.#deps;
+    const { emails } = this.deps;
     return {
       name: 'emails',
       export: emails.exportAddress.bind(emails),
@@ -430,7 +428,7 @@ export class Deliveries {
 
   /** Forgets captured messages whose time is over. */
   async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const before = clock.now() - EMAIL_BODY_RETENTION_MS;
     const limit = SWEEP_BATCH;
     while ((await database.writePiece((tx) => store.deleteCapturedBefore(tx, before, limit))) === limit) {}

@@ -26,11 +26,7 @@ interface DomainReportsDeps {
 }
 
 export class DomainReports {
-  readonly #deps: DomainReportsDeps;
-
-  constructor(deps: DomainReportsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: DomainReportsDeps) {}
 
   /**
    * Counts what a report says of our domains, within its transaction. Null where it says nothing of any, ends outside of the last
@@ -45,7 +41,7 @@ export class DomainReports {
       ...report.tls.map(({ domain }) => domain),
     ]);
     const told = [...names].flatMap((name) => {
-      const domain = this.#deps.sending_domains.findByName(tx, name);
+      const domain = this.deps.sending_domains.findByName(tx, name);
       if (!domain || store.countArrived(tx, domain.id, today) >= MAX_REPORTS_PER_DAY) return [];
       const { organization, report_id, ends_at, policy } = report;
       const p = policy?.p;
@@ -84,7 +80,7 @@ export class DomainReports {
   /** How many mails of a source passed DKIM with a key of ours. */
   #oursOf(tx: Tx, { signers, count }: ReportedSource): number {
     const ours = signers.filter(
-      ({ domain, selector }) => this.#deps.sending_domains.findDkimKey(tx, domain, selector) !== null,
+      ({ domain, selector }) => this.deps.sending_domains.findDkimKey(tx, domain, selector) !== null,
     );
     return Math.min(
       count,
@@ -94,7 +90,7 @@ export class DomainReports {
 
   /** What was reported of a domain's last days. Throws AppError `not_found`. */
   get(name: string, days = DEFAULT_DAYS): DomainReportsRecord {
-    const { database, sending_domains } = this.#deps;
+    const { database, sending_domains } = this.deps;
     const { read } = database;
     const domain = sending_domains.findByName(read, name.toLowerCase());
     if (!domain) throw notFound('Sending domain', 'satchel domain list');
@@ -128,9 +124,9 @@ export class DomainReports {
 
   /** Of each domain, mails of the last week from sources of ours, and those of them that are not aligned. */
   listOwnMail(): { name: string; count: number; unaligned: number }[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const day = this.#today() - 6;
-    return this.#deps.sending_domains.listRows(read).map(({ id, name }) => {
+    return this.deps.sending_domains.listRows(read).map(({ id, name }) => {
       const own = store.listSources(read, { domain_id: id, day }).filter(isOurs);
       const sum = (of: (source: store.SourceNumbers) => number): number =>
         own.reduce((total, source) => total + of(source), 0);
@@ -144,14 +140,14 @@ export class DomainReports {
 
   /** Forgets reports whose time is over. */
   async sweep(): Promise<void> {
-    const { database, sending_domains } = this.#deps;
+    const { database, sending_domains } = this.deps;
     const day = this.#today() - DOMAIN_REPORTS_DAYS;
     for (const { id } of sending_domains.listRows(database.read))
       await database.writePiece((tx) => store.deleteBefore(tx, id, day));
   }
 
   #today(): number {
-    return Math.floor(this.#deps.clock.now() / DAY_MS);
+    return Math.floor(this.deps.clock.now() / DAY_MS);
   }
 }
 

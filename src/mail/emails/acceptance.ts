@@ -109,17 +109,15 @@ interface Placed {
 
 /** A project's mailboxes and their room on each day. It is read once, and places given count. */
 class Places {
-  readonly #tx: Tx;
-  readonly #project_id: number;
   readonly #of_day = new Map<string, Candidate[]>();
 
-  constructor(tx: Tx, project_id: number) {
-    this.#tx = tx;
-    this.#project_id = project_id;
-  }
+  constructor(
+    private readonly tx: Tx,
+    private readonly project_id: number,
+  ) {}
 
   on(day: string): Candidate[] {
-    const known = this.#of_day.get(day) ?? listCandidates(this.#tx, { project_id: this.#project_id, day });
+    const known = this.#of_day.get(day) ?? listCandidates(this.tx, { project_id: this.project_id, day });
     this.#of_day.set(day, known);
     return known;
   }

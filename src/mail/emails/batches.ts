@@ -36,11 +36,7 @@ interface EmailBatchesDeps {
 type FoundEmail = Validated<typeof batchEmail>;
 
 export class EmailBatches {
-  readonly #deps: EmailBatchesDeps;
-
-  constructor(deps: EmailBatchesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EmailBatchesDeps) {}
 
   /**
    * Takes a batch as it was sent: all of its emails are accepted in one transaction, or none. Answers 202
@@ -55,15 +51,15 @@ export class EmailBatches {
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
     const found = sent.map(validateOne);
     const { idempotency, hash } = request;
-    return this.#deps.idempotency.run(idempotency, async (claim) => {
+    return this.deps.idempotency.run(idempotency, async (claim) => {
       const { kept, keep } = claim(idempotency.key === null ? '' : hash());
       if (kept) return { ...kept, is_replayed: true };
-      this.#deps.projects.requireActive(caller.project.id);
+      this.deps.projects.requireActive(caller.project.id);
       try {
         const emails = await this.#make(caller, found, request);
         // Others had their turn meanwhile.
         idempotency.acceptAgain();
-        const answer = await this.#deps.database.write((tx) => {
+        const answer = await this.deps.database.write((tx) => {
           const given = { status: 202, value: this.#accept(tx, emails) };
           keep(tx, given);
           return given;
@@ -77,7 +73,7 @@ export class EmailBatches {
   }
 
   #accept(tx: Tx, emails: readonly NewEmail[]): BatchResult[] {
-    return this.#deps.emails
+    return this.deps.emails
       .acceptAll(tx, emails, ofEmail)
       .map(({ id, status, job_id }) => ({ id, status, job_id }));
   }
@@ -88,7 +84,7 @@ export class EmailBatches {
     found: readonly FoundEmail[],
     { ip, user_agent }: SendRequest,
   ): Promise<NewEmail[]> {
-    const { public_url, max_email_body_bytes } = this.#deps.config;
+    const { public_url, max_email_body_bytes } = this.deps.config;
     const render = this.#renderer(caller.project.id);
     const max_bytes = Math.max(MAX_BATCH_CONTENT_BYTES, 2 * max_email_body_bytes);
     const emails: NewEmail[] = [];
@@ -113,7 +109,7 @@ export class EmailBatches {
   ): (slug: string, variables: Readonly<Record<string, unknown>>) => RenderedContent {
     const known = new Map<string, ReturnType<TemplateSource['findForSend']>>();
     return (slug, variables) => {
-      const render = known.get(slug) ?? this.#deps.templates.findForSend(project_id, slug);
+      const render = known.get(slug) ?? this.deps.templates.findForSend(project_id, slug);
       known.set(slug, render);
       return render(variables);
     };
@@ -121,7 +117,7 @@ export class EmailBatches {
 
   async #errorsIn(caller: ProjectCaller, found: readonly FoundEmail[]): Promise<FieldErrors> {
     const errors: FieldErrors = {};
-    const judge = (sound: FoundEmail['value']): FieldErrors => this.#deps.emails.errorsIn(caller, sound);
+    const judge = (sound: FoundEmail['value']): FieldErrors => this.deps.emails.errorsIn(caller, sound);
     for await (const [index, one] of inTurns(found))
       Object.assign(
         errors,

@@ -89,13 +89,11 @@ export interface TakenBack {
 }
 
 export class Emails {
-  readonly #deps: EmailsDeps;
   readonly #acceptance: AcceptanceDeps;
   readonly #renderers = new Map<EmailSource, Renderer>();
   readonly #data_url: string;
 
-  constructor(deps: EmailsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: EmailsDeps) {
     this.#acceptance = { ...deps, max_body_bytes: deps.config.max_email_body_bytes };
     this.#data_url = `${deps.config.public_url}${PLANE_PREFIX.data}`;
   }
@@ -108,7 +106,7 @@ export class Emails {
    * quotas are used up, `unavailable` when no mailbox can take it.
    */
   accept(tx: Tx, email: NewEmail, options = { is_waited_for: false }): Accepted {
-    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.#deps.clock.now(), ...options });
+    return acceptEmail(tx, email, { deps: this.#acceptance, now_ms: this.deps.clock.now(), ...options });
   }
 
   /**
@@ -116,7 +114,7 @@ export class Emails {
    * transaction takes back what was changed before it.
    */
   acceptAll(tx: Tx, emails: readonly NewEmail[], of: <T>(index: number, work: () => T) => T): Accepted[] {
-    const options = { deps: this.#acceptance, now_ms: this.#deps.clock.now(), is_waited_for: false };
+    const options = { deps: this.#acceptance, now_ms: this.deps.clock.now(), is_waited_for: false };
     return acceptAll(tx, emails, options, of);
   }
 
@@ -124,14 +122,14 @@ export class Emails {
   acceptBulk<T>(tx: Tx, use: (accept: AcceptBulk) => T): T {
     return acceptBulk(
       tx,
-      { deps: { ...this.#deps, ...this.#acceptance }, now_ms: this.#deps.clock.now() },
+      { deps: { ...this.deps, ...this.#acceptance }, now_ms: this.deps.clock.now() },
       use,
     );
   }
 
   /** Has the job of a mailbox's bulk mail come at a moment, or at once (0). */
   wakeQueue(tx: Tx, mailbox_id: number, run_at: number): void {
-    wakeQueue(tx, mailbox_id, run_at, this.#deps);
+    wakeQueue(tx, mailbox_id, run_at, this.deps);
   }
 
   /** Accepts one mail of a schedule's run and returns its id. Throws as `accept` does. */
@@ -145,7 +143,7 @@ export class Emails {
    */
   acceptConfirmation(tx: Tx, mail: ConfirmationEmail): void {
     const { project_id, template, variables } = mail;
-    const content = this.#deps.templates.renderForSend(project_id, template, variables);
+    const content = this.deps.templates.renderForSend(project_id, template, variables);
     this.accept(tx, confirmationEmail(mail, content));
   }
 
@@ -175,18 +173,18 @@ export class Emails {
     body: SendBody,
     request: SendRequest,
   ): Promise<KeptAnswer & { is_replayed: boolean }> {
-    const { database, idempotency } = this.#deps;
+    const { database, idempotency } = this.deps;
     return idempotency.run(request.idempotency, async (claim) => {
       const { kept, ...claimed } = claim(request.idempotency.key === null ? '' : request.hash());
       if (kept) return { ...kept, is_replayed: true };
-      this.#deps.projects.requireActive(caller.project.id);
-      const { public_url } = this.#deps.config;
+      this.deps.projects.requireActive(caller.project.id);
+      const { public_url } = this.deps.config;
       const { ip, user_agent } = request;
       const content = this.#contentOf(caller, body);
       const email = requestedEmail(caller, body, { ip, user_agent, content, public_url });
       const is_now = body.queue === false && email.scheduled_at === null;
       const answer = is_now
-        ? await this.#deps.sendNow(email, claimed)
+        ? await this.deps.sendNow(email, claimed)
         : await database.write((tx) => this.#acceptAndKeep(tx, email, claimed.keep));
       return { ...answer, is_replayed: false };
     });
@@ -194,12 +192,12 @@ export class Emails {
 
   /** What no email may be, by field. */
   errorsIn(caller: ProjectCaller, sent: Partial<SendBody>): FieldErrors {
-    const { database, clock, objects } = this.#deps;
+    const { database, clock, objects } = this.deps;
     const { max_body_bytes } = this.#acceptance;
     // Stands in for what a template makes, where that is what is wrong.
     let content: RenderedContent = { subject: '-', body_html: null, body_text: '-' };
     const asked = { to: 'ann@example.org', ...sent };
-    const { public_url } = this.#deps.config;
+    const { public_url } = this.deps.config;
     const emailOf = (): NewEmail =>
       requestedEmail(caller, asked, { ip: null, user_agent: null, content, public_url });
     return collectErrors(
@@ -213,7 +211,7 @@ export class Emails {
   }
 
   #candidatesOf(project_id: number): Candidate[] {
-    return listCandidates(this.#deps.database.read, { project_id, day: utcDay(this.#deps.clock.now()) });
+    return listCandidates(this.deps.database.read, { project_id, day: utcDay(this.deps.clock.now()) });
   }
 
   #acceptAndKeep(tx: Tx, email: NewEmail, keep: KeepAnswer): KeptAnswer {
@@ -227,7 +225,7 @@ export class Emails {
   }
 
   #contentOf(caller: ProjectCaller, body: Partial<SendBody>): RenderedContent {
-    const { templates } = this.#deps;
+    const { templates } = this.deps;
     return contentOf(body, (...asked) => templates.renderForSend(caller.project.id, ...asked));
   }
 
@@ -286,18 +284,18 @@ export class Emails {
 
   /** The bytes of a message that came whole and is sent as it came. As `findWhole`. */
   wholeOf(tx: Tx, email: EmailRow): WholeRef | null {
-    return findWhole(tx, email, this.#deps);
+    return findWhole(tx, email, this.deps);
   }
 
   /** What an email says, for whoever looks after its project. Throws AppError `not_found`. */
   async readContent(project: { id: number }, id: string): Promise<EmailContent> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const email = this.#require(read, project.id, id);
     const is_kept = this.hasContent(read, email);
     const whole = is_kept ? this.wholeOf(read, email) : null;
-    if (whole) return viewWhole(whole, this.#deps);
+    if (whole) return viewWhole(whole, this.deps);
     const bodies = is_kept ? this.contentOf(read, email) : { body_html: null, body_text: null };
-    return presentContent(email, { is_kept, ...bodies }, this.#deps.config.public_url);
+    return presentContent(email, { is_kept, ...bodies }, this.deps.config.public_url);
   }
 
   /**
@@ -308,7 +306,7 @@ export class Emails {
     project: { id: number },
     id: string,
   ): Promise<{ name: string; bytes: Blob | ReadableStream<Uint8Array> }> {
-    const { database, internal_objects } = this.#deps;
+    const { database, internal_objects } = this.deps;
     const email = this.#require(database.read, project.id, id);
     const whole = this.wholeOf(database.read, email);
     if (!whole) throw notFound('Message');
@@ -317,7 +315,7 @@ export class Emails {
 
   /** As `readMessage`, of any project and in one piece; null for other mail. */
   async readWhole(id: string): Promise<Uint8Array | null> {
-    const { database, internal_objects } = this.#deps;
+    const { database, internal_objects } = this.deps;
     const email = emailLife.find(database.read, id);
     const whole = email && this.wholeOf(database.read, email);
     return whole ? new Response(await internal_objects.readWhole(whole.public_id)).bytes() : null;
@@ -327,12 +325,12 @@ export class Emails {
 
   /** Throws AppError `not_found`, for another project's email too. */
   get(project: { id: number; public_id: string }, id: string): EmailRecord {
-    return presentEmail(this.#require(this.#deps.database.read, project.id, id), project.public_id);
+    return presentEmail(this.#require(this.deps.database.read, project.id, id), project.public_id);
   }
 
   /** A page of the project's log, newest first. */
   list(project: { id: number; public_id: string }, query: EmailListQuery): Page<EmailRecord> {
-    return pageOfLog(this.#deps.database.read, project.id, query).map((row) =>
+    return pageOfLog(this.deps.database.read, project.id, query).map((row) =>
       presentEmail(row, project.public_id),
     );
   }
@@ -343,7 +341,7 @@ export class Emails {
     query: EmailLogQuery,
     note: Note,
   ): Promise<CsvTable> {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     const metadata = { filter: Object.keys(query) };
     await database.write((tx) => note(tx, { event: 'emails.exported', target: null, metadata }));
     return exportLog(database, filterOf(project.id, query), project.public_id);
@@ -361,7 +359,7 @@ export class Emails {
 
   /** How many mails of all projects wait for one of these mailboxes. */
   countWaitingFor(mailbox_ids: readonly number[]): number {
-    return store.countWaitingFor(this.#deps.database.read, mailbox_ids);
+    return store.countWaitingFor(this.deps.database.read, mailbox_ids);
   }
 
   /**
@@ -369,7 +367,7 @@ export class Emails {
    * `conflict` when there is nothing to cancel.
    */
   async cancel(project: { id: number; public_id: string }, id: string, note: Note): Promise<EmailRecord> {
-    const { database, objects } = this.#deps;
+    const { database, objects } = this.deps;
     const row = await database.write((tx) => {
       const email = this.#require(tx, project.id, id);
       if (email.status !== 'scheduled')
@@ -392,7 +390,7 @@ export class Emails {
   release(tx: Tx, id: string, at: number): void {
     const email = emailLife.find(tx, id);
     if (!email || email.due_at === null) return;
-    const mailbox_id = email.mailbox_id ?? findPlace(tx, email, this.#deps.clock.now());
+    const mailbox_id = email.mailbox_id ?? findPlace(tx, email, this.deps.clock.now());
     if (mailbox_id === null) return;
     emailLife.wait(tx, id, at);
     this.wakeQueue(tx, mailbox_id, at);
@@ -411,7 +409,7 @@ export class Emails {
     if (email.job_id !== null) {
       const status = end.error === null ? ('completed' as const) : ('failed' as const);
       const of_job = { status, result: { email_id: email.id }, error: end.error };
-      finishJob(tx, email.job_id, of_job, this.#deps.clock.now());
+      finishJob(tx, email.job_id, of_job, this.deps.clock.now());
     }
     if (email.quota_day !== null && email.attempts === 0) {
       if (email.mailbox_id !== null && !email.is_test) releaseUsage(tx, email.mailbox_id, email.quota_day);
@@ -430,7 +428,7 @@ export class Emails {
     now_ms: number,
   ): string | null {
     const is_bulk = isBulk(email.source);
-    const job_id = is_bulk ? null : this.#deps.enqueue(tx, emailJobs.of(email, place.mailbox_id));
+    const job_id = is_bulk ? null : this.deps.enqueue(tx, emailJobs.of(email, place.mailbox_id));
     life.reopenEmail(tx, email, { ...place, job_id, due_at: is_bulk ? AT_ONCE : null, now_ms });
     if (is_bulk) this.wakeQueue(tx, place.mailbox_id, AT_ONCE);
     return job_id;
@@ -444,7 +442,7 @@ export class Emails {
     const rows = store.listEmailsOfAddress(tx, project_id, email);
     const messages = rows.flatMap(({ id }) => store.findMessage(tx, id) ?? []);
     // Those that others got too stay, as their rows do.
-    if (messages.length > 0) void releaseLater(messages, this.#deps);
+    if (messages.length > 0) void releaseLater(messages, this.deps);
     return rows.map((row) => {
       if (row.status === 'scheduled' || row.status === 'queued') this.takeBack(tx, row);
       life.emptyEmail(tx, row);
@@ -479,7 +477,7 @@ export class Emails {
 
   /** Forgets contents, log rows and counts whose time is over. */
   sweep(): Promise<void> {
-    return sweepEmails(this.#deps);
+    return sweepEmails(this.deps);
   }
 }
 

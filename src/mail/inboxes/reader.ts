@@ -76,8 +76,6 @@ interface Waits {
 class Replaced extends Error {}
 
 export class InboxReader<Arrival = unknown> {
-  readonly #inbox: InboxRow;
-  readonly #deps: ReaderDeps<Arrival>;
   readonly #waits: Waits;
   readonly #stopping = new AbortController();
   #client: ImapFlow | null = null;
@@ -89,9 +87,10 @@ export class InboxReader<Arrival = unknown> {
   #trouble: number | null = null;
   #wake: () => void = () => {};
 
-  constructor(inbox: InboxRow, deps: ReaderDeps<Arrival>) {
-    this.#inbox = inbox;
-    this.#deps = deps;
+  constructor(
+    private readonly inbox: InboxRow,
+    private readonly deps: ReaderDeps<Arrival>,
+  ) {
     this.#waits = {
       look_every_ms: INBOX_LOOK_EVERY_MS,
       retry_min_ms: INBOX_RETRY_MIN_MS,
@@ -129,16 +128,16 @@ export class InboxReader<Arrival = unknown> {
 
   async #noteFailure(error: unknown): Promise<void> {
     const reason = wordsOf(error);
-    const { host, mailbox_id } = this.#inbox;
-    this.#deps.logger.warn('an inbox could not be read', { mailbox_id, host, error: reason });
-    await this.#deps.inboxes.noteFailure(this.#inbox, reason).catch((cause: unknown) => {
-      this.#deps.logger.error('trouble with an inbox could not be noted', { error: messageOf(cause) });
+    const { host, mailbox_id } = this.inbox;
+    this.deps.logger.warn('an inbox could not be read', { mailbox_id, host, error: reason });
+    await this.deps.inboxes.noteFailure(this.inbox, reason).catch((cause: unknown) => {
+      this.deps.logger.error('trouble with an inbox could not be noted', { error: messageOf(cause) });
     });
   }
 
   /** From the log-in to the end of the connection. */
   async #session(): Promise<never> {
-    const unanswered = await whyUnanswered(this.#inbox.host, this.#deps);
+    const unanswered = await whyUnanswered(this.inbox.host, this.deps);
     if (unanswered !== null) throw new Error(unanswered);
     const client = await this.#connect();
     let has_news = true;
@@ -149,13 +148,13 @@ export class InboxReader<Arrival = unknown> {
     client.on('close', () => this.#wake());
     const { uidValidity, permanentFlags, readOnly } = await this.#step(
       client,
-      client.mailboxOpen(this.#inbox.folder),
+      client.mailboxOpen(this.inbox.folder),
     );
     const takes_flags =
       !readOnly &&
       (permanentFlags === undefined || permanentFlags.has('\\*') || permanentFlags.has(HANDLED_FLAG));
-    const { inboxes } = this.#deps;
-    const state = await inboxes.open(this.#inbox, String(uidValidity));
+    const { inboxes } = this.deps;
+    const state = await inboxes.open(this.inbox, String(uidValidity));
     if (!state) throw new Replaced();
     let { last_uid } = state;
     // Those whose flag a crash or a lost connection left out.
@@ -165,7 +164,7 @@ export class InboxReader<Arrival = unknown> {
       if (unflagged.length > 0) await this.#flag(client, takes_flags ? unflagged : []);
       unflagged = [];
       last_uid = await this.#look(client, { last_uid, takes_flags });
-      await inboxes.noteLook(this.#inbox);
+      await inboxes.noteLook(this.inbox);
       this.#failures = 0;
       // However often a server announces news, it is not read all the time.
       await this.#pause(INBOX_LOOK_PAUSE_MS, { until_news: false });
@@ -176,8 +175,8 @@ export class InboxReader<Arrival = unknown> {
   }
 
   async #connect(): Promise<ImapFlow> {
-    const { host, port, security, username } = this.#inbox;
-    const pass = this.#deps.inboxes.passwordOf(this.#inbox);
+    const { host, port, security, username } = this.inbox;
+    const pass = this.deps.inboxes.passwordOf(this.inbox);
     if (pass === null) throw new Error('The password of the inbox does not decrypt.');
     // Loaded where there is an inbox: most servers have none.
     const { ImapFlow } = await import('imapflow');
@@ -239,14 +238,14 @@ export class InboxReader<Arrival = unknown> {
    * one from then on.
    */
   async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Map<number, number>> {
-    const { arrivals } = this.#deps;
+    const { arrivals } = this.deps;
     const query = { uid: true, headers: [...arrivals.fields] };
     try {
       const heads = await this.#step(client, client.fetchAll(uids.join(','), query, { uid: true }));
       return new Map(
         heads.map(({ uid, headers }) => {
           const fields = headers?.subarray(0, MAX_REPORT_HEADER_BYTES).toString('latin1') ?? '';
-          return [uid, arrivals.wanted(this.#inbox.mailbox_id, fields)];
+          return [uid, arrivals.wanted(this.inbox.mailbox_id, fields)];
         }),
       );
     } catch (error) {
@@ -265,7 +264,7 @@ export class InboxReader<Arrival = unknown> {
     if (is_again) await this.#step(client, client.fetchOne(String(uid), { uid: true }, { uid: true }));
     try {
       const message = await this.#fetch(client, uid, max_bytes);
-      const arrival = message && (await this.#deps.arrivals.read(this.#inbox.mailbox_id, message.source));
+      const arrival = message && (await this.deps.arrivals.read(this.inbox.mailbox_id, message.source));
       return await this.#note(uid, arrival && { arrival, arrived_at: message.arrived_at });
     } catch (error) {
       if (error instanceof Replaced || mayPass(error) || this.#stopping.signal.aborted) throw error;
@@ -277,9 +276,9 @@ export class InboxReader<Arrival = unknown> {
   }
 
   async #skip(uid: number, error: unknown): Promise<void> {
-    const { host, mailbox_id } = this.#inbox;
-    const { inboxes, logger } = this.#deps;
-    if (!(await inboxes.noteSkipped(this.#inbox, uid))) throw new Replaced();
+    const { host, mailbox_id } = this.inbox;
+    const { inboxes, logger } = this.deps;
+    if (!(await inboxes.noteSkipped(this.inbox, uid))) throw new Replaced();
     logger.warn('a message of an inbox was passed over', { mailbox_id, host, uid, error: wordsOf(error) });
     this.#failures = 0;
   }
@@ -300,11 +299,11 @@ export class InboxReader<Arrival = unknown> {
 
   /** Has a message take effect and notes that it was looked at, both or neither. Whether it did. */
   async #note(uid: number, read: { arrival: Arrival; arrived_at: number | null } | null): Promise<boolean> {
-    const { database, inboxes, arrivals } = this.#deps;
-    const { mailbox_id } = this.#inbox;
+    const { database, inboxes, arrivals } = this.deps;
+    const { mailbox_id } = this.inbox;
     const is_taken = await database.write((tx) => {
       const taken = read && arrivals.take(tx, read.arrival, { mailbox_id, arrived_at: read.arrived_at });
-      if (!inboxes.noteMessage(tx, this.#inbox, { uid, taken })) throw new Replaced();
+      if (!inboxes.noteMessage(tx, this.inbox, { uid, taken })) throw new Replaced();
       return taken !== null;
     });
     this.#failures = 0;
@@ -315,7 +314,7 @@ export class InboxReader<Arrival = unknown> {
   async #flag(client: ImapFlow, uids: readonly number[]): Promise<void> {
     if (uids.length > 0)
       await this.#step(client, client.messageFlagsAdd(uids.join(','), [HANDLED_FLAG], { uid: true }));
-    await this.#deps.inboxes.noteFlagged(this.#inbox);
+    await this.deps.inboxes.noteFlagged(this.inbox);
   }
 
   /** A command's answer. One that takes too long or is too large ends the connection. */

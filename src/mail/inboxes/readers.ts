@@ -7,14 +7,11 @@ import { InboxReader, type ReaderDeps } from './reader.ts';
 const STOP_INBOXES_DEADLINE_MS = 2_000;
 
 export class InboxReaders<Arrival> {
-  readonly #deps: ReaderDeps<Arrival>;
   /** By the version of its inbox. */
   readonly #readers = new Map<string, { reader: InboxReader<Arrival>; ended: Promise<void> }>();
   #timer: ReturnType<typeof setInterval> | null = null;
 
-  constructor(deps: ReaderDeps<Arrival>) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ReaderDeps<Arrival>) {}
 
   start(): void {
     // A wake-up that is lost costs a minute.
@@ -26,17 +23,17 @@ export class InboxReaders<Arrival> {
   refresh(): void {
     if (!this.#timer) return;
     try {
-      const rows = this.#deps.inboxes.listRows();
+      const rows = this.deps.inboxes.listRows();
       const versions = new Set(rows.map(({ version }) => version));
       for (const [version, { reader }] of this.#readers) if (!versions.has(version)) reader.stop();
       for (const row of rows) {
         if (this.#readers.has(row.version)) continue;
-        const reader = new InboxReader(row, this.#deps);
+        const reader = new InboxReader(row, this.deps);
         const ended = reader.run().finally(() => this.#readers.delete(row.version));
         this.#readers.set(row.version, { reader, ended });
       }
     } catch (error) {
-      this.#deps.logger.error('the inboxes could not be listed', { error: messageOf(error) });
+      this.deps.logger.error('the inboxes could not be listed', { error: messageOf(error) });
     }
   }
 

@@ -32,11 +32,7 @@ interface InboxesDeps {
 }
 
 export class Inboxes {
-  readonly #deps: InboxesDeps;
-
-  constructor(deps: InboxesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: InboxesDeps) {}
 
   /**
    * Gives a mailbox an inbox, or takes it away. One of the same account and folder is read on from where it was left, such as
@@ -53,8 +49,8 @@ export class Inboxes {
       ...(before && isSame(before, inbox) ? before : UNREAD),
       ...address,
       mailbox_id,
-      version: newId(this.#deps.clock.now()),
-      sealed_password: this.#deps.key_ring.seal(tx, PLATFORM_SCOPE, contextOf(mailbox_id), password),
+      version: newId(this.deps.clock.now()),
+      sealed_password: this.deps.key_ring.seal(tx, PLATFORM_SCOPE, contextOf(mailbox_id), password),
       last_error: null,
       last_error_at: null,
     });
@@ -75,12 +71,12 @@ export class Inboxes {
   }
 
   listRows(): InboxRow[] {
-    return store.listInboxes(this.#deps.database.read);
+    return store.listInboxes(this.deps.database.read);
   }
 
   /** The password of an inbox; null where it does not decrypt. */
   passwordOf(row: Pick<InboxRow, 'mailbox_id' | 'sealed_password'>): string | null {
-    const { database, key_ring } = this.#deps;
+    const { database, key_ring } = this.deps;
     return key_ring.openText(database.read, row.sealed_password, contextOf(row.mailbox_id));
   }
 
@@ -99,7 +95,7 @@ export class Inboxes {
     inbox: InboxRow,
     uid_validity: string,
   ): Promise<Pick<InboxRow, 'last_uid' | 'unflagged'> | null> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const row = store.findInbox(tx, inbox.mailbox_id);
       if (row?.version !== inbox.version) return null;
       if (row.uid_validity === uid_validity) return row;
@@ -128,8 +124,8 @@ export class Inboxes {
 
   /** Notes that a message was passed over. False where the inbox was set anew, or is gone. */
   async noteSkipped(inbox: InboxRow, uid: number): Promise<boolean> {
-    const skipped_now = { uid, at: this.#deps.clock.now() };
-    return this.#deps.database.write((tx) => {
+    const skipped_now = { uid, at: this.deps.clock.now() };
+    return this.deps.database.write((tx) => {
       const row = store.findInbox(tx, inbox.mailbox_id);
       if (row?.version !== inbox.version) return false;
       const last_skipped = [...row.last_skipped, skipped_now].slice(-INBOX_SKIPPED_NAMED);
@@ -139,18 +135,18 @@ export class Inboxes {
 
   /** Notes that messages have their flag, or can't have one. */
   async noteFlagged(inbox: InboxRow): Promise<void> {
-    await this.#deps.database.write((tx) => store.updateInbox(tx, inbox, { unflagged: [] }));
+    await this.deps.database.write((tx) => store.updateInbox(tx, inbox, { unflagged: [] }));
   }
 
   /** Notes that an inbox was read to its end. */
   async noteLook(inbox: InboxRow): Promise<void> {
-    const changes = { last_look_at: this.#deps.clock.now(), last_error: null, last_error_at: null };
-    await this.#deps.database.write((tx) => store.updateInbox(tx, inbox, changes));
+    const changes = { last_look_at: this.deps.clock.now(), last_error: null, last_error_at: null };
+    await this.deps.database.write((tx) => store.updateInbox(tx, inbox, changes));
   }
 
   async noteFailure(inbox: InboxRow, last_error: string): Promise<void> {
-    const changes = { last_error, last_error_at: this.#deps.clock.now() };
-    await this.#deps.database.write((tx) => store.updateInbox(tx, inbox, changes));
+    const changes = { last_error, last_error_at: this.deps.clock.now() };
+    await this.deps.database.write((tx) => store.updateInbox(tx, inbox, changes));
   }
 }
 

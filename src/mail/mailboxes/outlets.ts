@@ -36,19 +36,16 @@ export interface OutletsDeps {
 }
 
 export class Outlets {
-  readonly #deps: OutletsDeps;
   /**
    * By mailbox, as of its last revision: opening sealed keys for every mail would cost more than the mail.
    */
   readonly #known = new Map<number, { revision: number; outlet: Outlet }>();
 
-  constructor(deps: OutletsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: OutletsDeps) {}
 
   /** The password of a mailbox's relay, as it is stored. */
   sealPassword(tx: Tx, address: string, password: string): string {
-    return this.#deps.key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password);
+    return this.deps.key_ring.seal(tx, PLATFORM_SCOPE, passwordContext(address), password);
   }
 
   /**
@@ -58,20 +55,20 @@ export class Outlets {
   of(chosen: { mailbox_id: number; revision: number }): Outlet | null {
     const known = this.#known.get(chosen.mailbox_id);
     if (known?.revision === chosen.revision) return known.outlet;
-    const read = this.#deps.database.read;
+    const read = this.deps.database.read;
     const mailbox = store.findMailboxById(read, chosen.mailbox_id);
-    const domain = mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id);
+    const domain = mailbox && this.deps.sending_domains.findById(read, mailbox.domain_id);
     if (!mailbox || !domain) return null;
     const outlet: Outlet = {
       kind: mailbox.kind,
       address: mailbox.address,
       envelope_sender: mailbox.return_path ?? mailbox.address,
-      verp_base: verpBaseOf(mailbox, this.#deps.inboxes.find(read, mailbox.id) !== null),
+      verp_base: verpBaseOf(mailbox, this.deps.inboxes.find(read, mailbox.id) !== null),
       route: this.#routeOf(read, mailbox, {
         key: `mailbox:${mailbox.id}:${mailbox.revision}`,
         client_name: domain.name,
       }),
-      dkim: mailbox.is_signed_by_relay ? null : this.#deps.sending_domains.identityOf(read, domain),
+      dkim: mailbox.is_signed_by_relay ? null : this.deps.sending_domains.identityOf(read, domain),
     };
     this.#known.set(mailbox.id, { revision: chosen.revision, outlet });
     return outlet;
@@ -97,19 +94,19 @@ export class Outlets {
 
   /** Addresses of the mailboxes whose relay's password does not decrypt. */
   listUndecryptable(): string[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return store
       .listMailboxes(read)
       .filter(
         ({ address, sealed_smtp_password }) =>
           sealed_smtp_password !== null &&
-          this.#deps.key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
+          this.deps.key_ring.openText(read, sealed_smtp_password, passwordContext(address)) === null,
       )
       .map(({ address }) => address);
   }
 
   #openPassword(read: Tx, address: string, sealed: string): string {
-    const text = this.#deps.key_ring.openText(read, sealed, passwordContext(address));
+    const text = this.deps.key_ring.openText(read, sealed, passwordContext(address));
     if (text !== null) return text;
     throw new AppError(
       'internal',

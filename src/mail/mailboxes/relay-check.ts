@@ -30,12 +30,9 @@ interface RelayChecksDeps {
 }
 
 export class RelayChecks {
-  readonly #deps: RelayChecksDeps;
   #running = 0;
 
-  constructor(deps: RelayChecksDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: RelayChecksDeps) {}
 
   /**
    * Connects, logs in and asks whether mail from the mailbox would be taken, within 15 s; the address that was looked up is
@@ -46,7 +43,7 @@ export class RelayChecks {
     actor: Actor,
     { address, relay, return_path }: { address: string; relay: Relay; return_path?: string | null },
   ): Promise<CheckedRelay> {
-    const { database, clock, mailer } = this.#deps;
+    const { database, clock, mailer } = this.deps;
     const parsed = parseAddress(address);
     if (!parsed) throw invalid({ address: ['must be an email address, such as hello@example.com'] });
     if (this.#running >= CHECKS_AT_ONCE)

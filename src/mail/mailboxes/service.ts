@@ -90,10 +90,8 @@ export class Mailboxes {
   readonly pace = new Paces();
   readonly outlets: Outlets;
   readonly relay_checks: RelayChecks;
-  readonly #deps: MailboxesDeps;
 
-  constructor(deps: MailboxesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: MailboxesDeps) {
     this.outlets = new Outlets(deps);
     this.relay_checks = new RelayChecks(deps);
   }
@@ -110,9 +108,9 @@ export class Mailboxes {
       throw invalid({ for: ['must name transactional, marketing or both'] });
     requireRate(input.rate);
     if (input.verp) requireRoom({ address: parsed.address, return_path: input.return_path ?? null });
-    const now = this.#deps.clock.now();
-    return this.#deps.database.write((tx) => {
-      const domain = this.#deps.sending_domains.findByName(tx, parsed.domain);
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
+      const domain = this.deps.sending_domains.findByName(tx, parsed.domain);
       if (!domain)
         throw invalid({
           address: ['has a domain that was not added; add it first: satchel domain add NAME'],
@@ -143,7 +141,7 @@ export class Mailboxes {
         revision: 1,
         created_at: now,
       });
-      if (input.inbox) this.#deps.inboxes.set(tx, mailbox.id, input.inbox);
+      if (input.inbox) this.deps.inboxes.set(tx, mailbox.id, input.inbox);
       this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
       return this.#recordOf(tx, mailbox, domain.name, now);
     });
@@ -157,10 +155,10 @@ export class Mailboxes {
   async change(actor: Actor, address: string, changes: MailboxChanges): Promise<MailboxRecord> {
     const { id } = this.require(address);
     requireRate(changes.rate);
-    const now = this.#deps.clock.now();
-    return this.#deps.database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const before = store.findMailboxById(tx, id);
-      const domain = before && this.#deps.sending_domains.findById(tx, before.domain_id);
+      const domain = before && this.deps.sending_domains.findById(tx, before.domain_id);
       if (!before || !domain) throw notFound('Mailbox', 'satchel mailbox list');
       const { relay: new_relay, relay_parts, inbox, status, ...plain } = changes;
       const joined = relay_parts && changeRelay(before, relay_parts);
@@ -172,7 +170,7 @@ export class Mailboxes {
       if (after.verp) requireRoom(after);
       const is_changed = Object.keys({ ...plain, ...(relay === undefined ? {} : { relay }) }).length > 0;
       const columns = relay === undefined ? {} : this.#relayColumns(tx, before.address, relay, sealed);
-      const was_read = this.#deps.inboxes.find(tx, id);
+      const was_read = this.deps.inboxes.find(tx, id);
       const settings = {
         ...plain,
         ...columns,
@@ -182,14 +180,14 @@ export class Mailboxes {
         ...(is_changed || inbox !== undefined ? { verp_refusal: null, revision: before.revision + 1 } : {}),
       };
       if (Object.keys(settings).length > 0) store.updateMailbox(tx, id, settings);
-      if (inbox !== undefined) this.#deps.inboxes.set(tx, id, inbox);
+      if (inbox !== undefined) this.deps.inboxes.set(tx, id, inbox);
       if (relay !== undefined || changes.rate !== undefined || status === 'active') this.pace.forget(tx, id);
       const note = (event: string, changes: Changes = {}): void =>
         this.#audit(tx, actor, event, before.address, now, changes);
       if (is_changed || inbox !== undefined)
         note('mailbox.changed', {
           ...changesOf(before, { ...plain, ...columns }),
-          ...(inbox === undefined ? {} : inboxChange(was_read, this.#deps.inboxes.find(tx, id))),
+          ...(inbox === undefined ? {} : inboxChange(was_read, this.deps.inboxes.find(tx, id))),
         });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
@@ -213,7 +211,7 @@ export class Mailboxes {
   /** Ready to send one mail of Satchel's own from the default domain. Throws AppError `conflict`: no_mailbox, public_url. */
   prepareNotice(): ReturnType<typeof prepareNotice> {
     const { outlets } = this;
-    return prepareNotice({ ...this.#deps, outlets, public_url: this.#deps.config.public_url });
+    return prepareNotice({ ...this.deps, outlets, public_url: this.deps.config.public_url });
   }
 
   /* --- What a domain asks ------------------------------------------------------------------------------------------ */
@@ -243,7 +241,7 @@ export class Mailboxes {
   /** The address of a mailbox of a domain that has an inbox; null where none has. */
   reportsTo(tx: Tx, domain_id: number): string | null {
     const own = store.listMailboxesOf(tx, domain_id);
-    return own.find(({ id }) => this.#deps.inboxes.find(tx, id) !== null)?.address ?? null;
+    return own.find(({ id }) => this.deps.inboxes.find(tx, id) !== null)?.address ?? null;
   }
 
   /** Has the mailboxes of a domain take up what changed of it. */
@@ -258,10 +256,10 @@ export class Mailboxes {
    * where one can.
    */
   refusalOf(project_id: number, purpose: MailPurpose, only: readonly string[]): string | null {
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     // Of a test: no quota is asked.
     const asked = { project_id, domain: null, purpose, only, is_test: true, day: utcDay(now_ms), now_ms };
-    const choice = chooseMailbox(listCandidates(this.#deps.database.read, asked), asked);
+    const choice = chooseMailbox(listCandidates(this.deps.database.read, asked), asked);
     return choice.ok ? null : choice.error.message;
   }
 
@@ -270,8 +268,8 @@ export class Mailboxes {
    * address in any case.
    */
   senderOf(project_id: number, address: string, purpose: MailPurpose): string | null {
-    const day = utcDay(this.#deps.clock.now());
-    const candidates = listCandidates(this.#deps.database.read, { project_id, day });
+    const day = utcDay(this.deps.clock.now());
+    const candidates = listCandidates(this.deps.database.read, { project_id, day });
     return senderAt(candidates, address, purpose)?.address ?? null;
   }
 
@@ -279,9 +277,9 @@ export class Mailboxes {
 
   /** Every mailbox, or every one that a project may send from, the default domain's first. */
   list(of: { project_id: number } | null = null): MailboxRecord[] {
-    const read = this.#deps.database.read;
-    const now = this.#deps.clock.now();
-    return this.#deps.sending_domains
+    const read = this.deps.database.read;
+    const now = this.deps.clock.now();
+    return this.deps.sending_domains
       .listRows(read, of)
       .flatMap((domain) =>
         store
@@ -292,7 +290,7 @@ export class Mailboxes {
 
   /** What goes out from each mailbox that a project may send from, and where to. */
   listUses(project_id: number) {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const domain_ids = listStandingsFor(read, project_id).map(({ domain_id }) => domain_id);
     return store
       .listMailboxes(read)
@@ -309,12 +307,12 @@ export class Mailboxes {
   /** The name of the domain that a mailbox is of; null once it is gone. */
   domainOf(read: Tx, id: number): string | null {
     const mailbox = store.findMailboxById(read, id);
-    return (mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id)?.name) ?? null;
+    return (mailbox && this.deps.sending_domains.findById(read, mailbox.domain_id)?.name) ?? null;
   }
 
   /** By address or number. Throws AppError `not_found`. */
   require(named: string): MailboxRow {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const mailbox = /^\d{1,15}$/.test(named)
       ? store.findMailboxById(read, Number(named))
       : store.findMailbox(read, parseAddress(named)?.address ?? named);
@@ -329,20 +327,20 @@ export class Mailboxes {
 
   /** As `list`, of one. */
   show({ id }: MailboxRow): MailboxRecord {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const mailbox = store.findMailboxById(read, id);
-    const domain = mailbox && this.#deps.sending_domains.findById(read, mailbox.domain_id);
+    const domain = mailbox && this.deps.sending_domains.findById(read, mailbox.domain_id);
     if (!mailbox || !domain) throw notFound('Mailbox', 'satchel mailbox list');
-    return this.#recordOf(read, mailbox, domain.name, this.#deps.clock.now());
+    return this.#recordOf(read, mailbox, domain.name, this.deps.clock.now());
   }
 
   /** Removes a mailbox; mails that wait for it go out from another one. Throws AppError `not_found`. */
   async remove(actor: Actor, address: string): Promise<void> {
     const { id, address: name } = this.require(address);
-    await this.#deps.database.write((tx) => {
+    await this.deps.database.write((tx) => {
       if (!store.findMailboxById(tx, id)) throw notFound('Mailbox');
       store.deleteMailbox(tx, id);
-      this.#audit(tx, actor, 'mailbox.removed', name, this.#deps.clock.now());
+      this.#audit(tx, actor, 'mailbox.removed', name, this.deps.clock.now());
     });
   }
 
@@ -356,9 +354,9 @@ export class Mailboxes {
     if (!recipient) throw invalid({ to: ['must be an email address'] });
     const outlet = this.outlets.of({ mailbox_id: mailbox.id, revision: mailbox.revision });
     if (!outlet) throw notFound('Mailbox', 'satchel mailbox list');
-    const content = testMessage(outlet, recipient.address, this.#deps.clock.now());
+    const content = testMessage(outlet, recipient.address, this.deps.clock.now());
     if (!outlet.route) {
-      const message = await this.#deps.mailer.compose(content);
+      const message = await this.deps.mailer.compose(content);
       const response = `The mailbox captures mail: the message of ${message.length} bytes was made and not sent.`;
       return {
         address: mailbox.address,
@@ -369,15 +367,15 @@ export class Mailboxes {
       };
     }
     const is_waited_for = true;
-    await this.#deps.database.write((tx) =>
-      this.pace.take(tx, mailbox.id, this.#deps.clock.now(), { is_waited_for }),
+    await this.deps.database.write((tx) =>
+      this.pace.take(tx, mailbox.id, this.deps.clock.now(), { is_waited_for }),
     );
-    const handing = this.#deps.mailer.deliver(content, outlet.route, [recipient.address]);
+    const handing = this.deps.mailer.deliver(content, outlet.route, [recipient.address]);
     const answer = await within(handing, SEND_ANSWER_MS);
     const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;
     if (outcome === 'sent')
-      await this.#deps.database.write((tx) =>
-        this.health.recordSuccess(tx, mailbox.id, this.#deps.clock.now()),
+      await this.deps.database.write((tx) =>
+        this.health.recordSuccess(tx, mailbox.id, this.deps.clock.now()),
       );
     return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
   }
@@ -386,7 +384,7 @@ export class Mailboxes {
     return presentMailbox(mailbox, {
       domain,
       now_ms,
-      inbox: this.#deps.inboxes.find(read, mailbox.id),
+      inbox: this.deps.inboxes.find(read, mailbox.id),
       used_today: store.readUsage(read, mailbox.id, utcDay(now_ms)),
       pace: store.findPace(read, mailbox.id),
     });

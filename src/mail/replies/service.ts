@@ -42,12 +42,9 @@ interface RepliesDeps {
 }
 
 export class Replies {
-  readonly #deps: RepliesDeps;
   readonly #listeners: AnsweredListener[] = [];
 
-  constructor(deps: RepliesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: RepliesDeps) {}
 
   /** Has something told of each reply of a person, in the transaction that records it. */
   listen(listener: AnsweredListener): void {
@@ -94,7 +91,7 @@ export class Replies {
     if (is_own || (reply.message_id !== null && sentMails.listByMessageId(tx, reply.message_id).length > 0))
       return null;
     if (store.countReplies(tx, email_id, is_automatic) >= MAX_REPLIES_PER_EMAIL) return null;
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     // When the server got it, as far as that can be.
     const received_at = Math.min(Math.max(arrived_at ?? now_ms, email.created_at), now_ms);
     const row = {
@@ -119,8 +116,8 @@ export class Replies {
    * too.
    */
   list(project: { id: number; public_id: string }, email_id: string, query: PageQuery): Page<ReplyRecord> {
-    const { id } = this.#deps.emails.get(project, email_id);
-    const { read } = this.#deps.database;
+    const { id } = this.deps.emails.get(project, email_id);
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countReplies(read, id, false),
       fetch: (limit, offset) => store.listPersonal(read, id, limit, offset),
@@ -134,7 +131,7 @@ export class Replies {
 
   /** What an address answered to mails that are no marketing, the last ones, one sentence a line. */
   explainAddress(project_id: number, email: string): string[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return store.listLastFrom(read, { project_id, email }, MAX_TOLD).flatMap((reply) => {
       const source = emailLife.find(read, reply.email_id)?.source;
       if (source === undefined || isBulk(source)) return [];
@@ -162,7 +159,7 @@ export class Replies {
 
   /** Forgets replies whose time is over. */
   async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const before = clock.now() - REPLY_RETENTION_MS;
     const limit = SWEEP_BATCH;
     while ((await database.writePiece((tx) => store.deleteBefore(tx, before, limit))) === limit) {}

@@ -64,17 +64,13 @@ export interface ScheduleRunsDeps {
 }
 
 export class ScheduleRuns {
-  readonly #deps: ScheduleRunsDeps;
-
-  constructor(deps: ScheduleRunsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ScheduleRunsDeps) {}
 
   /** Does what is left of a run and says how it stands: ended, or to be tried again for those who wait. */
   async execute(job: JobRow): Promise<TaskOutcome> {
     const payload = parse(run_payload, job.payload);
     const run = { schedule_id: payload.schedule_id, queued_at: job.queued_at };
-    const { database } = this.#deps;
+    const { database } = this.deps;
     // Everybody was served; a crash came before that was recorded.
     if (payload.progress?.waiting.length === 0) return this.#outcome(run, payload.progress, null);
     const schedule = findSchedule(database.read, projectOf(job), payload.schedule_id);
@@ -109,7 +105,7 @@ export class ScheduleRuns {
 
   #contentOf(schedule: ScheduleRow): Content {
     if (schedule.template !== null) {
-      return this.#deps.templates.renderForSend(schedule.project_id, schedule.template, schedule.variables);
+      return this.deps.templates.renderForSend(schedule.project_id, schedule.template, schedule.variables);
     }
     return {
       subject: schedule.subject ?? '',
@@ -149,7 +145,7 @@ export class ScheduleRuns {
     const listed = new Set(schedule.recipients.map(({ email }) => email.toLowerCase()));
     for (const to of before.waiting.filter(({ email }) => listed.has(email.toLowerCase()))) {
       try {
-        progress.email_ids.push(this.#deps.emails.acceptScheduled(tx, { ...common, to }));
+        progress.email_ids.push(this.deps.emails.acceptScheduled(tx, { ...common, to }));
       } catch (error) {
         if (!(error instanceof AppError) || error.kind === 'internal') throw error;
         if (this.#mayWait(job, error)) {
@@ -170,7 +166,7 @@ export class ScheduleRuns {
    */
   #mayWait(job: JobRow, error: AppError): boolean {
     const is_passing = error.kind === 'rate_limited' || error.kind === 'unavailable';
-    return is_passing && this.#deps.clock.now() - job.queued_at < SCHEDULE_GIVE_UP_MS;
+    return is_passing && this.deps.clock.now() - job.queued_at < SCHEDULE_GIVE_UP_MS;
   }
 
   #outcome(run: Run, progress: Progress, wait: AppError | null): TaskOutcome {
@@ -187,7 +183,7 @@ export class ScheduleRuns {
 
   #later(error: string, cause: AppError): TaskOutcome {
     const asked_ms = cause.retry_after_s === undefined ? SCHEDULE_RETRY_MS : cause.retry_after_s * SECOND_MS;
-    const run_at = this.#deps.clock.now() + Math.max(asked_ms, MIN_SCHEDULE_RETRY_MS);
+    const run_at = this.deps.clock.now() + Math.max(asked_ms, MIN_SCHEDULE_RETRY_MS);
     return { status: 'retry', error, run_at };
   }
 }

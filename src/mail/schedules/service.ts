@@ -63,18 +63,16 @@ interface SchedulesDeps extends ScheduleRunsDeps {
 
 export class Schedules {
   readonly runs: ScheduleRuns;
-  readonly #deps: SchedulesDeps;
   /** When the last look was. The clock may have been set back before the first one too. */
   #looked_at = Number.POSITIVE_INFINITY;
 
-  constructor(deps: SchedulesDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: SchedulesDeps) {
     this.runs = new ScheduleRuns(deps);
   }
 
   /** Newest first; with `template` those that send it. */
   list(project_id: number, query: PageQuery & { template?: string | undefined }): Page<ScheduleRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const { template } = query;
     return paginate(query, {
       total:
@@ -87,7 +85,7 @@ export class Schedules {
 
   /** Throws AppError `not_found`. */
   get(project_id: number, id: string): ScheduleRecord {
-    return toRecord(this.#require(this.#deps.database.read, project_id, id));
+    return toRecord(this.#require(this.deps.database.read, project_id, id));
   }
 
   /** When it runs next, `SHOWN_RUNS` times or as often as it ever does; never while it is paused. */
@@ -99,14 +97,14 @@ export class Schedules {
   /** When a schedule that is yet to be saved would run next. Throws AppError `invalid` by field. */
   foreseeRuns(cron_expression: string, timezone: string): string[] {
     const cron = readCron(cron_expression, timezone);
-    return runsFrom(cron, cron.next(this.#deps.clock.now()));
+    return runsFrom(cron, cron.next(this.deps.clock.now()));
   }
 
   /** What no schedule may be, by field, of one that is made (`current` null) or changed. */
   errorsIn(project_id: number, current: ScheduleRecord | null, sent: ScheduleChanges): FieldErrors {
     const fields = mergeSchedule(current, sent);
     return collectErrors(
-      () => nextRun(checkSchedule(current, sent, this.#deps).cron, this.#deps.clock.now()),
+      () => nextRun(checkSchedule(current, sent, this.deps).cron, this.deps.clock.now()),
       () => this.#checkDomain(project_id, fields, sent),
       () => this.#checkTemplate(project_id, fields, sent),
     );
@@ -114,19 +112,19 @@ export class Schedules {
 
   /** The project of a schedule, which the shell names by its id alone. Throws AppError `not_found`. */
   projectOf(id: string): number {
-    const project_id = isUlid(id) ? findProjectOfSchedule(this.#deps.database.read, id.toUpperCase()) : null;
+    const project_id = isUlid(id) ? findProjectOfSchedule(this.deps.database.read, id.toUpperCase()) : null;
     if (project_id === null) throw notFound('Schedule');
     return project_id;
   }
 
   /** The ids of those that are paused since their project moved here. */
   listMoved(project_id: number): string[] {
-    return listMovedSchedules(this.#deps.database.read, project_id);
+    return listMovedSchedules(this.deps.database.read, project_id);
   }
 
   /** How many schedules of a project send this template. */
   countUsing(project_id: number, template: string): number {
-    return countSchedulesUsing(this.#deps.database.read, project_id, template);
+    return countSchedulesUsing(this.deps.database.read, project_id, template);
   }
 
   /**
@@ -137,10 +135,10 @@ export class Schedules {
     caller: Pick<ProjectCaller, 'project' | 'key' | 'note'>,
     input: NewSchedule,
   ): Promise<ScheduleRecord> {
-    const row = await this.#deps.database.write((tx) => {
-      const { fields, cron } = checkSchedule(null, input, this.#deps);
+    const row = await this.deps.database.write((tx) => {
+      const { fields, cron } = checkSchedule(null, input, this.deps);
       this.#checkContent(caller.project.id, fields, input);
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const schedule: ScheduleRow = {
         ...fields,
         id: newId(now),
@@ -172,12 +170,12 @@ export class Schedules {
     changes: ScheduleChanges,
     note: Note,
   ): Promise<ScheduleRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const current = this.#require(tx, project_id, id);
-      if (changes.is_active && !current.is_active) this.#deps.projects.requireActive(project_id, tx);
-      const { fields, cron } = checkSchedule(current, changes, this.#deps);
+      if (changes.is_active && !current.is_active) this.deps.projects.requireActive(project_id, tx);
+      const { fields, cron } = checkSchedule(current, changes, this.deps);
       this.#checkContent(project_id, fields, changes);
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const keeps_time =
         current.is_active &&
         current.next_run_at !== null &&
@@ -195,7 +193,7 @@ export class Schedules {
 
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */
   remove(project_id: number, id: string, note: Note): Promise<void> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const schedule = this.#require(tx, project_id, id);
       deleteSchedule(tx, schedule.id);
       note(tx, noteOf('schedule.deleted', schedule));
@@ -215,11 +213,11 @@ export class Schedules {
     },
     id: string,
   ): Promise<string> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const project_id = caller.project.id;
       const schedule = this.#require(tx, project_id, id);
-      this.#deps.projects.requireActive(project_id, tx);
-      const now = this.#deps.clock.now();
+      this.deps.projects.requireActive(project_id, tx);
+      const now = this.deps.clock.now();
       updateSchedule(tx, schedule.id, { last_run_at: now, last_status: 'queued' });
       const job_id = this.#enqueueRun(tx, project_id, {
         schedule_id: schedule.id,
@@ -239,17 +237,17 @@ export class Schedules {
    * downtime.
    */
   async queueDueRuns(): Promise<void> {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     if (now < this.#looked_at) await this.#bringForward(now);
     this.#looked_at = now;
     for (;;) {
-      const { claimed, remarks } = await this.#deps.database.write((tx) => {
-        const now = this.#deps.clock.now();
-        const without_projects = this.#deps.projects.listInactiveIds(tx);
+      const { claimed, remarks } = await this.deps.database.write((tx) => {
+        const now = this.deps.clock.now();
+        const without_projects = this.deps.projects.listInactiveIds(tx);
         const due = listDueSchedules(tx, now, { limit: SCHEDULE_CLAIM_BATCH, without_projects });
         return { claimed: due.length, remarks: due.flatMap((one) => this.#claim(tx, one, now) ?? []) };
       });
-      for (const { message, fields } of remarks) this.#deps.logger.warn(message, fields);
+      for (const { message, fields } of remarks) this.deps.logger.warn(message, fields);
       if (claimed < SCHEDULE_CLAIM_BATCH) return;
     }
   }
@@ -259,7 +257,7 @@ export class Schedules {
    * a run was queued for under that clock stays run.
    */
   async #bringForward(now: number): Promise<void> {
-    const { database, logger } = this.#deps;
+    const { database, logger } = this.deps;
     let after_id: string | undefined = '';
     while (after_id !== undefined) {
       const page = { after_id, limit: SCHEDULE_CLAIM_BATCH };
@@ -313,7 +311,7 @@ export class Schedules {
   }
 
   #enqueueRun(tx: Tx, project_id: number, payload: RunPayload): string {
-    return this.#deps.enqueue(tx, {
+    return this.deps.enqueue(tx, {
       project_id,
       type: SCHEDULE_RUN,
       priority: PRIORITY.scheduled,
@@ -336,13 +334,13 @@ export class Schedules {
 
   #checkDomain(project_id: number, fields: ScheduleValues, sent: ScheduleChanges): void {
     if (sent.domain !== undefined && fields.domain !== null)
-      this.#deps.emails.checkDomain(project_id, fields.domain);
+      this.deps.emails.checkDomain(project_id, fields.domain);
   }
 
   #checkTemplate(project_id: number, fields: ScheduleValues, sent: ScheduleChanges): void {
     const is_touched = sent.template !== undefined || sent.variables !== undefined;
     if (is_touched && fields.template !== null) {
-      this.#deps.templates.renderForSend(project_id, fields.template, fields.variables);
+      this.deps.templates.renderForSend(project_id, fields.template, fields.variables);
     }
   }
 }

@@ -111,11 +111,7 @@ const STAYS_DEFAULT = 'is true of one domain: make another one the default inste
 const NEEDED_TO_VERIFY: readonly string[] = ['ownership', 'spf', 'dkim'];
 
 export class SendingDomains {
-  readonly #deps: SendingDomainsDeps;
-
-  constructor(deps: SendingDomainsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SendingDomainsDeps) {}
 
   /**
    * Adds a domain with a new DKIM key and returns the records to publish. The first one becomes the default.
@@ -127,8 +123,8 @@ export class SendingDomains {
   ): Promise<DomainRecord & DomainRecords> {
     const name = canonicalDomain(input.name);
     if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
-    const { database, clock, key_ring } = this.#deps;
-    const key = await this.#deps.generateDkimKey();
+    const { database, clock, key_ring } = this.deps;
+    const key = await this.deps.generateDkimKey();
     const now = clock.now();
     return database.write((tx) => {
       if (store.findDomain(tx, name))
@@ -166,25 +162,25 @@ export class SendingDomains {
 
   /** The default first, then by name; those alone that a project may send from, where one is given. */
   list(of: { project_id: number } | null = null): DomainRecord[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return this.listRows(read, of).map((domain) => this.#recordOf(read, domain));
   }
 
   /** The names that `list` gives, that first which mail goes out from that names none. */
   listNames(of: { project_id: number } | null = null): string[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const standings = of ? listStandingsFor(read, of.project_id) : store.listStandings(read);
     return standings.sort((a, b) => b.is_default - a.is_default).map(({ domain }) => domain);
   }
 
   /** Throws AppError `not_found`. */
   get(name: string): DomainRecord {
-    return this.#recordOf(this.#deps.database.read, this.#require(name));
+    return this.#recordOf(this.deps.database.read, this.#require(name));
   }
 
   /** As `get`, with what is to be published; nothing is looked up. Throws AppError `not_found`. */
   show(name: string): DomainDetails {
-    const { database, mailboxes } = this.#deps;
+    const { database, mailboxes } = this.deps;
     const domain = this.#require(name);
     const reports_to = this.#reportsTo(database.read, domain);
     return {
@@ -200,12 +196,12 @@ export class SendingDomains {
 
   /** Where receivers are to report to. */
   #reportsTo(read: Tx, { id, name }: Pick<DomainRow, 'id' | 'name'>): string {
-    return this.#deps.mailboxes().reportsTo(read, id) ?? `postmaster@${name}`;
+    return this.deps.mailboxes().reportsTo(read, id) ?? `postmaster@${name}`;
   }
 
   /** Names of the domains whose DKIM key does not decrypt. */
   listUndecryptable(): string[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return store
       .listDomains(read)
       .filter((domain) => this.#openKey(read, domain) === null)
@@ -247,7 +243,7 @@ export class SendingDomains {
   }
 
   #openKey(tx: Tx, { name, sealed_dkim_private_key }: DomainRow): string | null {
-    return this.#deps.key_ring.openText(tx, sealed_dkim_private_key, dkimContext(name));
+    return this.deps.key_ring.openText(tx, sealed_dkim_private_key, dkimContext(name));
   }
 
   /**
@@ -256,7 +252,7 @@ export class SendingDomains {
    * DKIM key that is seen is taken into use first. Throws AppError `not_found`.
    */
   async verify(actor: Actor, name: string): Promise<DomainCheck> {
-    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { database, resolver, clock, mailboxes } = this.deps;
     const { read } = database;
     const domain = (await this.#takeUpNextKey(actor, this.#require(name))) ?? this.#require(name);
     const relays = mailboxes().relaysOf(read, domain.id);
@@ -292,9 +288,9 @@ export class SendingDomains {
    * Where one waits already, that stays. Throws AppError `not_found`.
    */
   async rotateDkim(actor: Actor, name: string): Promise<DkimRotation> {
-    const { database, key_ring } = this.#deps;
+    const { database, key_ring } = this.deps;
     this.#require(name);
-    const key = await this.#deps.generateDkimKey();
+    const key = await this.deps.generateDkimKey();
     const rotation = await database.write((tx) => {
       const domain = this.#reload(tx, this.#require(name).id);
       if (domain.next_dkim_selector === null) {
@@ -311,14 +307,14 @@ export class SendingDomains {
   /** Looks whether records of new DKIM keys are there by now; those that are seen are taken into use. */
   async lookForNewKeys(): Promise<void> {
     const waiting = store
-      .listDomains(this.#deps.database.read)
+      .listDomains(this.deps.database.read)
       .filter(({ next_dkim_selector }) => next_dkim_selector !== null);
     for (const domain of waiting) await this.#takeUpNextKey(SYSTEM, domain);
   }
 
   /** Signs with the key that waits, if its record is seen; null where nothing changes. */
   async #takeUpNextKey(actor: Actor, domain: DomainRow): Promise<DomainRow | null> {
-    const { database, resolver, clock, mailboxes } = this.#deps;
+    const { database, resolver, clock, mailboxes } = this.deps;
     const waiting = nextKeyOf(domain);
     if (!waiting) return null;
     const { name } = dkimRecord(domain.name, waiting.selector, waiting.public_key);
@@ -344,7 +340,7 @@ export class SendingDomains {
    */
   async change(actor: Actor, name: string, changes: DomainChanges): Promise<DomainRecord> {
     const { is_default, is_active, is_trusted } = changes;
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const domain = store.findDomain(tx, canonicalDomain(name) ?? name);
       if (!domain) throw notFound('Sending domain', 'satchel domain list');
       if (is_default === false && domain.is_default) throw invalid({ is_default: [STAYS_DEFAULT] });
@@ -369,7 +365,7 @@ export class SendingDomains {
    * Throws AppError `conflict` where projects name a domain: their mail would go out under another name, or
    * not at all.
    */
-  requireUnnamed(name: string, read: Tx = this.#deps.database.read): void {
+  requireUnnamed(name: string, read: Tx = this.deps.database.read): void {
     const slugs = listProjectsNaming(read, name);
     if (slugs.length === 0) return;
     throw conflict(
@@ -384,10 +380,10 @@ export class SendingDomains {
    */
   async remove(actor: Actor, name: string): Promise<{ name: string; removed_mailboxes: number }> {
     const domain = this.#require(name);
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       this.#reload(tx, domain.id);
       this.requireUnnamed(domain.name, tx);
-      const removed_mailboxes = this.#deps.mailboxes().countOf(tx, domain.id);
+      const removed_mailboxes = this.deps.mailboxes().countOf(tx, domain.id);
       store.deleteDomain(tx, domain.id);
       this.#audit(tx, actor, 'sending_domain.removed', domain.name);
       return { name: domain.name, removed_mailboxes };
@@ -401,7 +397,7 @@ export class SendingDomains {
   async checkMailboxDns(address: string): Promise<MailboxDnsCheck> {
     const name = parseAddress(address)?.domain ?? '';
     const domain = this.#require(name);
-    const { resolver, database, mailboxes } = this.#deps;
+    const { resolver, database, mailboxes } = this.deps;
     const is_signed = mailboxes().areSigned(database.read, domain.id);
     const [spf, dkim, dmarc] = await Promise.all([
       checkSpf(resolver, domain.name),
@@ -412,7 +408,7 @@ export class SendingDomains {
   }
 
   #require(name: string): DomainRow {
-    const domain = store.findDomain(this.#deps.database.read, canonicalDomain(name) ?? name);
+    const domain = store.findDomain(this.deps.database.read, canonicalDomain(name) ?? name);
     if (!domain) throw notFound('Sending domain', 'satchel domain list');
     return domain;
   }
@@ -432,18 +428,13 @@ export class SendingDomains {
       is_verified: domain.verified_at !== null,
       verified_at: toIso(domain.verified_at),
       dkim_selector: domain.dkim_selector,
-      mailboxes: this.#deps.mailboxes().countOf(read, domain.id),
+      mailboxes: this.deps.mailboxes().countOf(read, domain.id),
       created_at: toIso(domain.created_at),
     };
   }
 
   #audit(tx: Tx, actor: Actor, event: string, name: string): void {
-    recordAudit(
-      tx,
-      actor,
-      { event, target: `sending_domain:${name}`, project: null },
-      this.#deps.clock.now(),
-    );
+    recordAudit(tx, actor, { event, target: `sending_domain:${name}`, project: null }, this.deps.clock.now());
   }
 }
 

@@ -31,23 +31,25 @@ export class SubmissionConnection extends SMTPConnection {
   failures = 0;
   /** The key that signed in, which is asked about anew at each message. */
   api_key: string | null = null;
-  readonly #house: House;
   readonly #accepted: Socket;
   #deadline: Timer | undefined;
   #progress_bytes = 0;
 
-  constructor(server: SMTPServer, socket: Socket | TLSSocket, house: House) {
+  constructor(
+    server: SMTPServer,
+    socket: Socket | TLSSocket,
+    private readonly house: House,
+  ) {
     super(server, socket);
-    this.#house = house;
     this.#accepted = socket;
   }
 
   /** Without the library's wait for clients that talk too soon: those who sign in are no spammers. */
   override init(): void {
-    this.#arm(this.#house.sign_in_ms);
+    this.#arm(this.house.sign_in_ms);
     this._setListeners(() => {
-      if (this.#house.is_stopping) this.sayStopping();
-      else if (this.#house.isFull(this.remoteAddress))
+      if (this.house.is_stopping) this.sayStopping();
+      else if (this.house.isFull(this.remoteAddress))
         this.send(421, '4.3.2 There are too many connections. Try again in a moment.');
       else this.connectionReady();
     });
@@ -68,8 +70,8 @@ export class SubmissionConnection extends SMTPConnection {
     }
     const name = command.toString('latin1').trim().split(/\s/, 1)[0]?.toUpperCase() ?? '';
     const is_known = Boolean(this.session.user);
-    if (is_known) this.#arm(this.#house.idle_ms);
-    if (this.#house.is_stopping && name !== 'QUIT') this.sayStopping();
+    if (is_known) this.#arm(this.house.idle_ms);
+    if (this.house.is_stopping && name !== 'QUIT') this.sayStopping();
     else if (!is_known && !BEFORE_SIGN_IN.has(name))
       this.#refuse(530, '5.7.0 Sign in first: the password is an API key.', callback);
     else if (name === 'AUTH' && !this.#maySignIn())
@@ -85,12 +87,12 @@ export class SubmissionConnection extends SMTPConnection {
   /** What EHLO offers. */
   override _isSupported(command: string): boolean {
     if (command === 'AUTH' && !this.#maySignIn()) return false;
-    if (command === 'STARTTLS' && !this.#house.has_certificate) return false;
+    if (command === 'STARTTLS' && !this.house.has_certificate) return false;
     return super._isSupported(command);
   }
 
   #maySignIn(): boolean {
-    return this.secure || this.#house.isTrusted(this.remoteAddress);
+    return this.secure || this.house.isTrusted(this.remoteAddress);
   }
 
   /** A text that begins with an enhanced code gets no other. */
@@ -111,14 +113,14 @@ export class SubmissionConnection extends SMTPConnection {
   signIn(api_key: string): void {
     this.api_key = api_key;
     this.failures = 0;
-    this.#arm(this.#house.idle_ms);
+    this.#arm(this.house.idle_ms);
   }
 
   /** Ends the sign-in: the key answers no more. */
   signOut(): void {
     this.api_key = null;
     this.session.user = undefined;
-    this.#arm(this.#house.sign_in_ms);
+    this.#arm(this.house.sign_in_ms);
   }
 
   /** So much of a message came. */
@@ -126,12 +128,12 @@ export class SubmissionConnection extends SMTPConnection {
     this.#progress_bytes += bytes;
     if (this.#progress_bytes < LEAST_PROGRESS_BYTES) return;
     this.#progress_bytes = 0;
-    this.#arm(this.#house.idle_ms);
+    this.#arm(this.house.idle_ms);
   }
 
   override _onClose(): void {
     clearTimeout(this.#deadline);
-    this.#house.onGone(this.#accepted);
+    this.house.onGone(this.#accepted);
     super._onClose();
   }
 

@@ -35,7 +35,6 @@ export class MessageReader {
   fields: Field[] | null = null;
   /** In their order; a message without parts is one. */
   readonly leaves: Leaf[] = [];
-  readonly #options: ReaderOptions;
   /** The beginning of a line whose end is yet to come. */
   #carry: Buffer = NOTHING;
   /** What lines are part of; `between` is before, behind and around parts. */
@@ -48,9 +47,7 @@ export class MessageReader {
   /** Where the next line begins in the message. */
   #offset = 0;
 
-  constructor(options: ReaderOptions = {}) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ReaderOptions = {}) {}
 
   /** Takes more of the message, and gives back what of it is to be kept by now. Throws BrokenMessage. */
   take(chunk: Buffer): Buffer {
@@ -88,7 +85,7 @@ export class MessageReader {
 
   #keptHeader(fields: readonly Field[]): Buffer {
     const kept = fields.filter((field) => !isOurs(field)).map(({ bytes }) => bytes);
-    return Buffer.concat([...kept, Buffer.from(this.#options.complete?.(fields) ?? ''), CRLF]);
+    return Buffer.concat([...kept, Buffer.from(this.options.complete?.(fields) ?? ''), CRLF]);
   }
 
   #takeLine(data: Buffer, from: number, to: number): void {
@@ -133,7 +130,7 @@ export class MessageReader {
     const boundary = boundaryOf(fields);
     this.#place = boundary === null ? 'body' : 'between';
     if (boundary !== null) this.#open.push(`--${boundary}`);
-    else if (this.#options.keeps_leaves) this.leaves.push({ fields, from: this.#offset, to: -1 });
+    else if (this.options.keeps_leaves) this.leaves.push({ fields, from: this.#offset, to: -1 });
     if (this.#open.length > SMTP_PART_DEPTH)
       throw new BrokenMessage(`its parts stand deeper than ${SMTP_PART_DEPTH} in one another`);
   }

@@ -58,23 +58,20 @@ interface SubmissionDeps {
 }
 
 export class Submission {
-  readonly #deps: SubmissionDeps;
   #thread: SubmissionThread | null = null;
   #pair: TlsPair | null = null;
   #look: Timer | null = null;
   /** Where it listens. */
   ports: { port: number | null; tls_port: number | null } | null = null;
 
-  constructor(deps: SubmissionDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SubmissionDeps) {}
 
   /**
    * Opens the listeners of the settings. Throws AppError `conflict` where a port can't be had, and `invalid` where the files of the
    * certificate are of no use.
    */
   async start(times: Pick<ThreadSettings, 'sign_in_ms' | 'idle_ms'> = {}): Promise<void> {
-    const { config, logger } = this.#deps;
+    const { config, logger } = this.deps;
     const { smtp } = config;
     if (!smtp) return;
     // With `serve --tls` the pair comes by `use`.
@@ -100,7 +97,7 @@ export class Submission {
 
   /** Reads the files of the certificate again. A pair that is of no use leaves the one before. */
   lookAtFiles(): void {
-    const { config, logger } = this.#deps;
+    const { config, logger } = this.deps;
     if (!config.smtp?.certificate || config.tls) return;
     try {
       const pair = readPair(config.smtp.certificate);
@@ -118,7 +115,7 @@ export class Submission {
 
   /** What an app is to be set to; null without a listener. */
   access(): SmtpAccess | null {
-    const { config } = this.#deps;
+    const { config } = this.deps;
     return accessOf({ ...config, smtp: config.smtp && { ...config.smtp, ...this.ports } });
   }
 
@@ -132,7 +129,7 @@ export class Submission {
     try {
       if (op === 'take') return { ok: true, taken: await this.#take(api_key, question.message) };
       const caller = this.#callerOf(api_key);
-      if (op === 'begin') this.#deps.limiter.take(`key:${caller.key_id}`, rateOfKey(caller));
+      if (op === 'begin') this.deps.limiter.take(`key:${caller.key_id}`, rateOfKey(caller));
       return { ok: true, taken: null };
     } catch (error) {
       return { ok: false, reply: op === 'sign_in' ? refusalOfSignIn(error) : this.#refusalOf(error, op) };
@@ -142,14 +139,14 @@ export class Submission {
   /** Throws AppError `unauthenticated`, and `forbidden` for a key that may not send this way. */
   #callerOf(api_key: string): KeyCaller {
     const none = { origin: null, app_id: null, android_package: null, android_cert: null };
-    const caller = this.#deps.keys.authenticate({ api_key: api_key || '-', ...none });
+    const caller = this.deps.keys.authenticate({ api_key: api_key || '-', ...none });
     requirePermissions(caller, ['email']);
     return caller;
   }
 
   /** Accepts a message that is on disk: one mail for each recipient, all of them or none. */
   #take(api_key: string, message: Submitted): Promise<{ id: string; is_kept: boolean }> {
-    const { idempotency, projects, internal_objects, emails, ownership } = this.#deps;
+    const { idempotency, projects, internal_objects, emails, ownership } = this.deps;
     const caller = this.#callerOf(api_key);
     const request = {
       project_id: caller.project_id,
@@ -182,7 +179,7 @@ export class Submission {
     if (disk !== null)
       return { code: 452, text: `4.3.1 The message was not stored: ${disk}. Try again later.` };
     if (!(error instanceof AppError)) {
-      this.#deps.logger.error('a message could not be taken', { error: messageOf(error) });
+      this.deps.logger.error('a message could not be taken', { error: messageOf(error) });
       return { code: 451, text: '4.3.0 Something went wrong on the server. Try again later.' };
     }
     if (error instanceof StoreFault) return { code: 451, text: `4.3.0 ${error.message}` };
@@ -199,7 +196,7 @@ export class Submission {
 
   /** What the refusal of a From says: what it may be. */
   #senderRefusal(project_id: number): AppError {
-    const senders = this.#deps.emails.sendersOf(project_id, 'smtp');
+    const senders = this.deps.emails.sendersOf(project_id, 'smtp');
     const some = senders.slice(0, SENDERS_NAMED).join(', ');
     const more = senders.length > SENDERS_NAMED ? ', ...' : '';
     const which = senders.length === 0 ? 'This project has none.' : `Those are: ${some}${more}.`;

@@ -30,7 +30,6 @@ function startSubmissionWorker(): Worker {
 }
 
 export class SubmissionThread {
-  readonly #deps: ThreadDeps;
   #settings: ThreadSettings;
   #worker: Worker | null = null;
   #is_stopping = false;
@@ -42,9 +41,11 @@ export class SubmissionThread {
   /** Of threads before. */
   #before: Measures = this.measures;
 
-  constructor(settings: ThreadSettings, deps: ThreadDeps) {
+  constructor(
+    settings: ThreadSettings,
+    private readonly deps: ThreadDeps,
+  ) {
     this.#settings = settings;
-    this.#deps = deps;
   }
 
   /** Starts it and resolves with the ports. Throws AppError `conflict` where one can't be had. */
@@ -104,7 +105,7 @@ export class SubmissionThread {
   }
 
   #run(): void {
-    const worker = (this.#deps.startWorker ?? startSubmissionWorker)();
+    const worker = (this.deps.startWorker ?? startSubmissionWorker)();
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => this.#hear(worker, data);
     worker.onerror = ({ message }) => this.#onGone(worker, message);
@@ -120,10 +121,10 @@ export class SubmissionThread {
     if (word.op === 'ask') {
       // Not to a thread that was started meanwhile: its questions have the same numbers.
       const tell = (answer: Answer) => worker.postMessage({ op: 'answer', id: word.id, answer });
-      void this.#deps.answer(word.question).then(tell);
+      void this.deps.answer(word.question).then(tell);
     } else if (word.op === 'started') this.#onStarted(word);
     else if (word.op === 'failed') {
-      this.#deps.logger.error('no SMTP server', { error: word.message });
+      this.deps.logger.error('no SMTP server', { error: word.message });
       this.#onFailed(word.message);
     } else if (word.op === 'measures') this.measures = word.measures;
     else this.#onStopped();
@@ -136,7 +137,7 @@ export class SubmissionThread {
     this.measures = { connections: 0, taken: 0, put_off: 0, refused: 0, failed_sign_ins: 0 };
     this.#onStopped();
     if (this.#is_stopping) return;
-    this.#deps.logger.error('the SMTP thread ended, and is started again', { error: message });
+    this.deps.logger.error('the SMTP thread ended, and is started again', { error: message });
     worker.terminate();
     setTimeout(() => {
       if (this.#is_stopping) return;

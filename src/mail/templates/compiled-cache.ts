@@ -11,14 +11,11 @@ interface Held<T> {
  * changed the row, so nothing ever has to be told of a change.
  */
 export class CompiledCache<T, Id = number> {
-  readonly #max_bytes: number;
   /** In the order of last use. */
   readonly #held = new Map<Id, Held<T>>();
   #bytes = 0;
 
-  constructor(max_bytes: number) {
-    this.#max_bytes = max_bytes;
-  }
+  constructor(private readonly max_bytes: number) {}
 
   get(id: Id, version: number): T | undefined {
     const held = this.#held.get(id);
@@ -31,11 +28,11 @@ export class CompiledCache<T, Id = number> {
   /** `bytes` is about what it occupies. What is larger than the whole cache is not kept. */
   set(id: Id, version: number, compiled: T, bytes: number): void {
     this.#drop(id);
-    if (bytes > this.#max_bytes) return;
+    if (bytes > this.max_bytes) return;
     this.#held.set(id, { version, bytes, compiled });
     this.#bytes += bytes;
     for (const oldest of this.#held.keys()) {
-      if (this.#bytes <= this.#max_bytes) break;
+      if (this.#bytes <= this.max_bytes) break;
       this.#drop(oldest);
     }
   }

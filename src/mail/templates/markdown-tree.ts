@@ -62,11 +62,7 @@ export function parseMarkdown(markdown: string): MarkdownNode[] {
 
 /** Reads what the parser made (elements as React has them), with the placeholders put back. */
 class Reader {
-  readonly #names: readonly string[];
-
-  constructor(names: readonly string[]) {
-    this.#names = names;
-  }
+  constructor(private readonly names: readonly string[]) {}
 
   /** Addresses that stand bare are links where these may stand: not in other links, nor in code. */
   read(value: unknown, at: { depth: number; may_link: boolean }): MarkdownNode[] {
@@ -132,7 +128,7 @@ class Reader {
     // Between the marks, which every other part is the number of.
     return text
       .split(MARKED)
-      .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.#names[Number(part)] ?? ''}}}`))
+      .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.names[Number(part)] ?? ''}}}`))
       .join('');
   }
 }

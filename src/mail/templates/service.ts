@@ -118,15 +118,12 @@ interface TemplatesDeps {
 }
 
 export class Templates {
-  readonly #deps: TemplatesDeps;
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
   readonly #markdown = new MarkdownMaking();
   #layOut: LayOut = (_, bodies) => bodies;
   readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
-  constructor(deps: TemplatesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: TemplatesDeps) {}
 
   /** Sets who has the layout of marketing mail. */
   setLayout(layOut: LayOut): void {
@@ -140,7 +137,7 @@ export class Templates {
 
   /** All templates of a project, newest first. */
   list(project_id: number): TemplateListItem[] {
-    return listTemplates(this.#deps.database.read, project_id).map(toListItem);
+    return listTemplates(this.deps.database.read, project_id).map(toListItem);
   }
 
   /** Throws AppError `not_found`. */
@@ -151,7 +148,7 @@ export class Templates {
   }
 
   find(project_id: number, slug: string): TemplateRecord | null {
-    const row = findTemplate(this.#deps.database.read, project_id, slug);
+    const row = findTemplate(this.deps.database.read, project_id, slug);
     return row ? toRecord(row) : null;
   }
 
@@ -165,7 +162,7 @@ export class Templates {
     sent: TemplateChanges & { slug?: string | undefined },
   ): FieldErrors {
     const { slug, ...given } = sent;
-    const rules = { slug: slug ?? null, max_body_bytes: this.#deps.max_body_bytes, made: null };
+    const rules = { slug: slug ?? null, max_body_bytes: this.deps.max_body_bytes, made: null };
     return collectErrors(
       () => checkTemplate(current, given, rules),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
@@ -183,10 +180,10 @@ export class Templates {
   ): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
     const made = await this.#make(project_id, given);
-    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.#deps.max_body_bytes, made });
-    const row = await this.#deps.database.write((tx) => {
+    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.deps.max_body_bytes, made });
+    const row = await this.deps.database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const created = insertTemplate(tx, {
         ...fields,
         public_id: newId(now),
@@ -212,13 +209,13 @@ export class Templates {
     note: Note,
   ): Promise<TemplateRecord> {
     const made = await this.#make(project_id, changes);
-    const rules = { slug: null, max_body_bytes: this.#deps.max_body_bytes, made };
-    const row = await this.#deps.database.write((tx) => {
+    const rules = { slug: null, max_body_bytes: this.deps.max_body_bytes, made };
+    const row = await this.deps.database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
       const fields = checkTemplate(current, changes, rules);
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
-      const updated_at = Math.max(this.#deps.clock.now(), current.updated_at + 1);
+      const updated_at = Math.max(this.deps.clock.now(), current.updated_at + 1);
       const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
       const told = { event: 'template.changed', target: targetOf(slug) };
       note(tx, { ...told, changes: changesOf(current, changed) });
@@ -229,7 +226,7 @@ export class Templates {
 
   /** Deletes a template and frees its slug. Throws AppError `not_found`. */
   remove(project_id: number, slug: string, note: Note): Promise<void> {
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const current = findTemplateState(tx, project_id, slug);
       if (!current) throw notFound('Template');
       deleteTemplate(tx, current.id);
@@ -241,10 +238,10 @@ export class Templates {
    * What a sequence's checks ask of a template, also before each few of its mails; null where there is none.
    */
   factsOf(project_id: number, slug: string): TemplateFacts | null {
-    const state = findTemplateState(this.#deps.database.read, project_id, slug);
+    const state = findTemplateState(this.deps.database.read, project_id, slug);
     const held = state && this.#facts.get(state.id, state.updated_at);
     if (held) return held;
-    const row = findTemplate(this.#deps.database.read, project_id, slug);
+    const row = findTemplate(this.deps.database.read, project_id, slug);
     if (!row) return null;
     const { subject, body_html, body_text } = compileMail(row);
     const { is_marketing, is_active } = row;
@@ -269,7 +266,7 @@ export class Templates {
     slug: string,
     values: { must_hold: string; known: readonly string[] },
   ): string | null {
-    const row = findTemplate(this.#deps.database.read, project_id, slug);
+    const row = findTemplate(this.deps.database.read, project_id, slug);
     const refusal = refusalOf(row);
     if (refusal !== null || !row) return refusal ?? UNKNOWN;
     const { subject, body_html, body_text, declared } = compileMail(row);
@@ -305,12 +302,12 @@ export class Templates {
     project_id: number,
     slug: string,
   ): (variables: Readonly<Record<string, unknown>>) => RenderedMail {
-    const state = findTemplateState(this.#deps.database.read, project_id, slug);
+    const state = findTemplateState(this.deps.database.read, project_id, slug);
     const refusal = refusalOf(state);
     if (refusal !== null || !state) throw invalid({ template: [refusal ?? UNKNOWN] });
     const compiled = this.#compiled.get(state.id, state.updated_at) ?? this.#compile(project_id, slug);
     return (variables) => {
-      const mail = renderMail(compiled, variables, { max_body_bytes: this.#deps.max_body_bytes });
+      const mail = renderMail(compiled, variables, { max_body_bytes: this.deps.max_body_bytes });
       refuseUnsendable(mail);
       return mail;
     };
@@ -328,9 +325,9 @@ export class Templates {
     changes: TemplateChanges = {},
   ): Promise<PreviewedMail> {
     const made = await this.#make(project_id, changes);
-    const row = findTemplate(this.#deps.database.read, project_id, slug);
+    const row = findTemplate(this.deps.database.read, project_id, slug);
     if (!row) throw notFound('Template');
-    const rules = { max_body_bytes: this.#deps.max_body_bytes };
+    const rules = { max_body_bytes: this.deps.max_body_bytes };
     const shown = checkTemplate(row, changes, { slug: null, made, ...rules });
     const mail = previewMail(compileMail(shown), variables, rules);
     return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
@@ -342,13 +339,13 @@ export class Templates {
    */
   async draft(project_id: number, sent: TemplateChanges): Promise<TemplateFields> {
     const made = await this.#make(project_id, sent);
-    const rules = { slug: null, made, max_body_bytes: this.#deps.max_body_bytes };
+    const rules = { slug: null, made, max_body_bytes: this.deps.max_body_bytes };
     return checkTemplate(null, sent, rules);
   }
 
   /** As `preview`, of a draft: in no layout, as a send has none. */
   previewDraft(draft: TemplateFields, variables: Readonly<Record<string, unknown>>): PreviewedMail {
-    return previewMail(compileMail(draft), variables, { max_body_bytes: this.#deps.max_body_bytes });
+    return previewMail(compileMail(draft), variables, { max_body_bytes: this.deps.max_body_bytes });
   }
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */
@@ -363,18 +360,18 @@ export class Templates {
 
   /** What the Markdown that was sent makes; null where none was sent that may be made. */
   async #make(project_id: number, sent: TemplateChanges): Promise<MarkdownBodies | null> {
-    const max_bytes = this.#deps.max_body_bytes;
+    const max_bytes = this.deps.max_body_bytes;
     const { body_markdown: markdown } = sent;
     if (!markdown || refusalOfMarkdown(sent, max_bytes) !== null) return null;
     return this.#markdown.make(project_id, { markdown, max_bytes });
   }
 
   #isTaken(project_id: number, slug: string): boolean {
-    return findTemplateState(this.#deps.database.read, project_id, slug) !== undefined;
+    return findTemplateState(this.deps.database.read, project_id, slug) !== undefined;
   }
 
   #compile(project_id: number, slug: string): CompiledMail {
-    const row = findTemplate(this.#deps.database.read, project_id, slug);
+    const row = findTemplate(this.deps.database.read, project_id, slug);
     // Another process may have deleted it or switched it off since.
     const refusal = refusalOf(row);
     if (refusal !== null || !row) throw invalid({ template: [refusal ?? UNKNOWN] });

@@ -39,11 +39,8 @@ interface EngineDeps extends CampaignDeps {
 export class BroadcastEngine {
   readonly what = 'broadcast';
   readonly job_type = BROADCAST_SEND;
-  readonly #deps: EngineDeps;
 
-  constructor(deps: EngineDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EngineDeps) {}
 
   /** Begins a broadcast whose time has come, and gives turns until everything must wait, or `stopping`. Null when there is nothing left to do. */
   async turn(
@@ -51,7 +48,7 @@ export class BroadcastEngine {
     { id: broadcast_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
   ): Promise<NextTurn> {
-    const { database, broadcast_life, emails } = this.#deps;
+    const { database, broadcast_life, emails } = this.deps;
     const begins_at = await broadcast_life.beginScheduled({ broadcast_id, job_id });
     if (begins_at !== null) return begins_at;
     for (;;) {
@@ -68,7 +65,7 @@ export class BroadcastEngine {
     owner: MailOwner,
     of: { broadcast_id: number; job_id: string; accept: AcceptBulk },
   ): number | null {
-    const { lists, marketing, clock, broadcasts, broadcast_life } = this.#deps;
+    const { lists, marketing, clock, broadcasts, broadcast_life } = this.deps;
     const row = store.rows.findById(tx, of.broadcast_id);
     const list = row && lists.findById(row.list_id, tx);
     // After a pause and a resume another job sends it.
@@ -109,7 +106,7 @@ export class BroadcastEngine {
     // Days of the filter count from the start, so that it is the same filter for everybody.
     const { owner, filter } = on;
     const audience = { owner, list_id: row.list_id, filter, now_ms: row.started_at ?? now_ms };
-    const reasons = judge(this.#deps, tx, audience, people);
+    const reasons = judge(this.deps, tx, audience, people);
     const planOf = this.#planner(tx, on, { people, placeOf, reasons });
     const counts = new Map<string, number>();
     let decided_to = row.decided_to;
@@ -142,7 +139,7 @@ export class BroadcastEngine {
     const last_id = row.last_contact_id ?? 0;
     const percent = ab === null ? 100 : phase === 'share' ? ab.share : 100 - ab.share;
     const asked = Math.ceil((100 * limit) / percent);
-    const found = this.#deps.contacts.listAfter(list_id, { after_id: row.decided_to, limit: asked });
+    const found = this.deps.contacts.listAfter(list_id, { after_id: row.decided_to, limit: asked });
     const on_list = found.filter((contact) => contact.id <= last_id);
     const places = new Map<number, number>();
     if (ab !== null && phase === 'share')
@@ -173,7 +170,7 @@ export class BroadcastEngine {
     { owner, row, list, settings }: PieceOf,
     { people, placeOf, reasons }: Omit<Turns, 'up_to'> & { reasons: ReadonlyMap<number, LeftOutReason> },
   ): (contact_id: number) => Extract<MailPlan, { ok: true }> | null {
-    const { contacts, marketing_mail } = this.#deps;
+    const { contacts, marketing_mail } = this.deps;
     const { from_name, reply_to, winner } = row;
     const variants = row.ab === null ? [] : store.listVariants(tx, [row.id]);
     const sourceOf = (contact_id: number): number | null => {

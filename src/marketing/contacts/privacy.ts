@@ -52,18 +52,14 @@ export interface PrivacyDeps {
 }
 
 export class Privacy {
-  readonly #deps: PrivacyDeps;
-
-  constructor(deps: PrivacyDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: PrivacyDeps) {}
 
   /**
    * Contacts of all lists whose address begins with this text, ordered by address. Counts as far as filtered
    * lists do.
    */
   find(project_id: number, query: PageQuery & { email?: string | undefined }): Page<FoundContact> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const prefix = query.email?.trim().toLowerCase() ?? '';
     const { offset, per_page } = startOf(query);
     // As for a filter: whoever goes on finds a next page as long as there is one.
@@ -72,7 +68,7 @@ export class Privacy {
     const rows = store.listByAddress(read, { project_id, prefix, limit: per_page, offset });
     const names = new Map<number, ListRow | null>();
     const data = rows.flatMap((row) => {
-      const list = names.get(row.list_id) ?? this.#deps.lists.findById(row.list_id);
+      const list = names.get(row.list_id) ?? this.deps.lists.findById(row.list_id);
       names.set(row.list_id, list);
       if (!list) return [];
       const { public_id: id, email, first_name, last_name, status } = row;
@@ -87,12 +83,12 @@ export class Privacy {
   /** Everything held about an address in a project. Throws AppError `invalid` for what is no address. */
   export(owner: KeyOwner, address: string): PersonExport {
     const email = requireAddress(address);
-    const { read } = this.#deps.database;
-    const held = this.#deps.holders.map(({ name, export: of }) => [name, of(read, owner, email)] as const);
+    const { read } = this.deps.database;
+    const held = this.deps.holders.map(({ name, export: of }) => [name, of(read, owner, email)] as const);
     return {
       email,
       contacts: this.#contactsOf(owner, email),
-      suppression: this.#deps.suppressions.find(owner, email),
+      suppression: this.deps.suppressions.find(owner, email),
       ...Object.fromEntries(held),
     };
   }
@@ -104,7 +100,7 @@ export class Privacy {
    */
   async forget(actor: Actor, owner: KeyOwner, address: string): Promise<Record<string, number>> {
     const email = requireAddress(address);
-    const { contacts, holders, clock, database } = this.#deps;
+    const { contacts, holders, clock, database } = this.deps;
     return database.write((tx) => {
       const forgotten: Record<string, number> = { contacts: contacts.forget(tx, owner.id, email) };
       for (const holder of holders) forgotten[holder.name] = holder.forget(tx, owner.id, email);
@@ -118,7 +114,7 @@ export class Privacy {
   count(owner: KeyOwner, address: string): Record<string, number> {
     const { contacts, ...held } = this.export(owner, address);
     const counts: Record<string, number> = { contacts: contacts.length };
-    for (const { name } of this.#deps.holders) {
+    for (const { name } of this.deps.holders) {
       const things = held[name];
       counts[name] = Array.isArray(things) ? things.length : 0;
     }
@@ -139,14 +135,14 @@ export class Privacy {
         : 'It is not suppressed.',
       ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
       ...contacts.slice(0, 1).flatMap(explainTracking),
-      ...this.#deps.explainMore(owner.id, email),
+      ...this.deps.explainMore(owner.id, email),
     ];
   }
 
   #contactsOf(owner: KeyOwner, email: string): PersonExport['contacts'] {
     const names = new Map<string, ListRecord>();
-    return this.#deps.contacts.ofAddress(owner.id, email).map((contact) => {
-      const list = names.get(contact.list) ?? this.#deps.lists.get(owner.id, contact.list);
+    return this.deps.contacts.ofAddress(owner.id, email).map((contact) => {
+      const list = names.get(contact.list) ?? this.deps.lists.get(owner.id, contact.list);
       names.set(contact.list, list);
       return { ...contact, list_name: list.name };
     });

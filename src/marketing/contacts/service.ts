@@ -76,11 +76,9 @@ export interface ContactsDeps {
 }
 
 export class Contacts {
-  readonly #deps: ContactsDeps;
   readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
 
-  constructor(deps: ContactsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: ContactsDeps) {
     deps.suppressions.setBounced({
       findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
       restore: (tx, owner, email) =>
@@ -97,8 +95,8 @@ export class Contacts {
 
   /** The first half of the pipeline, for many at once; changes nothing. */
   screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
-    const { database, suppressions, marketing } = this.#deps;
-    const resolver = marketing.isCaptured(owner.id) ? null : this.#deps.resolver;
+    const { database, suppressions, marketing } = this.deps;
+    const resolver = marketing.isCaptured(owner.id) ? null : this.deps.resolver;
     return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
   }
 
@@ -107,7 +105,7 @@ export class Contacts {
    * first mail to them; for all others that was done when they came.
    */
   async takesMail(project_id: number, address: string): Promise<TakesMail> {
-    const { database, resolver } = this.#deps;
+    const { database, resolver } = this.deps;
     const asked = contactAddress(address);
     if (!asked || !store.isAddressUnasked(database.read, project_id, asked.email)) return 'yes';
     const answer = await resolver.takesMail(asked.domain);
@@ -123,13 +121,13 @@ export class Contacts {
     passed: readonly Extract<Screened, { verdict: 'passed' }>[],
     options: Pick<AdmitOptions, 'status' | 'update_existing'>,
   ): Admission[] {
-    const now_ms = this.#deps.clock.now();
-    const suppressed = this.#deps.suppressions.checker(tx, owner);
+    const now_ms = this.deps.clock.now();
+    const suppressed = this.deps.suppressions.checker(tx, owner);
     return passed.map((each) => {
       const admission = admit(tx, list, each, {
         ...options,
         suppressed,
-        tracking: this.#deps.tracking,
+        tracking: this.deps.tracking,
         now_ms,
       });
       if (admission.outcome === 'accepted')
@@ -153,7 +151,7 @@ export class Contacts {
     candidate: Candidate,
     note: Note,
   ): Promise<{ contact: ContactRecord; is_duplicate: boolean }> {
-    this.#deps.lists.requireOpen(this.#deps.database.read, list);
+    this.deps.lists.requireOpen(this.deps.database.read, list);
     const [screened] = await this.screen(owner, list, [candidate]);
     if (!screened || screened.verdict === 'waiting')
       throw new AppError(
@@ -164,8 +162,8 @@ export class Contacts {
         },
       );
     if (screened.verdict === 'rejected') throw rejected(screened.rejection);
-    const admission = await this.#deps.database.write((tx) => {
-      const open = this.#deps.lists.requireOpen(tx, list);
+    const admission = await this.deps.database.write((tx) => {
+      const open = this.deps.lists.requireOpen(tx, list);
       const [one] = this.admit(tx, owner, open, [screened], { status: 'active', update_existing: false });
       if (!one || !('contact' in one)) throw rejected(one?.outcome ?? 'suppressed');
       if (one.outcome === 'accepted')
@@ -179,19 +177,19 @@ export class Contacts {
 
   /** What is wrong with the `filter` of a request past its shape, by field. */
   errorsInFilter(list: { id: number }, filter: ContactFilter, read?: Tx): FieldErrors {
-    return errorsInFilter(read ?? this.#deps.database.read, list.id, filter, 'filter.');
+    return errorsInFilter(read ?? this.deps.database.read, list.id, filter, 'filter.');
   }
 
   /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */
   async list(list: ListRow, filter: ContactFilter, query: PageQuery): Promise<Page<ContactRecord>> {
-    const criteria = criteriaIn(this.#deps, list.id, filter);
-    const found = await findPage(this.#deps, list.id, criteria, query);
+    const criteria = criteriaIn(this.deps, list.id, filter);
+    const found = await findPage(this.deps, list.id, criteria, query);
     return pageOf(query, { ...found, data: this.presentAll(list, found.data) });
   }
 
   /** How many contacts of a list a filter fits; its days count back from `now_ms`. Others have their turn meanwhile. */
   count(list_id: number, filter: ContactFilter, now_ms: number): Promise<number> {
-    return countMatches(this.#deps, list_id, criteriaOf(filter, now_ms));
+    return countMatches(this.deps, list_id, criteriaOf(filter, now_ms));
   }
 
   /** Those of these contacts that are of a list and that a filter fits, by one SELECT. */
@@ -199,34 +197,34 @@ export class Contacts {
     list_id: number,
     of: { filter: ContactFilter; now_ms: number },
     ids: readonly number[],
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): ReadonlySet<number> {
     return new Set(matching(read, list_id, criteriaOf(of.filter, of.now_ms), ids));
   }
 
   /** All contacts of a list that a filter fits, in the order of ids, in pieces of up to `size`, of which some are empty. */
   *pieces(list_id: number, filter: ContactFilter, size: number): Generator<ContactStanding[], undefined> {
-    const criteria = criteriaOf(filter, this.#deps.clock.now());
-    for (const ids of piecesOf(this.#deps, list_id, criteria, { order: 'oldest', size }))
-      yield store.listStandings(this.#deps.database.read, ids);
+    const criteria = criteriaOf(filter, this.deps.clock.now());
+    for (const ids of piecesOf(this.deps, list_id, criteria, { order: 'oldest', size }))
+      yield store.listStandings(this.deps.database.read, ids);
   }
 
   /** Those that a filter fits as a table, newest first; that they were taken along is noted before. Throws AppError `invalid`. */
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
-    const criteria = criteriaIn(this.#deps, list.id, filter);
+    const criteria = criteriaIn(this.deps, list.id, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
     const told = { ...entry, metadata: { filter: Object.keys(filter) } };
-    await this.#deps.database.write((tx) => note(tx, told));
-    return exportContacts(this.#deps, list.id, criteria, (ids) => this.presentAll(list, ids));
+    await this.deps.database.write((tx) => note(tx, told));
+    return exportContacts(this.deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }
 
   /** These contacts of a list, as clients see them, in their order. */
   presentAll(list: ListRow, ids: readonly number[]): ContactRecord[] {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const rows = new Map(store.findContactsById(read, ids).map((row) => [row.id, row]));
     const tags = store.listTags(read, ids);
     const emails = [...rows.values()].map(({ email }) => email);
-    const choices = this.#deps.tracking.findAll(read, list.project_id, emails);
+    const choices = this.deps.tracking.findAll(read, list.project_id, emails);
     return ids.flatMap((id) => {
       const row = rows.get(id);
       return row ? [presentContact(row, list, { tags: tags.get(id), choice: choices.get(row.email) })] : [];
@@ -235,12 +233,12 @@ export class Contacts {
 
   /** These contacts of a list, each once. Throws AppError `invalid` for ids that are of no contact of it. */
   requireOfList(list: ListRow, contact_ids: readonly string[]): ContactRow[] {
-    return requireOfList(this.#deps.database.read, list, contact_ids);
+    return requireOfList(this.deps.database.read, list, contact_ids);
   }
 
   /** Contacts of a list behind an id, of whatever status, in the order of ids. */
   listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactStanding[] {
-    return store.listStandingsAfter(this.#deps.database.read, list_id, piece);
+    return store.listStandingsAfter(this.deps.database.read, list_id, piece);
   }
 
   /** The numeric id of the contact that came to a list last; 0 where there is none. */
@@ -252,7 +250,7 @@ export class Contacts {
   withAnyTag<Row extends { id: number }>(
     rows: readonly Row[],
     tags: readonly string[],
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): Row[] {
     const of = store.listTags(
       read,
@@ -263,7 +261,7 @@ export class Contacts {
 
   /** How many active contacts of a list have at least one of these tags. */
   countWithAnyTag(list_id: number, tags: readonly string[]): number {
-    return store.countActiveWithAnyTag(this.#deps.database.read, list_id, tags);
+    return store.countActiveWithAnyTag(this.deps.database.read, list_id, tags);
   }
 
   /** Throws AppError `not_found`, for another project's contact too. */
@@ -272,7 +270,7 @@ export class Contacts {
   }
 
   /** The row of a contact, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ContactRow {
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ContactRow {
     const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Contact');
     return row;
@@ -284,7 +282,7 @@ export class Contacts {
   }
 
   /** The contact of an address on a list; null where there is none. */
-  findByAddress(list_id: number, address: string, read: Tx = this.#deps.database.read): ContactRow | null {
+  findByAddress(list_id: number, address: string, read: Tx = this.deps.database.read): ContactRow | null {
     const canonical = contactAddress(address);
     return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
   }
@@ -303,15 +301,15 @@ export class Contacts {
 
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
-    return store.findContactByPublicId(this.#deps.database.read, public_id) ?? null;
+    return store.findContactByPublicId(this.deps.database.read, public_id) ?? null;
   }
 
   /** Contacts by their numeric ids. */
   findByIds(ids: readonly number[]): Map<number, ContactRow> {
-    return new Map(store.findContactsById(this.#deps.database.read, ids).map((row) => [row.id, row]));
+    return new Map(store.findContactsById(this.deps.database.read, ids).map((row) => [row.id, row]));
   }
 
-  findById(id: number, read: Tx = this.#deps.database.read): ContactRow | null {
+  findById(id: number, read: Tx = this.deps.database.read): ContactRow | null {
     return store.findContactById(read, id) ?? null;
   }
 
@@ -325,15 +323,15 @@ export class Contacts {
     const errors: FieldErrors = {};
     const sent = readChanges(changes, errors);
     refuseAll(errors);
-    const row = await this.#deps.database.write((tx) =>
-      changeContact(tx, { ...this.#deps, note }, this.require(project_id, public_id, tx), sent),
+    const row = await this.deps.database.write((tx) =>
+      changeContact(tx, { ...this.deps, note }, this.require(project_id, public_id, tx), sent),
     );
     return this.present(row);
   }
 
   /** Adds and removes tags of many contacts; see `tagContacts`. */
   bulkTag(list: ListRow, selection: ContactSelection, change: TagChange, note: Note): Promise<number> {
-    return tagContacts(this.#deps, { list, note }, selection, change);
+    return tagContacts(this.deps, { list, note }, selection, change);
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
@@ -357,8 +355,8 @@ export class Contacts {
    * came back, where one did.
    */
   leave(tx: Tx, owner: KeyOwner, email: string, kind: Departure, mailbox: string | null = null): void {
-    this.#deps.suppressions.add(tx, owner, email, kind, mailbox);
-    const now_ms = this.#deps.clock.now();
+    this.deps.suppressions.add(tx, owner, email, kind, mailbox);
+    const now_ms = this.deps.clock.now();
     for (const contact of depart(tx, { project_id: owner.id, email, kind, now_ms }))
       this.#announce(tx, { kind: STATUS_AFTER[kind], contact, at: now_ms });
   }
@@ -366,7 +364,7 @@ export class Contacts {
   /** Told of what became of a mail, in the transaction that records it: some of that has its recipient leave. */
   onMail(tx: Tx, event: EmailEvent): void {
     const kind = departureOf(event);
-    const owner = kind && this.#deps.projectOf(event.project_id);
+    const owner = kind && this.deps.projectOf(event.project_id);
     const address = owner && contactAddress(event.address);
     if (address) this.leave(tx, owner, address.email, kind, event.mailbox.toLowerCase());
   }
@@ -382,9 +380,9 @@ export class Contacts {
    */
   forget(tx: Tx, project_id: number, email: string): number {
     const rows = store.listContactsOfAddress(tx, project_id, email);
-    this.#deps.tracking.forget(tx, { project_id, email });
+    this.deps.tracking.forget(tx, { project_id, email });
     for (const contact of rows) {
-      this.#announce(tx, { kind: 'deleted', contact, at: this.#deps.clock.now() });
+      this.#announce(tx, { kind: 'deleted', contact, at: this.deps.clock.now() });
       store.deleteContact(tx, contact.id);
     }
     return rows.length;
@@ -393,7 +391,7 @@ export class Contacts {
   /** Every contact of an address in a project, whatever its list. */
   ofAddress(project_id: number, email: string): ContactRecord[] {
     return store
-      .listContactsOfAddress(this.#deps.database.read, project_id, email)
+      .listContactsOfAddress(this.deps.database.read, project_id, email)
       .map((row) => this.present(row));
   }
 
@@ -401,9 +399,9 @@ export class Contacts {
   suppress(owner: KeyOwner, address: string, note: Note) {
     const canonical = contactAddress(address);
     if (!canonical) throw invalid({ email: ['must be an email address, such as ann@example.com'] });
-    return this.#deps.database.write((tx) => {
-      const added = this.#deps.suppressions.add(tx, owner, canonical.email, 'manual');
-      const at = this.#deps.clock.now();
+    return this.deps.database.write((tx) => {
+      const added = this.deps.suppressions.add(tx, owner, canonical.email, 'manual');
+      const at = this.deps.clock.now();
       for (const contact of store.listContactsOfAddress(tx, owner.id, canonical.email))
         this.#announce(tx, { kind: 'suppressed', contact, at });
       if (added.is_new) note(tx, { event: 'suppression.added', target: `suppression:${added.record.id}` });
@@ -413,7 +411,7 @@ export class Contacts {
 
   /** Unsubscribes a contact's address from the whole project. Throws AppError `not_found`. */
   async unsubscribe(owner: KeyOwner, public_id: string, note: Note): Promise<ContactRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const contact = this.require(owner.id, public_id, tx);
       this.leave(tx, owner, contact.email, 'unsubscribed');
       note(tx, { event: 'contact.unsubscribed', target: `contact:${contact.public_id}` });
@@ -432,7 +430,7 @@ export class Contacts {
     { by, is_test }: { by: 'click' | 'form'; is_test: boolean },
   ): ContactRow {
     if (contact.status !== 'pending') return contact;
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const row = store.updateContact(tx, contact.id, {
       status: 'active',
       ...(by === 'click' ? { confirmed_at: now, consent_basis: 'double_opt_in' } : {}),
@@ -450,7 +448,7 @@ export class Contacts {
     candidate: Candidate,
     { is_confirmed_at_once }: { is_confirmed_at_once: boolean },
   ): ContactRow {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     // Pending at first: `confirm` makes it active and tells the listeners.
     const row = store.updateContact(tx, contact.id, renewal(contact, candidate, now));
     if (!is_confirmed_at_once)
@@ -465,7 +463,7 @@ export class Contacts {
 
   /** Deletes contacts whose list went with its project, in small steps; as much time between them is others', other processes' too. */
   sweep(): Promise<void> {
-    return sweepContacts(this.#deps);
+    return sweepContacts(this.deps);
   }
 
   #announce(tx: Tx, event: ContactEvent): void {
@@ -474,11 +472,11 @@ export class Contacts {
 
   /** A contact as clients see it. Throws AppError `not_found` where its list is gone. */
   present(row: ContactRow): ContactRecord {
-    const { read } = this.#deps.database;
-    const list = this.#deps.lists.findById(row.list_id);
+    const { read } = this.deps.database;
+    const list = this.deps.lists.findById(row.list_id);
     if (!list) throw notFound('Contact');
     const tags = store.listTags(read, [row.id]).get(row.id);
-    return presentContact(row, list, { tags, choice: this.#deps.tracking.find(read, row) });
+    return presentContact(row, list, { tags, choice: this.deps.tracking.find(read, row) });
   }
 }
 

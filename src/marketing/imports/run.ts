@@ -84,16 +84,15 @@ interface Judged {
 }
 
 export class ImportRun {
-  readonly #deps: ImportRunDeps;
-  readonly #owner: KeyOwner;
   #import: ImportRow;
-  #list: ListRow;
 
-  private constructor(deps: ImportRunDeps, owner: KeyOwner, row: ImportRow, list: ListRow) {
-    this.#deps = deps;
-    this.#owner = owner;
+  private constructor(
+    private readonly deps: ImportRunDeps,
+    private readonly owner: KeyOwner,
+    row: ImportRow,
+    private list: ListRow,
+  ) {
     this.#import = row;
-    this.#list = list;
   }
 
   /** Goes on with an import until it ends, its limits are reached, or all that is left waits for the DNS. */
@@ -130,7 +129,7 @@ export class ImportRun {
     if (!this.#import.position.is_file_done) return { status: 'more', rows: taken };
     const retried = await this.#retryWaiting({ ...limits, rows: limits.rows - taken });
     if (retried.is_cut) return { status: 'more', rows: taken + retried.rows };
-    const waiting = store.countWaiting(this.#deps.database.read, this.#import.id);
+    const waiting = store.countWaiting(this.deps.database.read, this.#import.id);
     if (waiting === 0) {
       await this.#end({ status: 'completed', error: null });
       return { status: 'completed' };
@@ -145,7 +144,7 @@ export class ImportRun {
     await this.#write(() => ({
       status: 'processing',
       total_rows: counted,
-      started_at: this.#import.started_at ?? this.#deps.clock.now(),
+      started_at: this.#import.started_at ?? this.deps.clock.now(),
     }));
   }
 
@@ -164,7 +163,7 @@ export class ImportRun {
 
   #file(): CsvFile {
     const { project_id, object_public_id } = this.#import;
-    const file = object_public_id === null ? null : findFile(this.#deps, project_id, object_public_id);
+    const file = object_public_id === null ? null : findFile(this.deps, project_id, object_public_id);
     if (!file) throw new MissingFile('the object is gone');
     return file.open;
   }
@@ -207,7 +206,7 @@ export class ImportRun {
     for (;;) {
       if (done > 0 && (done >= limits.rows || limits.shouldStop())) return { rows: done, is_cut: true };
       const limit = Math.min(IMPORT_SCREEN_ROWS, Math.max(1, limits.rows - done));
-      const waiting = store.listWaiting(this.#deps.database.read, this.#import.id, { after_row, limit });
+      const waiting = store.listWaiting(this.deps.database.read, this.#import.id, { after_row, limit });
       if (waiting.length === 0) return { rows: done, is_cut: false };
       await this.#take(waiting.map(({ row_number, fields }) => ({ row_number, fields, end_byte: null })));
       after_row = waiting.at(-1)?.row_number ?? after_row;
@@ -217,7 +216,7 @@ export class ImportRun {
 
   async #take(rows: readonly Row[]): Promise<void> {
     const candidates = rows.map((row) => this.#candidateOf(row.fields));
-    const screened = await this.#deps.contacts.screen(this.#owner, this.#list, candidates);
+    const screened = await this.deps.contacts.screen(this.owner, this.list, candidates);
     const judged = rows.flatMap((row, index): Judged[] => {
       const one = screened[index];
       return one ? [{ row, screened: one }] : [];
@@ -228,19 +227,19 @@ export class ImportRun {
 
   #candidateOf(fields: WaitingFields): Candidate {
     const { columns, defaults, is_test } = this.#import.settings;
-    const now_ms = this.#deps.clock.now();
+    const now_ms = this.deps.clock.now();
     const places = 'cells' in fields ? columns : PASTED_COLUMNS;
     return { ...candidateOf(cellsOf(fields), places, defaults, now_ms), is_test };
   }
 
   async #commit(piece: readonly Judged[]): Promise<void> {
-    const { lists, contacts } = this.#deps;
+    const { lists, contacts } = this.deps;
     const { id, settings } = this.#import;
     await this.#write((current, tx) => {
-      const list = lists.requireOpen(tx, this.#list);
+      const list = lists.requireOpen(tx, this.list);
       const counters = { ...countersOf(current) };
       const passed = piece.flatMap(({ screened }) => (screened.verdict === 'passed' ? [screened] : []));
-      const admissions = contacts.admit(tx, this.#owner, list, passed, {
+      const admissions = contacts.admit(tx, this.owner, list, passed, {
         status: 'active',
         update_existing: settings.update_existing,
       });
@@ -274,7 +273,7 @@ export class ImportRun {
 
   /** Changes the import, unless somebody else has changed it since this run saw it last. */
   async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>): Promise<void> {
-    this.#import = await this.#deps.database.writePiece((tx) => {
+    this.#import = await this.deps.database.writePiece((tx) => {
       const current = store.findImport(tx, this.#import.id);
       const { status, position } = this.#import;
       if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();
@@ -288,7 +287,7 @@ export class ImportRun {
   }
 
   async #waitForDns(waiting: number): Promise<ImportPause> {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     const { waiting_since, dns_tries } = this.#import.position;
     const since = waiting_since ?? now;
     if (now - since >= IMPORT_DNS_GIVE_UP_MS) {
@@ -305,8 +304,8 @@ export class ImportRun {
 
   #end(end: { status: 'completed' | 'failed'; error: string | null }): Promise<void> {
     return this.#write((current, tx) => {
-      const ended = { ...end, finished_at: this.#deps.clock.now() };
-      if (end.status === 'completed') this.#deps.onCompleted(tx, { ...current, ...ended });
+      const ended = { ...end, finished_at: this.deps.clock.now() };
+      if (end.status === 'completed') this.deps.onCompleted(tx, { ...current, ...ended });
       return ended;
     });
   }

@@ -77,12 +77,9 @@ const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () =>
 type CompletedListener = (tx: Tx, project_id: number, completed: ImportRecord) => void;
 
 export class Imports {
-  readonly #deps: ImportsDeps;
   readonly #listeners: CompletedListener[] = [];
 
-  constructor(deps: ImportsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ImportsDeps) {}
 
   /** Adds a listener for each completed import, called in the transaction that ends it. */
   listen(listener: CompletedListener): void {
@@ -134,7 +131,7 @@ export class Imports {
     const defaults = readDefaults(input.defaults ?? {}, 'csv', errors);
     const object = input.object.toUpperCase();
     const requireFile = (): { open: CsvFile } => {
-      const file = findFile(this.#deps, owner.id, object);
+      const file = findFile(this.deps, owner.id, object);
       if (!file) throw notFound('Object');
       if (file.is_public) errors.object = ['must be private: anybody may read this one'];
       refuseAll(errors);
@@ -171,7 +168,7 @@ export class Imports {
 
   /** Imports of a list, newest first. */
   list(list: ListRow, query: PageQuery): Page<ImportRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countImports(read, { list_id: list.id }),
       fetch: (limit, offset) => store.listImports(read, list.id, { limit, offset }),
@@ -194,7 +191,7 @@ export class Imports {
 
   /** The import of whatever project, for the operator. Throws AppError `not_found`. */
   requireAny(id: string): ImportRow {
-    const row = store.findImport(this.#deps.database.read, id.toUpperCase());
+    const row = store.findImport(this.deps.database.read, id.toUpperCase());
     if (!row) throw notFound('Import');
     return row;
   }
@@ -204,7 +201,7 @@ export class Imports {
     return this.#present(this.requireAny(id));
   }
 
-  require(project_id: number, id: string, read: Tx = this.#deps.database.read): ImportRow {
+  require(project_id: number, id: string, read: Tx = this.deps.database.read): ImportRow {
     const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Import');
     return row;
@@ -213,7 +210,7 @@ export class Imports {
   /** The rows that were not taken, in the order of the file, piece by piece. */
   *rejectedPieces(id: string): Generator<store.Rejected[], undefined> {
     for (let after_row = 0; ; ) {
-      const piece = store.listRejections(this.#deps.database.read, id, { after_row, limit: SWEEP_BATCH });
+      const piece = store.listRejections(this.deps.database.read, id, { after_row, limit: SWEEP_BATCH });
       const last = piece.at(-1);
       if (!last) return;
       yield piece;
@@ -226,13 +223,13 @@ export class Imports {
    * nothing to resume.
    */
   async resume(project_id: number, id: string, note: Note): Promise<ImportRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const current = this.require(project_id, id, tx);
       if (current.method !== 'csv' || current.status !== 'failed')
         throw conflict(`Only a failed CSV import can be resumed: this one is ${current.status}.`);
-      const list = this.#deps.lists.findById(current.list_id, tx);
+      const list = this.deps.lists.findById(current.list_id, tx);
       if (!list) throw notFound('List');
-      this.#deps.lists.requireOpen(tx, list);
+      this.deps.lists.requireOpen(tx, list);
       const { commits } = current.position;
       const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
       const job_id = this.#enqueue(tx, current, undefined);
@@ -253,7 +250,7 @@ export class Imports {
    * `conflict` where there is nothing to cancel.
    */
   async cancel(project_id: number, id: string, note: Note): Promise<ImportRecord> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const row = await database.write((tx) => {
       const { status, position, job_id, ...current } = this.require(project_id, id, tx);
       if (status !== 'pending' && status !== 'processing')
@@ -274,14 +271,14 @@ export class Imports {
 
   /** Rows of an ended import that wait for the DNS wait for nothing. */
   async #forgetWaiting(id: string): Promise<void> {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     while ((await database.writePiece((tx) => store.deleteSomeWaiting(tx, id, SWEEP_BATCH))) === SWEEP_BATCH);
   }
 
   /** At which rate an import goes on; null: as fast as it can. */
   rowsPerMinute(id: string): number | null {
-    const row = store.findImport(this.#deps.database.read, id);
-    return row?.settings.is_paced ? this.#deps.rows_per_minute : null;
+    const row = store.findImport(this.deps.database.read, id);
+    return row?.settings.is_paced ? this.deps.rows_per_minute : null;
   }
 
   /**
@@ -289,7 +286,7 @@ export class Imports {
    * moment later. What waits for the DNS keeps its time.
    */
   async goOnSoon(): Promise<void> {
-    const { database, clock, hasten } = this.#deps;
+    const { database, clock, hasten } = this.deps;
     const soon_ms = clock.now() + IMPORT_SOON_MS;
     const late = listWaitingJobs(database.read, EMAIL_IMPORT, soon_ms).filter(({ payload }) => {
       const id = isPlainObject(payload) ? String(payload.import_id) : '';
@@ -306,7 +303,7 @@ export class Imports {
     const row = store.findImport(tx, id);
     if (row?.status !== 'pending' && row?.status !== 'processing') return;
     const error = 'Something went wrong on the server.';
-    store.updateImport(tx, id, { status: 'failed', error, finished_at: this.#deps.clock.now() });
+    store.updateImport(tx, id, { status: 'failed', error, finished_at: this.deps.clock.now() });
   }
 
   /** Goes on with an import for its job; see ImportRun. */
@@ -314,7 +311,7 @@ export class Imports {
     const onCompleted = (tx: Tx, row: ImportRow): void => {
       for (const listener of this.#listeners) listener(tx, row.project_id, this.#present(row));
     };
-    return ImportRun.advance({ ...this.#deps, onCompleted }, owner, id, limits);
+    return ImportRun.advance({ ...this.deps, onCompleted }, owner, id, limits);
   }
 
   /**
@@ -322,7 +319,7 @@ export class Imports {
    * cancelled.
    */
   async sweep(): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     for (const id of store.listCancelledThatWait(database.read)) await this.#forgetWaiting(id);
     const before_id = firstIdOf(clock.now() - IMPORT_REJECTIONS_RETENTION_MS);
     while (
@@ -342,10 +339,10 @@ export class Imports {
     },
   ): Promise<ImportRow> {
     const { is_in_request, waiting, note, check = () => {}, ...fields } = wanted;
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       check();
-      this.#deps.lists.requireOpen(tx, list);
-      const now = this.#deps.clock.now();
+      this.deps.lists.requireOpen(tx, list);
+      const now = this.deps.clock.now();
       const row: ImportRow = {
         ...fields,
         id: newId(now),
@@ -380,7 +377,7 @@ export class Imports {
 
   async #finishInRequest(owner: KeyOwner, row: ImportRow): Promise<ImportRecord> {
     const pause = await this.advance(owner, row.id, NO_LIMITS);
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const { job_id } = row;
     if (job_id !== null && (pause.status === 'completed' || pause.status === 'failed'))
       await database.write((tx) => finishJob(tx, job_id, endOf(row.id, pause), clock.now()));
@@ -388,7 +385,7 @@ export class Imports {
   }
 
   #enqueue(tx: Tx, row: Pick<ImportRow, 'id' | 'project_id'>, run_at: number | undefined): string {
-    return this.#deps.enqueue(tx, {
+    return this.deps.enqueue(tx, {
       project_id: row.project_id,
       type: EMAIL_IMPORT,
       priority: PRIORITY.background,
@@ -398,9 +395,9 @@ export class Imports {
     });
   }
 
-  #present(row: ImportRow, list_public_id = this.#deps.lists.findById(row.list_id)?.public_id): ImportRecord {
+  #present(row: ImportRow, list_public_id = this.deps.lists.findById(row.list_id)?.public_id): ImportRecord {
     if (list_public_id === undefined) throw notFound('Import');
-    const { rows_per_minute, clock } = this.#deps;
+    const { rows_per_minute, clock } = this.deps;
     return presentImport(row, list_public_id, { rows_per_minute, now_ms: clock.now() });
   }
 }

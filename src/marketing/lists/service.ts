@@ -32,15 +32,11 @@ export interface ListsDeps {
 }
 
 export class Lists {
-  readonly #deps: ListsDeps;
-
-  constructor(deps: ListsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ListsDeps) {}
 
   /** Newest first; archived ones only when asked for. */
   list(project_id: number, query: PageQuery & { include_archived?: boolean | undefined }): Page<ListRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const of = { project_id, include_archived: query.include_archived ?? false };
     return paginate(query, {
       total: store.countLists(read, of),
@@ -63,7 +59,7 @@ export class Lists {
   }
 
   /** The row of a list, for other nouns. Throws AppError `not_found`. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): ListRow {
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ListRow {
     const row = this.#find(project_id, public_id, read);
     if (!row) throw notFound('List');
     return row;
@@ -71,7 +67,7 @@ export class Lists {
 
   /** The row of the list that a request names in its field `list`; where there is none, `errors` says so. */
   findNamed(project_id: number, public_id: string, errors: FieldErrors): ListRow | null {
-    const row = this.#find(project_id, public_id, this.#deps.database.read);
+    const row = this.#find(project_id, public_id, this.deps.database.read);
     if (!row) errors.list = ['must be the id of a list of this project'];
     return row ?? null;
   }
@@ -102,14 +98,14 @@ export class Lists {
 
   /** The row of a list of whatever project, for the operator. Throws AppError `not_found`. */
   requireAny(public_id: string): ListRow {
-    const row = store.findAnyList(this.#deps.database.read, public_id.toUpperCase());
+    const row = store.findAnyList(this.deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('List', 'satchel list list --project REF');
     return row;
   }
 
   /** How the shell finds lists: archived ones only where no other fits. */
   naming(): Naming {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     return createNaming(
       'list',
       {
@@ -121,7 +117,7 @@ export class Lists {
   }
 
   /** By numeric id; null where the list is gone. */
-  findById(id: number, read: Tx = this.#deps.database.read): ListRow | null {
+  findById(id: number, read: Tx = this.deps.database.read): ListRow | null {
     return store.findListById(read, id) ?? null;
   }
 
@@ -136,13 +132,13 @@ export class Lists {
 
   /** The list whose sign-up page has this token; null where there is none, or the list is archived. */
   findBySignUpToken(token: string): ListRow | null {
-    const row = isUlid(token) ? store.findAnyList(this.#deps.database.read, token.toUpperCase()) : undefined;
+    const row = isUlid(token) ? store.findAnyList(this.deps.database.read, token.toUpperCase()) : undefined;
     return row?.sign_up_page && row.archived_at === null ? row : null;
   }
 
   /** Numeric ids of all lists of a project, archived ones too. */
   listIds(project_id: number): number[] {
-    return store.listIds(this.#deps.database.read, project_id);
+    return store.listIds(this.deps.database.read, project_id);
   }
 
   /**
@@ -152,14 +148,14 @@ export class Lists {
   countContacts(
     list_id: number,
     of: { status?: string | undefined; tag?: string | undefined },
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): number {
     return store.countContactsWith(read, list_id, of);
   }
 
   /** The tags, custom fields and events that most contacts of a list have, `limit` of each at most, most first. */
   facetsOf(list_id: number, limit: number): Record<'tags' | 'custom' | 'events', store.Facet[]> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return {
       tags: store.listTopTags(read, list_id, limit),
       custom: store.listFacets(read, { list_id, kind: 'custom' }, limit),
@@ -186,13 +182,13 @@ export class Lists {
    * is none, or the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
-    if (this.#deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
+    if (this.deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
       throw conflict(
         'This list takes no sign-ups at the moment: without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
         { code: 'public_url' },
       );
     const slug = list.confirmation_template;
-    const refusal = slug === null ? 'is not set' : this.#deps.refusalOfConfirmation(list.project_id, slug);
+    const refusal = slug === null ? 'is not set' : this.deps.refusalOfConfirmation(list.project_id, slug);
     if (slug === null || refusal !== null)
       throw conflict(`This list takes no sign-ups at the moment: its confirmation_template ${refusal}.`, {
         code: 'confirmation_template_unusable',
@@ -202,13 +198,13 @@ export class Lists {
 
   /** Why links in confirmations of any list of a project would lead their readers nowhere, or null. */
   problemOfConfirmations(project_id: number): string | null {
-    const addresses = store.listConfirmingAddresses(this.#deps.database.read, project_id);
-    const problems = addresses.map((from) => this.#deps.problemOfConfirmations(project_id, from));
+    const addresses = store.listConfirmingAddresses(this.deps.database.read, project_id);
+    const problems = addresses.map((from) => this.deps.problemOfConfirmations(project_id, from));
     return problems.find((problem) => problem !== null) ?? null;
   }
 
   #refuseDeadLinks(project_id: number, from: string | null): void {
-    const problem = this.#deps.problemOfConfirmations(project_id, from);
+    const problem = this.deps.problemOfConfirmations(project_id, from);
     if (problem !== null) throw conflict(problem, { code: 'public_url' });
   }
 
@@ -217,10 +213,10 @@ export class Lists {
    * would lead nowhere.
    */
   async create(project_id: number, input: ListChanges & { name: string }, note: Note): Promise<ListRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const fields = this.#merge(project_id, null, input);
       if (fields.double_opt_in) this.#refuseDeadLinks(project_id, fields.from_address);
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const public_id = newId(now);
       note(tx, { event: 'list.created', target: `list:${public_id}`, metadata: { name: fields.name } });
       return store.insertList(tx, {
@@ -237,12 +233,12 @@ export class Lists {
 
   /** Changes what is given. Throws AppError `not_found`, and as `create` does. */
   async update(project_id: number, public_id: string, changes: ListChanges, note: Note): Promise<ListRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const current = this.require(project_id, public_id, tx);
       const fields = this.#merge(project_id, current, changes);
       const is_asked_anew = !current.double_opt_in || fields.from_address !== current.from_address;
       if (fields.double_opt_in && is_asked_anew) this.#refuseDeadLinks(project_id, fields.from_address);
-      const now = this.#deps.clock.now();
+      const now = this.deps.clock.now();
       const archived_at =
         changes.archived === true
           ? (current.archived_at ?? now)
@@ -273,14 +269,14 @@ export class Lists {
     // A page whose mail can't be made would take nobody.
     const asked = has_page && (changes.sign_up_page || sent === null);
     const slug = sent === undefined && asked ? current?.confirmation_template : sent;
-    const refusal = typeof slug === 'string' ? this.#deps.refusalOfConfirmation(project_id, slug) : null;
+    const refusal = typeof slug === 'string' ? this.deps.refusalOfConfirmation(project_id, slug) : null;
     if (refusal !== null) errors.confirmation_template = [refusal];
     else if (asked && typeof slug !== 'string')
       errors.confirmation_template = [
         'is needed as long as sign_up_page is true: the slug of the template that asks to confirm',
       ];
     const from = changes.from === current?.from ? null : changes.from;
-    if (typeof from === 'string' && this.#deps.senderOf(project_id, from) === null)
+    if (typeof from === 'string' && this.deps.senderOf(project_id, from) === null)
       errors.from = [
         'must be the address of an active mailbox for transactional mail that the project may send from',
       ];
@@ -300,7 +296,7 @@ export class Lists {
     return {
       ...values,
       token_hosts: changes.token_hosts ? readTokenHosts(values.token_hosts, {}) : values.token_hosts,
-      from_address: is_kept ? from : this.#deps.senderOf(project_id, from),
+      from_address: is_kept ? from : this.deps.senderOf(project_id, from),
     };
   }
 
@@ -312,7 +308,7 @@ export class Lists {
 
   #presentAll(rows: readonly ListRow[]): ListRecord[] {
     const counts = store.countContacts(
-      this.#deps.database.read,
+      this.deps.database.read,
       rows.map((row) => row.id),
     );
     return rows.map((row) => {
@@ -322,7 +318,7 @@ export class Lists {
         id: row.public_id,
         from: row.from_address,
         sign_up_url: row.sign_up_page
-          ? signUpUrl(this.#deps.link_domains.baseOf(row.project_id), row.public_id)
+          ? signUpUrl(this.deps.link_domains.baseOf(row.project_id), row.public_id)
           : null,
         archived: row.archived_at !== null,
         contacts_count: own.reduce((sum, count) => sum + count.n, 0),

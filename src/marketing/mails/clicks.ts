@@ -72,7 +72,6 @@ export interface ClicksDeps {
 }
 
 export class Clicks {
-  readonly #deps: ClicksDeps;
   readonly #listeners: ReadingListener[] = [];
   readonly #link_listeners: LinkListener[] = [];
   /** By what makes two of them the same. */
@@ -83,9 +82,7 @@ export class Clicks {
   /** The last try to write failed. */
   #is_refused = false;
 
-  constructor(deps: ClicksDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ClicksDeps) {}
 
   /** Adds a listener for each mail's first opening, and its first click by a person. */
   listen(listener: ReadingListener): void {
@@ -132,7 +129,7 @@ export class Clicks {
   leavingPage(of: { project_id: number; email: string }, visit: Visit): void {
     const { project_id, email } = of;
     const to = { project_id, email, sources: BULK_SOURCES };
-    for (const email_id of sentMails.listIdsTo(this.#deps.database.read, to, MAX_MAILS_OF_A_PAGE))
+    for (const email_id of sentMails.listIdsTo(this.deps.database.read, to, MAX_MAILS_OF_A_PAGE))
       this.#gather({ email_id, position: store.PLACE.unsubscribe_page }, visit);
   }
 
@@ -141,7 +138,7 @@ export class Clicks {
     const flag = flagOf(position, visit);
     const key = `${email_id} ${position} ${flag}`;
     if (this.#gathered.has(key) || this.#gathered.size >= MAX_GATHERED_CLICKS) return;
-    this.#gathered.set(key, { email_id, position, at: this.#deps.clock.now(), flag, user_agent });
+    this.#gathered.set(key, { email_id, position, at: this.deps.clock.now(), flag, user_agent });
     this.#plan(CLICK_FLUSH_MS);
   }
 
@@ -150,7 +147,7 @@ export class Clicks {
    * wait.
    */
   async settle(): Promise<boolean> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const until_ms = clock.now() - SCANNER_WINDOW_MS - 1;
     // Writes first: what was collected may turn clicks that are due into a burst.
     const gathered = this.#gathered;
@@ -270,7 +267,7 @@ export class Clicks {
     } catch (error) {
       this.#is_refused = true;
       this.#unplan();
-      this.#deps.logger.error('clicks could not be kept', { error: messageOf(error) });
+      this.deps.logger.error('clicks could not be kept', { error: messageOf(error) });
       this.#plan(SCANNER_WINDOW_MS);
     }
   }

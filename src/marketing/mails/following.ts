@@ -23,13 +23,10 @@ interface MailLinksDeps {
 }
 
 export class MailLinks {
-  readonly #deps: MailLinksDeps;
   /** Project keys, opened once: every link of every mail is made with one. */
   readonly #hashes = new Map<number, KeyedHash>();
 
-  constructor(deps: MailLinksDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: MailLinksDeps) {}
 
   /** Where a link leads; null for a token that was not made here, and for one whose target is gone. */
   follow(read: Tx, token: string): Followed | null {
@@ -72,7 +69,7 @@ export class MailLinks {
 
   /** Whether what its reader does is counted, as things stand now: of one that was sent before, too. */
   #isTracked(read: Tx, project_id: number, mail: { to_email: string } | null): boolean {
-    return mail !== null && this.#deps.tracking.isTracked(read, { project_id, email: mail.to_email });
+    return mail !== null && this.deps.tracking.isTracked(read, { project_id, email: mail.to_email });
   }
 
   /** The project whose mail a link's token is of; null for one that was not made here. */
@@ -110,8 +107,8 @@ export class MailLinks {
   hashOf(read: Tx, project_id: number): KeyedHash | null {
     const held = this.#hashes.get(project_id);
     if (held) return held;
-    const owner = this.#deps.projectOf(project_id);
-    const hash = owner && this.#deps.marketing.keys.find(read, owner, 'click');
+    const owner = this.deps.projectOf(project_id);
+    const hash = owner && this.deps.marketing.keys.find(read, owner, 'click');
     if (hash) this.#hashes.set(project_id, hash);
     return hash;
   }

@@ -35,11 +35,7 @@ export interface Preview extends Omit<ShownMail, 'missing'> {
 }
 
 export class Previews {
-  readonly #deps: PreviewsDeps;
-
-  constructor(deps: PreviewsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: PreviewsDeps) {}
 
   /**
    * The mail that a draft makes, with its links as they were written and a test's for unsubscribing. Throws AppError `invalid`
@@ -47,19 +43,19 @@ export class Previews {
    * not of this project.
    */
   async preview(project: { id: number }, sent: Draft): Promise<Preview> {
-    const owner = this.#deps.projectOf(project.id);
+    const owner = this.deps.projectOf(project.id);
     if (!owner) throw notFound('Project');
     const { contact: contact_id, sample, declared = null, variables: _, preheader: __, ...fields } = sent;
     if (contact_id !== undefined && sample)
       throw invalid({ sample: ['does not go with contact: send one of them'] });
     const contact = contact_id === undefined ? null : this.#contactOf(owner, contact_id);
-    const draft = await this.#deps.templates.draft(owner.id, { ...fields, variables: declared });
+    const draft = await this.deps.templates.draft(owner.id, { ...fields, variables: declared });
     const { is_marketing } = draft;
     const shown = is_marketing
       ? this.#asMarketing(owner, draft, { sent, contact })
       : this.#asTransactional(draft, { sent, contact });
     const { missing, ...mail } = shown;
-    const unsubscribe_url = this.#deps.marketing_mail.testUnsubscribeUrl(owner.id);
+    const unsubscribe_url = this.deps.marketing_mail.testUnsubscribeUrl(owner.id);
     const problems = [
       ...missing.map((message): PreviewProblem => ({ code: 'missing_value', message })),
       ...deadLinkProblems(mail, unsubscribe_url),
@@ -69,7 +65,7 @@ export class Previews {
   }
 
   #contactOf(owner: MailOwner, public_id: string): ContactRow {
-    const contact = this.#deps.contacts.findByPublicId(public_id.toUpperCase());
+    const contact = this.deps.contacts.findByPublicId(public_id.toUpperCase());
     if (contact?.project_id !== owner.id)
       throw invalid({ contact: ['must be the id of a contact of this project'] });
     return contact;
@@ -80,7 +76,7 @@ export class Previews {
     draft: TemplateFields,
     { sent, contact }: { sent: Draft; contact: ContactRow | null },
   ): ShownMail {
-    const { database, lists, marketing, marketing_mail } = this.#deps;
+    const { database, lists, marketing, marketing_mail } = this.deps;
     const errors = {};
     const variables = readVariables(sent.variables ?? {}, 'variables', errors);
     refuseAll(errors);
@@ -103,7 +99,7 @@ export class Previews {
     draft: TemplateFields,
     { sent, contact }: { sent: Draft; contact: ContactRow | null },
   ): ShownMail {
-    const { templates } = this.#deps;
+    const { templates } = this.deps;
     const { email, first_name, last_name, custom } = contact ?? {};
     const given = { ...(contact && { email, first_name, last_name, custom }), ...sent.variables };
     const once = templates.previewDraft(draft, given);

@@ -143,7 +143,6 @@ export interface MarketingMailDeps {
 }
 
 export class MarketingMail {
-  readonly #deps: MarketingMailDeps;
   /** By hash, not by id: an id whose transaction was undone may be given to another source. */
   readonly #sources = new CompiledCache<FramedSource, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
@@ -151,8 +150,7 @@ export class MarketingMail {
   /** The links of mails, as they are followed. */
   readonly links: MailLinks;
 
-  constructor(deps: MarketingMailDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: MarketingMailDeps) {
     this.links = new MailLinks(deps);
     const render = (tx: Tx, merge: Readonly<Record<string, unknown>>, email: EmailRow) =>
       this.render(tx, readMerge(merge), email);
@@ -182,8 +180,8 @@ export class MarketingMail {
   #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
     const { id: contact_id, email: to } = contact;
     const { source, owner } = of;
-    const unsubscribe_url = this.#deps.subscriptions.unsubscribeUrl(tx, owner, contact);
-    const is_untracked = !this.#deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
+    const unsubscribe_url = this.deps.subscriptions.unsubscribeUrl(tx, owner, contact);
+    const is_untracked = !this.deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
     const mail = { contact_id, to, unsubscribe_url, source, prefix: '' };
     return is_untracked
       ? this.#mailOf(of, this.#untracked(tx, owner.id, made.source), {
@@ -218,7 +216,7 @@ export class MarketingMail {
    * and are not counted, the one that unsubscribes does nothing. Throws AppError `conflict` project_inactive.
    */
   planTest(tx: Tx, of: Mailing, to: string): MailPlan {
-    const { clock, marketing, projects } = this.#deps;
+    const { clock, marketing, projects } = this.deps;
     projects.requireActive(of.owner.id, tx);
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
@@ -272,7 +270,7 @@ export class MarketingMail {
         scheduled_at: null,
         client: null,
         headers: mailHeaders({
-          public_url: this.#deps.config.public_url,
+          public_url: this.deps.config.public_url,
           unsubscribe_url: mail.unsubscribe_url,
           list_id: list.public_id,
           project_id: owner.public_id,
@@ -290,7 +288,7 @@ export class MarketingMail {
    * made, and why the mail itself can't, as far as its values are at fault. Stores nothing.
    */
   outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
-    const row = this.#deps.templates.rowOf(read, of.owner.id, of.template);
+    const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) return UNSEEN;
     const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_tracked: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
@@ -327,7 +325,7 @@ export class MarketingMail {
 
   /** The link of a mail that nobody is to unsubscribe by. */
   testUnsubscribeUrl(project_id: number, read?: Tx): string {
-    return testUnsubscribeUrl(this.#deps.link_domains.baseOf(project_id, read));
+    return testUnsubscribeUrl(this.deps.link_domains.baseOf(project_id, read));
   }
 
   /* --- Sources ---------------------------------------------------------------------------------------------------- */
@@ -347,14 +345,14 @@ export class MarketingMail {
       subject,
       preheader,
       token_hosts: list.token_hosts,
-      public_url: this.#deps.link_domains.baseOf(owner.id),
+      public_url: this.deps.link_domains.baseOf(owner.id),
       track_opens,
     };
   }
 
   /** The source of a mailing as things stand now, stored if it is new. */
   #sourceOf(tx: Tx, of: Mailing): ({ ok: true } & StoredSource) | Refusal {
-    const state = this.#deps.templates.stateOf(tx, of.owner.id, of.template);
+    const state = this.deps.templates.stateOf(tx, of.owner.id, of.template);
     const refusal = refusalOf(state);
     if (!state || refusal !== null)
       return { ok: false, is_template: true, reason: `The template ${of.template} ${refusal}.` };
@@ -364,7 +362,7 @@ export class MarketingMail {
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
     const held = known_id === null ? null : this.#load(tx, of.owner.id, known_id, known);
     if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
-    const template = this.#deps.templates.rowOf(tx, of.owner.id, of.template);
+    const template = this.deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
     const untracked = this.#keep(tx, of.owner.id, composeSource({ ...input, template, is_tracked: false }));
     const { source, links } = composeSource({ ...input, template, is_tracked: true });
@@ -389,7 +387,7 @@ export class MarketingMail {
     const hash = new Bun.CryptoHasher('sha256').update(JSON.stringify([content, stored])).digest('hex');
     const id =
       store.findSourceId(tx, project_id, hash) ??
-      store.insertSource(tx, { project_id, hash, created_at: this.#deps.clock.now(), content }, stored);
+      store.insertSource(tx, { project_id, hash, created_at: this.deps.clock.now(), content }, stored);
     return { id, hash };
   }
 
@@ -435,12 +433,12 @@ export class MarketingMail {
     };
     const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : ownValue(merged, hole[0])));
     const bodies = { frame, values };
-    if (mostBytesOf(framed, values) > this.#deps.max_body_bytes) this.#refuseTooLarge(bodies);
+    if (mostBytesOf(framed, values) > this.deps.max_body_bytes) this.#refuseTooLarge(bodies);
     return bodies;
   }
 
   #refuseTooLarge(bodies: FramedBodies): void {
-    const { max_body_bytes } = this.#deps;
+    const { max_body_bytes } = this.deps;
     const { html, text } = fillFrame(bodies);
     for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
       if (body !== null && Buffer.byteLength(body) > max_body_bytes)

@@ -168,17 +168,15 @@ class FoundLinks {
   readonly links: Link[] = [];
   readonly open_targets: Record<string, Link['target']> = {};
   readonly #positions = new Map<string, number>();
-  readonly #input: SourceInput;
-  readonly #marks: Marks;
 
-  constructor(input: SourceInput, marks: Marks) {
-    this.#input = input;
-    this.#marks = marks;
-  }
+  constructor(
+    private readonly input: SourceInput,
+    private readonly marks: Marks,
+  ) {}
 
   /** What replaces an address. Null for what is no link to follow, and for the one that unsubscribes. */
   replace(address: string): string | null {
-    const target = this.#marks.split(address).filter((part) => typeof part !== 'number');
+    const target = this.marks.split(address).filter((part) => typeof part !== 'number');
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
@@ -186,8 +184,8 @@ class FoundLinks {
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open
-      ? this.#marks.ofLink(position)
-      : `${this.#input.public_url}/c/${this.#marks.ofLink(position)}`;
+      ? this.marks.ofLink(position)
+      : `${this.input.public_url}/c/${this.marks.ofLink(position)}`;
   }
 
   #add(address: string, target: Link['target']): number {
@@ -198,7 +196,7 @@ class FoundLinks {
   }
 
   #tokenHostsOf(target: Link['target']): readonly string[] | null {
-    const { token_hosts } = this.#input;
+    const { token_hosts } = this.input;
     if (token_hosts.length === 0) return null;
     const [first = ''] = target;
     const host = typeof first === 'string' ? /^https?:\/\/([^/?#\\]+)[/?#]/i.exec(first)?.[1] : undefined;

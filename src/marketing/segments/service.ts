@@ -36,12 +36,9 @@ interface SegmentsDeps {
 }
 
 export class Segments {
-  readonly #deps: SegmentsDeps;
   readonly #listeners: ((tx: Tx, event: SegmentEvent) => void)[] = [];
 
-  constructor(deps: SegmentsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SegmentsDeps) {}
 
   /** Has something told before a filter changes or goes. */
   listen(listener: (tx: Tx, event: SegmentEvent) => void): void {
@@ -53,7 +50,7 @@ export class Segments {
     project_id: number,
     { list, ...query }: PageQuery & { list?: string | undefined },
   ): Page<SegmentRecord> {
-    const { database, lists } = this.#deps;
+    const { database, lists } = this.deps;
     const errors: FieldErrors = {};
     const of_list = list === undefined ? null : lists.findNamed(project_id, list, errors);
     refuseAll(errors);
@@ -72,15 +69,15 @@ export class Segments {
 
   /** As `get`, with how many a broadcast to it would reach now. Others have their turn meanwhile. */
   async getCounted(owner: KeyOwner, public_id: string): Promise<SegmentRecord> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const row = this.require(owner.id, public_id);
     const audience = { owner, list_id: row.list_id, filter: filterOf(row), now_ms: clock.now() };
-    const { recipients } = await countAudience(this.#deps, database.read, audience);
+    const { recipients } = await countAudience(this.deps, database.read, audience);
     return { ...this.#present(row), contacts_count: recipients };
   }
 
   /** The row of one. Throws AppError `not_found`, for another project's too. */
-  require(project_id: number, public_id: string, read: Tx = this.#deps.database.read): SegmentRow {
+  require(project_id: number, public_id: string, read: Tx = this.deps.database.read): SegmentRow {
     const row = isUlid(public_id) ? store.findSegment(read, project_id, public_id.toUpperCase()) : undefined;
     if (!row) throw notFound('Segment');
     return row;
@@ -88,7 +85,7 @@ export class Segments {
 
   /** Of whatever project, for the operator. Throws AppError `not_found`. */
   requireAny(public_id: string): SegmentRow {
-    const row = store.findAnySegment(this.#deps.database.read, public_id.toUpperCase());
+    const row = store.findAnySegment(this.deps.database.read, public_id.toUpperCase());
     if (!row) throw notFound('Segment', 'satchel segment list --project REF');
     return row;
   }
@@ -106,7 +103,7 @@ export class Segments {
 
   /** How the shell finds them. */
   naming(): Naming {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     return createNaming(
       'segment',
       {
@@ -124,7 +121,7 @@ export class Segments {
     list: { id: number; project_id: number },
     public_id: string,
     errors: FieldErrors,
-    read: Tx = this.#deps.database.read,
+    read: Tx = this.deps.database.read,
   ): SegmentRow | null {
     const row = isUlid(public_id)
       ? store.findSegment(read, list.project_id, public_id.toUpperCase())
@@ -143,7 +140,7 @@ export class Segments {
     const row = this.findNamed(list, public_id, errors);
     if (!row) throw invalid(errors);
     const chosen = filterOf(row);
-    const gone = Object.keys(this.#deps.contacts.errorsInFilter(list, chosen));
+    const gone = Object.keys(this.deps.contacts.errorsInFilter(list, chosen));
     if (gone.length > 0)
       throw invalid({ segment: [`its filter names what is gone: ${gone.join(', ')}. Change it first`] });
     return chosen;
@@ -157,7 +154,7 @@ export class Segments {
     current: Pick<SegmentRecord, 'list'> | null,
     fields: SegmentChanges & { list?: string },
   ): FieldErrors {
-    const { lists, contacts } = this.#deps;
+    const { lists, contacts } = this.deps;
     const errors: FieldErrors = {};
     if (/\p{Cc}/u.test(fields.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
@@ -169,7 +166,7 @@ export class Segments {
 
   /** Throws AppError `invalid` by field. */
   async create(project_id: number, { list, name, filter }: NewSegment, note: Note): Promise<SegmentRecord> {
-    const { database, clock, lists } = this.#deps;
+    const { database, clock, lists } = this.deps;
     const row = await database.write((tx) => {
       refuseAll(this.errorsIn(project_id, null, { list, name, filter }));
       const list_id = lists.require(project_id, list, tx).id;
@@ -192,10 +189,10 @@ export class Segments {
     changes: SegmentChanges,
     note: Note,
   ): Promise<SegmentRecord> {
-    const row = await this.#deps.database.write((tx) => {
+    const row = await this.deps.database.write((tx) => {
       const segment = this.require(project_id, public_id, tx);
       refuseAll(this.errorsIn(project_id, this.#present(segment), changes));
-      const set = { ...setBy(CHANGEABLE, changes), updated_at: this.#deps.clock.now() };
+      const set = { ...setBy(CHANGEABLE, changes), updated_at: this.deps.clock.now() };
       const is_filter_new = set.filter !== undefined && !Bun.deepEquals(set.filter, segment.filter);
       if (is_filter_new) this.#tell(tx, { kind: 'changing', segment });
       const changed = store.updateSegment(tx, segment.id, set);
@@ -208,7 +205,7 @@ export class Segments {
 
   /** Throws AppError `not_found`, and `conflict` while a broadcast waits for its time to go to whom it means. */
   async remove(project_id: number, public_id: string, note: Note): Promise<void> {
-    await this.#deps.database.write((tx) => {
+    await this.deps.database.write((tx) => {
       const segment = this.require(project_id, public_id, tx);
       this.#tell(tx, { kind: 'deleting', segment });
       const target = `segment:${segment.public_id}`;
@@ -222,7 +219,7 @@ export class Segments {
   }
 
   #present(row: SegmentRow): SegmentRecord {
-    const list = this.#deps.lists.findById(row.list_id);
+    const list = this.deps.lists.findById(row.list_id);
     return present(FIELDS, { ...row, id: row.public_id, list: list?.public_id ?? '' });
   }
 }

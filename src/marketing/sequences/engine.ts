@@ -74,16 +74,13 @@ interface Piece {
 export class SequenceEngine {
   readonly what = 'sequence';
   readonly job_type = SEQUENCE_STEP;
-  readonly #deps: EngineDeps;
   /**
    * By sequence: how far a turn has looked through what was due while no mail could go. The next turn begins
    * there.
    */
   readonly #asked = new Map<number, store.DuePlace>();
 
-  constructor(deps: EngineDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EngineDeps) {}
 
   /** Moves what is due until nothing is, everything must wait, or `stopping`. */
   async turn(
@@ -91,7 +88,7 @@ export class SequenceEngine {
     { id: sequence_id, job_id }: { id: number; job_id: string },
     stopping: AbortSignal,
   ): Promise<NextTurn> {
-    const { database, clock, emails } = this.#deps;
+    const { database, clock, emails } = this.deps;
     for (let shut: Shut | null = null; ; ) {
       const from: Shut | null = shut;
       const now_ms = clock.now();
@@ -116,7 +113,7 @@ export class SequenceEngine {
    * When a sequence's next enrollment is due; in a day where none waits. A new enrollment hastens the job.
    */
   #nextDue(tx: Tx, sequence_id: number): number {
-    return store.nextDue(tx, sequence_id) ?? this.#deps.clock.now() + DAY_MS;
+    return store.nextDue(tx, sequence_id) ?? this.deps.clock.now() + DAY_MS;
   }
 
   /** Null where the sequence no longer runs. */
@@ -125,7 +122,7 @@ export class SequenceEngine {
     owner: MailOwner,
     { sequence_id, job_id, now_ms, accept, ...from }: PieceOf,
   ): Piece | null {
-    const { lists, marketing, suppressions } = this.#deps;
+    const { lists, marketing, suppressions } = this.deps;
     const sequence = rows.findById(tx, sequence_id);
     const list = sequence && lists.findById(sequence.list_id, tx);
     // After a pause and a resume another job moves it.
@@ -151,7 +148,7 @@ export class SequenceEngine {
       const known = fit.get(step.template);
       if (known !== undefined) return known;
       const is_fit =
-        templateProblems(step.template, this.#deps.templates.factsOf(owner.id, step.template)).length === 0;
+        templateProblems(step.template, this.deps.templates.factsOf(owner.id, step.template)).length === 0;
       fit.set(step.template, is_fit);
       return is_fit;
     };
@@ -184,7 +181,7 @@ export class SequenceEngine {
    */
   #move(tx: Tx, enrollment: EnrollmentRow, move: Move): number | null {
     const { tracks, now_ms } = move;
-    const contact = this.#deps.contacts.findById(enrollment.contact_id, tx);
+    const contact = this.deps.contacts.findById(enrollment.contact_id, tx);
     if (!contact) return null;
     const bar = barOf(contact, move.suppressed);
     if (bar) {
@@ -200,7 +197,7 @@ export class SequenceEngine {
       }
       const has_clicked = this.#hasClicked(tx, at, contact);
       if (has_clicked === false && at.last_email_id !== null && asksForClicks(step)) {
-        const click = this.#deps.clicks.unsettled(tx, at.last_email_id);
+        const click = this.deps.clicks.unsettled(tx, at.last_email_id);
         if (click !== null) {
           // A second later than it settles, if nothing goes wrong.
           const next_at = Math.max(click + SCANNER_WINDOW_MS, now_ms) + 1_000;
@@ -210,11 +207,11 @@ export class SequenceEngine {
       }
       const facts: Facts = {
         has_clicked,
-        events: this.#deps.contact_events.since(tx, at.contact_id, at.enrolled_at),
+        events: this.deps.contact_events.since(tx, at.contact_id, at.enrolled_at),
       };
       const decision = decide(step, facts);
       if (decision.result === 'send') return this.#send(tx, at, { ...move, contact, step });
-      const complete = (): void => this.#deps.going_on.complete(tx, at.id, move.sequence, now_ms);
+      const complete = (): void => this.deps.going_on.complete(tx, at.id, move.sequence, now_ms);
       const next = advance(tx, at, { step, decision, tracks, now_ms, complete });
       if (next === null || next.next_at === null || next.next_at > now_ms) return null;
       if (decision.result === 'route') routes += 1;
@@ -231,7 +228,7 @@ export class SequenceEngine {
     if (last_email_id === null) return false;
     const mail = store.findMail(read, last_email_id);
     if ((mail?.clicked_at ?? null) !== null) return true;
-    return mail?.is_untracked || !this.#deps.tracking.isTracked(read, contact) ? null : false;
+    return mail?.is_untracked || !this.deps.tracking.isTracked(read, contact) ? null : false;
   }
 
   /**
@@ -246,7 +243,7 @@ export class SequenceEngine {
     const shut_until = shutUntil(settings, { ...move, is_test: at.is_test, usedToday });
     if (shut_until !== null) return shut_until;
     const planned = move.isFit(step)
-      ? this.#deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
+      ? this.deps.marketing_mail.plan(tx, mailOfStep({ ...move, is_test: at.is_test }), move.contact)
       : null;
     if (planned === null || (!planned.ok && planned.is_template)) {
       // The template was switched off or lost its footer: the enrollment waits, and looks at it again.

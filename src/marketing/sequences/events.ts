@@ -39,11 +39,7 @@ export interface EventsDeps {
 }
 
 export class ContactEvents {
-  readonly #deps: EventsDeps;
-
-  constructor(deps: EventsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: EventsDeps) {}
 
   /**
    * Records an event; what it ends, ends with it. A repeat is a duplicate; one of a later time takes the
@@ -54,7 +50,7 @@ export class ContactEvents {
     project_id: number,
     input: EventInput,
   ): Promise<{ record: EventRecord; is_duplicate: boolean }> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     checkEvent(input);
     return database.write((tx) => {
       const contact = this.#contactOf(tx, project_id, input);
@@ -68,7 +64,7 @@ export class ContactEvents {
       const row = { contact_id: contact.id, event: input.event, ...time, meta, created_at: now };
       saveEvent(tx, row);
       const told = { contact_id: contact.id, event: input.event, occurred_at: latestOf(time), at: now };
-      this.#deps.onEvent(tx, told);
+      this.deps.onEvent(tx, told);
       return { record: present(contact, row), is_duplicate: known !== undefined };
     });
   }
@@ -82,7 +78,7 @@ export class ContactEvents {
     if ((findEvent(tx, contact_id, event)?.occurred_at ?? at) > at) return;
     const time = { occurred_at: at, is_whole_second: false };
     saveEvent(tx, { contact_id, event, ...time, meta: null, created_at: at });
-    this.#deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
+    this.deps.onEvent(tx, { contact_id, event, occurred_at: at, at });
   }
 
   /** As `record` for each, in order. One that is refused, by `read` or later, holds back no other. */
@@ -119,15 +115,15 @@ export class ContactEvents {
     return {
       name: 'events',
       export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
-        this.#deps.contacts
+        this.deps.contacts
           .ofAddress(owner.id, email)
-          .flatMap(({ id }) => this.ofContact(read, this.#deps.contacts.requireAny(id))),
+          .flatMap(({ id }) => this.ofContact(read, this.deps.contacts.requireAny(id))),
       forget: (): number => 0,
     };
   }
 
   #contactOf(tx: Tx, project_id: number, { contact_token, email, list }: EventInput): ContactRow {
-    const { contacts, lists } = this.#deps;
+    const { contacts, lists } = this.deps;
     const found = contact_token
       ? contacts.findByToken(project_id, contact_token, tx)
       : contacts.findByAddress(lists.require(project_id, list ?? '', tx).id, email ?? '', tx);

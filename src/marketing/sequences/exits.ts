@@ -12,18 +12,14 @@ import type { ExitReason } from './tables.ts';
 type ExitsDeps = Pick<CampaignDeps, 'database' | 'clock' | 'deliveries'>;
 
 export class Exits {
-  readonly #deps: ExitsDeps;
-
-  constructor(deps: ExitsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: ExitsDeps) {}
 
   /** Whoever left gets nothing more of any sequence. */
   onContact(tx: Tx, told: { kind: Departed; contact: ContactRow; at: number }): void {
     const { kind, contact, at } = told;
     for (const { enrollment } of store.listActiveOf(tx, contact.id)) exit(tx, enrollment.id, kind, at);
     // Mail may wait hours for its relay, or have been queued again, so it is taken back here.
-    for (const email_id of store.listWaitingOf(tx, contact.id)) this.#deps.deliveries.withhold(tx, email_id);
+    for (const email_id of store.listWaitingOf(tx, contact.id)) this.deps.deliveries.withhold(tx, email_id);
   }
 
   /** Ends the enrollments whose sequence names this event as an exit event, unless they began after it. */
@@ -31,13 +27,13 @@ export class Exits {
     for (const { enrollment, sequence } of store.listActiveOf(tx, told.contact_id))
       if (sequence.exit_events.includes(told.event) && told.occurred_at >= enrollment.enrolled_at) {
         exit(tx, enrollment.id, 'event', told.at);
-        if (enrollment.last_email_id !== null) this.#deps.deliveries.withhold(tx, enrollment.last_email_id);
+        if (enrollment.last_email_id !== null) this.deps.deliveries.withhold(tx, enrollment.last_email_id);
       }
   }
 
   /** Ends the enrollments of a finished sequence, in pieces. */
   async endAll(sequence_id: number): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
       count = await database.writePiece((tx) => {
         const piece = store.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });

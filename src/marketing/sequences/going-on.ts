@@ -28,12 +28,9 @@ export interface Completed {
 type CompletedListener = (tx: Tx, completed: Completed) => void;
 
 export class GoingOn {
-  readonly #deps: GoingOnDeps;
   readonly #listeners: CompletedListener[] = [];
 
-  constructor(deps: GoingOnDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: GoingOnDeps) {}
 
   /** Adds a listener for each completed enrollment, called in the transaction that completes it. */
   listen(listener: CompletedListener): void {
@@ -46,14 +43,14 @@ export class GoingOn {
     const describe = (): EnrollmentRecord | null => {
       const row = rows.findEnrollment(tx, id);
       if (!row || row.is_test) return null;
-      return presentEnrollment(row, sequence, this.#deps.contacts.findById(row.contact_id, tx) ?? undefined);
+      return presentEnrollment(row, sequence, this.deps.contacts.findById(row.contact_id, tx) ?? undefined);
     };
     for (const listener of this.#listeners) listener(tx, { project_id: sequence.project_id, describe });
   }
 
   /** Has the engine come when somebody is due. */
   hasten(tx: Tx, row: SequenceRow, next_at: number): void {
-    if (row.status === 'active' && row.job_id !== null) this.#deps.hasten(tx, row.job_id, next_at);
+    if (row.status === 'active' && row.job_id !== null) this.deps.hasten(tx, row.job_id, next_at);
   }
 
   /** Has an enrollment whose mail has ended wait for its next step; completes it after the last step. */
@@ -77,14 +74,14 @@ export class GoingOn {
 
   /** Moves on enrollments that still wait for a mail though it has ended. */
   async sweep(): Promise<void> {
-    const { database } = this.#deps;
+    const { database } = this.deps;
     for (const { id } of store.rows.listOpen(database.read))
       if (rows.listStranded(database.read, id).length > 0)
         await database.writePiece((tx) => this.#free(tx, id));
   }
 
   #free(tx: Tx, sequence_id: number): void {
-    const now = this.#deps.clock.now();
+    const now = this.deps.clock.now();
     for (const { id, mail_step, ended_at } of rows.listStranded(tx, sequence_id)) {
       const enrollment = rows.findEnrollment(tx, id);
       if (enrollment && mail_step !== null)
@@ -98,7 +95,7 @@ export class GoingOn {
    * from now, and the engine is told.
    */
   async mendTimes(): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     for (const row of store.rows.listOpen(database.read)) {
       await this.#mendEnrollments(row);
       await database.write((tx) => {
@@ -109,7 +106,7 @@ export class GoingOn {
   }
 
   async #mendEnrollments(row: SequenceRow): Promise<void> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const now_ms = clock.now();
     const delays = new Map(stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours * HOUR_MS]));
     // A template that is not fit puts a step off as well.
@@ -133,7 +130,7 @@ export class GoingOn {
    * already.
    */
   async retime(sequence_id: number): Promise<void> {
-    const { database, hasten } = this.#deps;
+    const { database, hasten } = this.deps;
     for (let after_id: number | null = 0; after_id !== null; ) {
       const from: number = after_id;
       after_id = await database.writePiece((tx) => {

@@ -24,11 +24,7 @@ export type KeyedHash = (text: string) => string;
 const KEY_BYTES = 32;
 
 export class MarketingKeys {
-  readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;
-
-  constructor(key_ring: Pick<KeyRing, 'seal' | 'open'>) {
-    this.#key_ring = key_ring;
-  }
+  constructor(private readonly key_ring: Pick<KeyRing, 'seal' | 'open'>) {}
 
   /**
    * The hash of a project's key, or null while it has none: then nothing was ever hashed with it. Opened once
@@ -45,7 +41,7 @@ export class MarketingKeys {
     const found = this.find(tx, owner, purpose);
     if (found) return found;
     const key = randomBytes(KEY_BYTES);
-    const sealed_key = this.#key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner), key);
+    const sealed_key = this.key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner), key);
     insertSealedKey(tx, { project_id: owner.id, sealed_key, created_at: now_ms });
     return hashWith(key, purpose);
   }
@@ -53,11 +49,11 @@ export class MarketingKeys {
   /** Whether a stored key opens, for `satchel doctor`. */
   opens(read: Tx, owner: KeyOwner): boolean {
     const sealed = findSealedKey(read, owner.id);
-    return sealed === null || this.#key_ring.open(read, sealed, contextOf(owner)) !== null;
+    return sealed === null || this.key_ring.open(read, sealed, contextOf(owner)) !== null;
   }
 
   #open(read: Tx, owner: KeyOwner, sealed: string): Uint8Array {
-    const key = this.#key_ring.open(read, sealed, contextOf(owner));
+    const key = this.key_ring.open(read, sealed, contextOf(owner));
     if (key) return key;
     throw new AppError(
       'unavailable',

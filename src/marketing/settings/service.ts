@@ -65,15 +65,13 @@ export interface MarketingDeps {
 export class MarketingSettings {
   /** The keyed hashes of a project. */
   readonly keys: MarketingKeys;
-  readonly #deps: MarketingDeps;
 
-  constructor(deps: MarketingDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: MarketingDeps) {
     this.keys = new MarketingKeys(deps.key_ring);
   }
 
   /** The settings of a project; defaults where it never set any. */
-  settings(project_id: number, read: Tx = this.#deps.database.read): Settings {
+  settings(project_id: number, read: Tx = this.deps.database.read): Settings {
     const row = findSettings(read, project_id);
     if (!row) return DEFAULT_SETTINGS;
     const { project_id: _project, updated_at: _updated, ...settings } = row;
@@ -85,7 +83,7 @@ export class MarketingSettings {
    * changes nothing.
    */
   async change(project_id: number, changes: SettingsChanges, note: Note): Promise<Settings> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     return database.write((tx) => {
       const { merged, errors } = this.#merge(tx, project_id, changes);
       refuseAll(errors);
@@ -99,12 +97,12 @@ export class MarketingSettings {
 
   /** Everything that is wrong with a change beyond what its schema checks. */
   errorsIn(project_id: number, changes: SettingsChanges): FieldErrors {
-    return this.#merge(this.#deps.database.read, project_id, changes).errors;
+    return this.#merge(this.deps.database.read, project_id, changes).errors;
   }
 
   /** Whether a project's key opens, where it has one. */
   hasUsableKey(owner: KeyOwner): boolean {
-    return this.keys.opens(this.#deps.database.read, owner);
+    return this.keys.opens(this.deps.database.read, owner);
   }
 
   /**
@@ -113,7 +111,7 @@ export class MarketingSettings {
    */
   #usesOf(project_id: number): MailboxUse[] {
     const { accounts } = this.settings(project_id);
-    return this.#deps.mailboxes
+    return this.deps.mailboxes
       .listUses(project_id)
       .filter(
         ({ for_marketing, address }) =>
@@ -128,7 +126,7 @@ export class MarketingSettings {
    */
   #confirmingUsesOf(project_id: number, from: string | null): MailboxUse[] {
     const { accounts } = this.settings(project_id);
-    const able = this.#deps.mailboxes
+    const able = this.deps.mailboxes
       .listUses(project_id)
       .filter(({ for_transactional }) => for_transactional);
     if (from !== null) return able.filter(({ address }) => address === from);
@@ -165,7 +163,7 @@ export class MarketingSettings {
 
   /** What receivers find of each mailbox that the project's marketing goes out from. */
   checkMailboxes(project_id: number): Promise<MailboxDnsCheck[]> {
-    return Promise.all(this.addressesOf(project_id).map((address) => this.#deps.mailboxes.checkDns(address)));
+    return Promise.all(this.addressesOf(project_id).map((address) => this.deps.mailboxes.checkDns(address)));
   }
 
   /** As `checkMailboxes`, before a sequence starts; null where all of them capture, and nothing is asked. */
@@ -175,7 +173,7 @@ export class MarketingSettings {
 
   /** Why no mailbox takes a project's marketing mail, whatever its DNS records; null where one does. */
   problemOfMailboxes(project_id: number): string | null {
-    return this.#deps.mailboxes.refusalOf(project_id, this.settings(project_id).accounts);
+    return this.deps.mailboxes.refusalOf(project_id, this.settings(project_id).accounts);
   }
 
   /**
@@ -192,7 +190,7 @@ export class MarketingSettings {
   }
 
   #problemOfLinksFrom(usesOf: () => MailboxUse[]): string | null {
-    const { public_url, served_at } = this.#deps;
+    const { public_url, served_at } = this.deps;
     if (!isLoopbackUrl(public_url)) return null;
     const relaying = usesOf().find(({ relay_host }) => relay_host !== null && !isLoopback(relay_host));
     if (!relaying) return null;
@@ -205,7 +203,7 @@ export class MarketingSettings {
 
   #merge(read: Tx, project_id: number, changes: SettingsChanges) {
     const { merged, errors } = mergeSettings(this.settings(project_id, read), changes);
-    const known = this.#deps.mailboxes
+    const known = this.deps.mailboxes
       .listUses(project_id)
       .flatMap(({ for_marketing, is_active, address }) => (for_marketing && is_active ? [address] : []));
     changes.accounts?.forEach((address, index) => {

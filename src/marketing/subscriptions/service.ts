@@ -128,17 +128,13 @@ interface AllowedTracking {
 }
 
 export class Subscriptions {
-  readonly #deps: SubscriptionsDeps;
-
-  constructor(deps: SubscriptionsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SubscriptionsDeps) {}
 
   /* --- Signing up ------------------------------------------------------------------------------------------------- */
 
   /** The sign-up page that a token opens; null where there is none (any more). */
   signUpPage(token: string): SignUpPage | null {
-    const { captcha, lists, marketing, projectOf, link_domains } = this.#deps;
+    const { captcha, lists, marketing, projectOf, link_domains } = this.deps;
     const list = lists.findBySignUpToken(token);
     const owner = list && projectOf(list.project_id);
     if (!list || owner?.status !== 'active') return null;
@@ -157,8 +153,8 @@ export class Subscriptions {
    * Throws AppError `conflict` where nobody can sign up by this page, so that nobody fills its form in vain.
    */
   requireForm({ list, owner, widget }: SignUpPage): void {
-    this.#deps.lists.requireConfirmationTemplate(list);
-    if (widget === null && this.#deps.captcha.isConfigured(owner))
+    this.deps.lists.requireConfirmationTemplate(list);
+    if (widget === null && this.deps.captcha.isConfigured(owner))
       throw conflict(
         'This page takes no sign-ups at the moment: the captcha of its project has no site_key, or is none that the page can show.',
         { code: 'captcha_unusable' },
@@ -168,7 +164,7 @@ export class Subscriptions {
   /** Counts a visitor of a form before it reads what they sent. Throws AppError `rate_limited`. */
   async countVisitor(ip: string): Promise<void> {
     const caller = `subscribe ${networkOf(ip)}`;
-    await this.#deps.database.write((tx) => this.#deps.rates.take(tx, caller, SIGN_UPS));
+    await this.deps.database.write((tx) => this.deps.rates.take(tx, caller, SIGN_UPS));
   }
 
   /**
@@ -189,11 +185,11 @@ export class Subscriptions {
     },
     from: { ip: string | null; origin: string | null; is_test: boolean; needs_captcha: boolean },
   ): Promise<void> {
-    const { clock, database, lists } = this.#deps;
+    const { clock, database, lists } = this.deps;
     lists.requireOpen(database.read, list);
     if (list.double_opt_in) lists.requireConfirmationTemplate(list);
     const email = contactAddress(input.email)?.email;
-    const needs_captcha = from.needs_captcha && this.#deps.captcha.isConfigured(owner);
+    const needs_captcha = from.needs_captcha && this.deps.captcha.isConfigured(owner);
     const errors = errorsInSignUp(input);
     if (needs_captcha && input.captcha_token === null)
       errors.captcha_token = ["is required: this project verifies its forms' visitors by captcha"];
@@ -216,7 +212,7 @@ export class Subscriptions {
     await database.write((tx) => {
       // Each sign-up counts, with or without a mail: otherwise the count would tell who is on the list.
       if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
-      this.#deps.enqueue(tx, {
+      this.deps.enqueue(tx, {
         project_id: owner.id,
         type: EMAIL_SUBSCRIBE,
         priority: PRIORITY.transactional,
@@ -227,12 +223,12 @@ export class Subscriptions {
   }
 
   #takeConfirmation(tx: Tx, owner: KeyOwner, what: 'sign-up' | 'mail'): void {
-    const rate: Rate = { ...CONFIRMATIONS, limit: this.#deps.confirmations_per_day };
-    this.#deps.rates.take(tx, `confirmation ${what} of project ${owner.id}`, rate);
+    const rate: Rate = { ...CONFIRMATIONS, limit: this.deps.confirmations_per_day };
+    this.deps.rates.take(tx, `confirmation ${what} of project ${owner.id}`, rate);
   }
 
   async #checkCaptcha(owner: KeyOwner, token: string, ip: string | null): Promise<void> {
-    const verdict = await this.#deps.captcha.verify(owner, {
+    const verdict = await this.deps.captcha.verify(owner, {
       token,
       ...(ip === null ? {} : { remoteip: ip }),
     });
@@ -245,7 +241,7 @@ export class Subscriptions {
    * has changed.
    */
   async carryOut(project_id: number, sign_up: SignUp): Promise<SignUpEnd> {
-    const { contacts, database, lists, projectOf } = this.#deps;
+    const { contacts, database, lists, projectOf } = this.deps;
     const owner = projectOf(project_id);
     const list = lists.findById(sign_up.list_id);
     if (!owner || !list || list.archived_at !== null) return 'rejected';
@@ -279,7 +275,7 @@ export class Subscriptions {
   }
 
   #allowTracking(tx: Tx, contact: ContactRow, evidence: AllowedTracking | null): void {
-    if (evidence) this.#deps.tracking.set(tx, contact, { ...evidence, tracking: 'allowed', by: 'form' });
+    if (evidence) this.deps.tracking.set(tx, contact, { ...evidence, tracking: 'allowed', by: 'form' });
   }
 
   #askForConfirmation(
@@ -292,16 +288,16 @@ export class Subscriptions {
       allowed_tracking: AllowedTracking | null;
     },
   ): SignUpEnd {
-    const { clock, marketing, link_domains } = this.#deps;
+    const { clock, marketing, link_domains } = this.deps;
     const { owner, list, contact } = to;
     const now = clock.now();
     const day_began = now - (now % DAY_MS);
     const of = { project_id: owner.id, email: contact.email, since_ms: day_began };
-    const sent = this.#deps.emails.countConfirmations(tx, of);
+    const sent = this.deps.emails.countConfirmations(tx, of);
     if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
     // A sign-up of yesterday may get its mail today.
     this.#takeConfirmation(tx, owner, 'mail');
-    const template = this.#deps.lists.requireConfirmationTemplate(list);
+    const template = this.deps.lists.requireConfirmationTemplate(list);
     const settings = marketing.settings(owner.id, tx);
     const token = createContactToken();
     store.insertConfirmation(tx, {
@@ -314,7 +310,7 @@ export class Subscriptions {
       tracking_origin: to.allowed_tracking?.origin ?? null,
       created_at: now,
     });
-    this.#deps.emails.acceptConfirmation(tx, {
+    this.deps.emails.acceptConfirmation(tx, {
       project_id: owner.id,
       is_test: to.is_test,
       to: contact.email,
@@ -338,9 +334,9 @@ export class Subscriptions {
 
   /** Whose confirmation a token of a confirm link is; null when it is unknown or has expired. */
   visitorOfConfirmation(token: string): Confirming | null {
-    const found = store.findConfirmation(this.#deps.database.read, hashOfToken(token));
-    if (!found || found.expires_at <= this.#deps.clock.now()) return null;
-    const visitor = this.#visitor(this.#deps.contacts.findById(found.contact_id));
+    const found = store.findConfirmation(this.deps.database.read, hashOfToken(token));
+    if (!found || found.expires_at <= this.deps.clock.now()) return null;
+    const visitor = this.#visitor(this.deps.contacts.findById(found.contact_id));
     const { is_test, tracking_at: at, tracking_ip: ip, tracking_origin: origin } = found;
     return visitor && { ...visitor, is_test, allowed_tracking: at === null ? null : { at, ip, origin } };
   }
@@ -350,7 +346,7 @@ export class Subscriptions {
    * address was suppressed since.
    */
   confirm(visitor: Confirming): Promise<'confirmed' | 'closed' | 'left'> {
-    const { contacts, database, lists, suppressions } = this.#deps;
+    const { contacts, database, lists, suppressions } = this.deps;
     return database.write((tx) => {
       const contact = contacts.findById(visitor.contact.id, tx);
       const list = lists.findById(visitor.list.id, tx);
@@ -367,23 +363,23 @@ export class Subscriptions {
   /** Whose leave a token of an unsubscribe link asks for; null for any that this service did not make. */
   visitorOfUnsubscribe(token: string): Visitor | null {
     const public_id = contactOfToken(token);
-    const contact = public_id === null ? null : this.#deps.contacts.findByPublicId(public_id);
+    const contact = public_id === null ? null : this.deps.contacts.findByPublicId(public_id);
     const visitor = this.#visitor(contact);
     if (!visitor) return null;
-    const hash = this.#deps.marketing.keys.find(this.#deps.database.read, visitor.owner, 'unsubscribe');
+    const hash = this.deps.marketing.keys.find(this.deps.database.read, visitor.owner, 'unsubscribe');
     return hash && isTrueToken(token, visitor.contact.public_id, hash) ? visitor : null;
   }
 
   /** Takes an address out of everything in its project. May be repeated. */
   unsubscribe(visitor: Visitor): Promise<void> {
-    const { contacts, database } = this.#deps;
+    const { contacts, database } = this.deps;
     return database.write((tx) => contacts.leave(tx, visitor.owner, visitor.contact.email, 'unsubscribed'));
   }
 
   /** The link in a mail by which its contact leaves, within the transaction that accepts the mail. */
   unsubscribeUrl(tx: Tx, owner: KeyOwner, contact: Pick<ContactRow, 'public_id'>): string {
-    const hash = this.#deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.#deps.clock.now());
-    return unsubscribeUrl(this.#deps.link_domains.baseOf(owner.id, tx), contact.public_id, hash);
+    const hash = this.deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.deps.clock.now());
+    return unsubscribeUrl(this.deps.link_domains.baseOf(owner.id, tx), contact.public_id, hash);
   }
 
   /** Sign-ups that are not carried out yet: what is done keeps no address. */
@@ -403,17 +399,15 @@ export class Subscriptions {
 
   /** Forgets confirmations that have expired. */
   async sweep(): Promise<void> {
-    await this.#deps.database.writePiece((tx) =>
-      store.deleteExpiredConfirmations(tx, this.#deps.clock.now()),
-    );
+    await this.deps.database.writePiece((tx) => store.deleteExpiredConfirmations(tx, this.deps.clock.now()));
   }
 
   #visitor(contact: ContactRow | null): Visitor | null {
-    const list = contact && this.#deps.lists.findById(contact.list_id);
-    const owner = contact && this.#deps.projectOf(contact.project_id);
+    const list = contact && this.deps.lists.findById(contact.list_id);
+    const owner = contact && this.deps.projectOf(contact.project_id);
     if (!contact || !list || !owner) return null;
-    const brand = brandOf(this.#deps.marketing.settings(owner.id), owner.name);
-    const is_tracked = this.#deps.tracking.isTracked(this.#deps.database.read, contact);
+    const brand = brandOf(this.deps.marketing.settings(owner.id), owner.name);
+    const is_tracked = this.deps.tracking.isTracked(this.deps.database.read, contact);
     return { contact, list, owner, brand, is_tracked };
   }
 }

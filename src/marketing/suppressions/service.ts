@@ -60,12 +60,9 @@ export interface SuppressionsDeps {
 }
 
 export class Suppressions {
-  readonly #deps: SuppressionsDeps;
   #bounced: Bounced | null = null;
 
-  constructor(deps: SuppressionsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: SuppressionsDeps) {}
 
   /** Sets who gives bounced people their status back. */
   setBounced(bounced: Bounced): void {
@@ -74,7 +71,7 @@ export class Suppressions {
 
   /** Newest first; hashes only. */
   list(owner: KeyOwner, query: PageQuery): Page<SuppressionRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     return paginate(query, {
       total: store.countSuppressions(read, owner.id),
       fetch: (limit, offset) => store.listSuppressions(read, owner.id, { limit, offset }).map(present),
@@ -97,7 +94,7 @@ export class Suppressions {
 
   /** The suppression of an address, however it is written; null where there is none. */
   find(owner: KeyOwner, address: string): SuppressionRecord | null {
-    const found = this.#findWritten(this.#deps.database.read, owner, address);
+    const found = this.#findWritten(this.deps.database.read, owner, address);
     return found ? present(found) : null;
   }
 
@@ -122,8 +119,8 @@ export class Suppressions {
     kind: SuppressionKind,
     mailbox: string | null = null,
   ): { record: SuppressionRecord; is_new: boolean } {
-    const now = this.#deps.clock.now();
-    const hash = this.#deps.marketing.keys.obtain(tx, owner, 'suppression', now);
+    const now = this.deps.clock.now();
+    const hash = this.deps.marketing.keys.obtain(tx, owner, 'suppression', now);
     const known = this.#find(tx, owner, hash, address);
     if (known) {
       const is_stronger = SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(known.kind);
@@ -152,14 +149,14 @@ export class Suppressions {
     owner: KeyOwner,
     of: { address: string } | { id: string },
   ): Promise<SuppressionRecord> {
-    const { read } = this.#deps.database;
+    const { read } = this.deps.database;
     const found =
       'id' in of
         ? store.findSuppressionById(read, owner.id, of.id.toUpperCase())
         : this.#findWritten(read, owner, of.address);
     if (!found) throw notFound('Suppression');
     const addresses = await this.#addressesOf(owner, [found]);
-    return this.#deps.database.write((tx) => {
+    return this.deps.database.write((tx) => {
       const lifted = this.#lift(tx, actor, owner, { id: found.id, addresses });
       if (!lifted) throw notFound('Suppression');
       return present(lifted.row);
@@ -185,7 +182,7 @@ export class Suppressions {
     const total: LiftedBounces = { lifted: 0, restored: 0 };
     for (let from = 0; from < found.length; from += LIFT_BATCH) {
       if (from > 0) await Bun.sleep(LIFT_PAUSE_MS);
-      await this.#deps.database.writePiece((tx) => {
+      await this.deps.database.writePiece((tx) => {
         for (const { id } of found.slice(from, from + LIFT_BATCH)) {
           // Lifted meanwhile, or the person has complained.
           if (store.findSuppressionById(tx, owner.id, id)?.kind !== 'hard_bounce') continue;
@@ -199,13 +196,13 @@ export class Suppressions {
   }
 
   #bouncesSince(owner: KeyOwner, of: { since_ms: number; mailbox: string | null }): SuppressionRow[] {
-    return store.listSuppressionsSince(this.#deps.database.read, owner.id, { kind: 'hard_bounce', ...of });
+    return store.listSuppressionsSince(this.deps.database.read, owner.id, { kind: 'hard_bounce', ...of });
   }
 
   /** The addresses of hard bounces, by hash, as far as contacts have them. */
   async #addressesOf(owner: KeyOwner, of: readonly SuppressionRow[]): Promise<ReadonlyMap<string, string>> {
     const hashes = new Set(of.flatMap(({ kind, hash }) => (givesBack(kind) ? [hash] : [])));
-    const hash = hashes.size === 0 ? null : this.#hash(this.#deps.database.read, owner);
+    const hash = hashes.size === 0 ? null : this.#hash(this.deps.database.read, owner);
     return hash && this.#bounced ? this.#bounced.findAddresses(owner, hashes, hash) : new Map();
   }
 
@@ -230,13 +227,13 @@ export class Suppressions {
         project: owner,
         metadata: { hash, kind, ...(restored.length > 0 ? { contacts: restored } : {}) },
       },
-      this.#deps.clock.now(),
+      this.deps.clock.now(),
     );
     return { row, restored };
   }
 
   #hash(read: Tx, owner: KeyOwner): KeyedHash | null {
-    return this.#deps.marketing.keys.find(read, owner, 'suppression');
+    return this.deps.marketing.keys.find(read, owner, 'suppression');
   }
 
   #find(read: Tx, owner: KeyOwner, hash: KeyedHash | null, address: string): SuppressionRow | undefined {

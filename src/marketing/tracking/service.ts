@@ -37,12 +37,9 @@ export interface TrackingDeps {
 }
 
 export class TrackingChoices {
-  readonly #deps: TrackingDeps;
   readonly #listeners: UntrackedListener[] = [];
 
-  constructor(deps: TrackingDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: TrackingDeps) {}
 
   /** Adds a listener for each address that stops being tracked by its own choice or by one for it. */
   listen(listener: UntrackedListener): void {
@@ -53,7 +50,7 @@ export class TrackingChoices {
   isTracked(read: Tx, { project_id, email }: TrackedAddress): boolean {
     const tracking = store.findChoice(read, project_id, email)?.tracking;
     if (tracking !== undefined) return tracking === 'allowed';
-    return this.#deps.marketing.settings(project_id, read).tracking === 'all';
+    return this.deps.marketing.settings(project_id, read).tracking === 'all';
   }
 
   /** Null where nobody said anything. */

@@ -66,14 +66,12 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.tar$/;
 const LEFTOVER = /^\.satchel-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))?$/;
 
 export class Backups {
-  readonly #deps: BackupsDeps;
   readonly #folder: string;
   #is_verifying = false;
   /** Names of those that are being removed: they are gone for everybody else. */
   readonly #removing = new Set<string>();
 
-  constructor(deps: BackupsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: BackupsDeps) {
     this.#folder = join(deps.config.data_dir, 'backups');
   }
 
@@ -81,7 +79,7 @@ export class Backups {
 
   /** Begins a backup and returns its record. Throws AppError `conflict` while another one, or a verification, is under way. */
   async make(actor: Actor): Promise<BackupRecord> {
-    const { database, clock, enqueue } = this.#deps;
+    const { database, clock, enqueue } = this.deps;
     const name = datedName(clock.now());
     const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
@@ -100,7 +98,7 @@ export class Backups {
 
   /** Does the job of a backup: for its task. */
   async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
-    const { logger, work, clock } = this.#deps;
+    const { logger, work, clock } = this.deps;
     const { name } = parse(job_payload, job.payload);
     // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
     this.removeLeftovers();
@@ -133,7 +131,7 @@ export class Backups {
         rmSync(join(this.#folder, name), { recursive: true, force: true });
       }
     } catch (error) {
-      this.#deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
+      this.deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
     }
   }
 
@@ -141,7 +139,7 @@ export class Backups {
 
   /** Newest first. */
   list(): BackupRecord[] {
-    const runs = listRuns(this.#deps.database.read);
+    const runs = listRuns(this.deps.database.read);
     const files = this.#names().flatMap((name) => {
       const stat = this.#statOf(name);
       return stat ? [this.#recordOf(name, stat, runs.find((run) => run.name === name) ?? null)] : [];
@@ -155,7 +153,7 @@ export class Backups {
   /** Throws AppError `not_found`, for what is no name of a backup too. */
   require(name: string): BackupRecord {
     const stat = this.#statOf(name);
-    const run = this.#findRun(this.#deps.database.read, name);
+    const run = this.#findRun(this.deps.database.read, name);
     if (stat) return this.#recordOf(name, stat, run);
     if (run && run.status !== 'completed') return recordWithoutFile(run);
     throw notFound('Backup');
@@ -167,7 +165,7 @@ export class Backups {
    */
   async take(actor: Actor, { name, status }: BackupRecord): Promise<string> {
     requireWhole(status);
-    await this.#deps.database.write((tx) => this.#audit(tx, actor, 'backup.downloaded', name));
+    await this.deps.database.write((tx) => this.#audit(tx, actor, 'backup.downloaded', name));
     if (!this.#statOf(name)) throw notFound('Backup');
     return join(this.#folder, name);
   }
@@ -175,7 +173,7 @@ export class Backups {
   /** Reads all of a backup and checks it in a scratch folder. Throws AppError `conflict`, and `unavailable` without room. */
   async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
     requireWhole(status);
-    const { database, clock, work } = this.#deps;
+    const { database, clock, work } = this.deps;
     if (this.#is_verifying || listRuns(database.read).some(isUnderWay))
       throw conflict('A backup is being made or verified. Try again when that is done.');
     this.#is_verifying = true;
@@ -197,7 +195,7 @@ export class Backups {
     if (this.#removing.has(name)) throw notFound('Backup');
     this.#removing.add(name);
     try {
-      await this.#deps.database.write((tx) => {
+      await this.deps.database.write((tx) => {
         const run = this.#findRun(tx, name);
         if (run) deleteJob(tx, run.id);
         this.#audit(tx, actor, 'backup.deleted', name);
@@ -245,7 +243,7 @@ export class Backups {
   }
 
   #audit(tx: Tx, actor: Actor, event: string, name: string): void {
-    recordAudit(tx, actor, { event, target: `backup:${name}`, project: null }, this.#deps.clock.now());
+    recordAudit(tx, actor, { event, target: `backup:${name}`, project: null }, this.deps.clock.now());
   }
 }
 

@@ -42,7 +42,6 @@ interface CertificatesDeps {
 export class Certificates {
   /** What the authority is to find at the http port, by token. */
   readonly challenges = new Map<string, string>();
-  readonly #deps: CertificatesDeps;
   #kept: Certificate | null = null;
   #served: Certificate | null = null;
   #failed: FailedOrder | null = null;
@@ -50,16 +49,14 @@ export class Certificates {
   #is_looking = false;
   #is_stopped = false;
 
-  constructor(deps: CertificatesDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: CertificatesDeps) {}
 
   /**
    * Serves the kept certificate where it is good, without asking anybody, and sees to it from then on. Throws what `serve`
    * throws; a kept file that is damaged is one that is not there.
    */
   start(): void {
-    const { config, logger } = this.#deps;
+    const { config, logger } = this.deps;
     try {
       this.#kept = loadCertificate(config.data_dir);
     } catch (error) {
@@ -83,7 +80,7 @@ export class Certificates {
   /** Why nothing is served, in sentences for whoever asks; null where something is. */
   explainWaiting(): string | null {
     if (this.#served) return null;
-    const names = this.#deps.tls.names.join(', ');
+    const names = this.deps.tls.names.join(', ');
     const failed = this.#failedHere();
     const waiting = `There is no certificate for ${names} yet, so nothing is served here.`;
     if (!failed || (this.#is_looking && failed.reason === BROKEN_OFF))
@@ -98,7 +95,7 @@ export class Certificates {
   async look(): Promise<void> {
     if (this.#is_looking || this.#is_stopped) return;
     this.#is_looking = true;
-    const { clock, logger } = this.#deps;
+    const { clock, logger } = this.deps;
     try {
       if (this.#isDue() && this.#mayOrder()) await this.#order();
       this.#serveKept();
@@ -116,7 +113,7 @@ export class Certificates {
   }
 
   #serveKept(): void {
-    const { clock, tls, logger, serve } = this.#deps;
+    const { clock, tls, logger, serve } = this.deps;
     const kept = this.#kept;
     if (!kept || kept === this.#served || kept.to_ms <= clock.now()) return;
     // After a change of names the one before does for those that stayed, until there is one for all.
@@ -127,7 +124,7 @@ export class Certificates {
   }
 
   #isDue(): boolean {
-    const { clock, tls } = this.#deps;
+    const { clock, tls } = this.deps;
     const kept = this.#kept;
     if (!kept || kept.acme_directory !== tls.acme_directory) return true;
     if (kept.names.join() !== tls.names.join()) return true;
@@ -138,20 +135,20 @@ export class Certificates {
   #mayOrder(): boolean {
     const failed = this.#failedHere();
     if (!failed) return true;
-    const wait_ms = failed.next_ms - this.#deps.clock.now();
+    const wait_ms = failed.next_ms - this.deps.clock.now();
     return wait_ms <= 0 || wait_ms > MAX_ORDER_RETRY_MS;
   }
 
   /** The last order where it failed and was for the same: other names, or another authority, may do better. */
   #failedHere(): FailedOrder | null {
-    const { tls } = this.#deps;
+    const { tls } = this.deps;
     const failed = this.#failed;
     const is_same = failed?.acme_directory === tls.acme_directory && failed.names.join() === tls.names.join();
     return failed && is_same ? failed : null;
   }
 
   async #order(): Promise<void> {
-    const { config, tls, clock, logger } = this.#deps;
+    const { config, tls, clock, logger } = this.deps;
     const { acme_directory, names } = tls;
     const failures = (this.#failedHere()?.failures ?? 0) + 1;
     const note = (reason: string): void => {
@@ -177,7 +174,7 @@ export class Certificates {
 
   /** Has a new certificate, on disk. Throws why it has not, or where it will not do for long. */
   async #obtain(): Promise<void> {
-    const { config, tls, clock } = this.#deps;
+    const { config, tls, clock } = this.deps;
     const account_key = loadAccountKey(config.data_dir) ?? makeAccountKey(config.data_dir);
     const { acme_directory, acme_email, names } = tls;
     const identity = await orderCertificate(

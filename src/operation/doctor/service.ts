@@ -158,20 +158,17 @@ interface Running {
 
 /** The doctor of a server, whose examination runs beside it. */
 export class Doctor {
-  readonly #examineNow: (now_ms: number, known: readonly Finding[]) => Promise<Finding[]>;
-  readonly #clock: Clock;
   #running: Running | null = null;
   #last: Examination | null = null;
   /** The last one that read all that is stored, of that only what is fine: what is not is looked at again each time. */
   #read_all: Examination | null = null;
 
-  constructor(deps: {
-    clock: Clock;
-    examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
-  }) {
-    this.#clock = deps.clock;
-    this.#examineNow = deps.examine;
-  }
+  constructor(
+    private readonly deps: {
+      clock: Clock;
+      examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
+    },
+  ) {}
 
   /**
    * Every finding, of so long ago at most; who asks while an examination runs gets what that one finds. Whoever takes what is a moment
@@ -197,12 +194,12 @@ export class Doctor {
   }
 
   #isWithin({ at_ms }: Examination, age_ms: number): boolean {
-    const age = this.#clock.now() - at_ms;
+    const age = this.deps.clock.now() - at_ms;
     return age >= 0 && age < age_ms;
   }
 
   #start(known: readonly Finding[], reads_all: boolean): Promise<readonly Finding[]> {
-    const at_ms = this.#clock.now();
+    const at_ms = this.deps.clock.now();
     const running: Running = { promise: this.#run(known, at_ms), reads_all };
     this.#running = running;
     const end = (): void => {
@@ -213,7 +210,7 @@ export class Doctor {
   }
 
   async #run(known: readonly Finding[], at_ms: number): Promise<readonly Finding[]> {
-    const findings = await this.#examineNow(at_ms, known);
+    const findings = await this.deps.examine(at_ms, known);
     this.#last = { findings, at_ms };
     if (known.length === 0) {
       const sound = findings.filter(({ check, status }) => READING_ALL.includes(check) && status === 'ok');

@@ -23,24 +23,18 @@ interface JobRecord {
 }
 
 export class Jobs {
-  readonly #database: Database;
-  readonly #clock: Clock;
-
-  constructor(deps: { database: Database; clock: Clock }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-  }
+  constructor(private readonly deps: { database: Database; clock: Clock }) {}
 
   /** A project's job. Throws AppError `not_found`, for another project's too. */
   get(project_id: number, id: string): JobRecord {
-    const row = isUlid(id) ? findJob(this.#database.read, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? findJob(this.deps.database.read, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Job');
     return presentJob(row);
   }
 
   /** A job, whatever its project: for the shell. Throws AppError `not_found`. */
   requireAny(id: string): JobRecord {
-    const row = isUlid(id) ? findJob(this.#database.read, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? findJob(this.deps.database.read, id.toUpperCase()) : undefined;
     if (!row) throw notFound('Job');
     return presentJob(row);
   }
@@ -50,7 +44,7 @@ export class Jobs {
     project_id: number,
     query: PageQuery & { status?: JobStatus | undefined; type?: string | undefined },
   ): Page<JobRecord> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const filter = { project_id, status: query.status, type: query.type };
     return paginate(query, {
       total: countJobs(read, filter),
@@ -60,10 +54,10 @@ export class Jobs {
 
   /** Forgets jobs that finished longer ago than anybody polls; returns how many. */
   async sweep(): Promise<number> {
-    const before = this.#clock.now() - JOB_RETENTION_MS;
+    const before = this.deps.clock.now() - JOB_RETENTION_MS;
     let deleted = 0;
     for (;;) {
-      const count = await this.#database.writePiece((tx) => deleteFinishedJobs(tx, before, SWEEP_BATCH));
+      const count = await this.deps.database.writePiece((tx) => deleteFinishedJobs(tx, before, SWEEP_BATCH));
       deleted += count;
       if (count < SWEEP_BATCH) return deleted;
     }

@@ -82,14 +82,11 @@ interface Lane {
 }
 
 export class Metrics {
-  readonly #deps: MetricsDeps;
   #counted: Counted | null = null;
   #counting: Promise<Counted> | null = null;
   readonly #lanes = new Set(LANES);
 
-  constructor(deps: MetricsDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: MetricsDeps) {}
 
   /** All metrics as text. What takes long to count is as it was when somebody asked before. */
   async read(): Promise<string> {
@@ -107,7 +104,7 @@ export class Metrics {
   /* --- Measured as it happened -------------------------------------------------------------------------------------- */
 
   #measured(): Metric[] {
-    const { requests, event_loop, database, blobs, deliveries } = this.#deps;
+    const { requests, event_loop, database, blobs, deliveries } = this.deps;
     const counts = new Map(database.measures.counts.entries());
     return [
       {
@@ -152,7 +149,7 @@ export class Metrics {
           { labels: { of: 'files' }, histogram: blobs.syncs },
         ],
       },
-      ...ofSubmission(this.#deps.submission.measures()),
+      ...ofSubmission(this.deps.submission.measures()),
     ];
   }
 
@@ -160,7 +157,7 @@ export class Metrics {
 
   /** A part a turn, each from the newest state. */
   async #count(): Promise<Counted> {
-    const { database, clock } = this.#deps;
+    const { database, clock } = this.deps;
     const next = async <T>(part: (read: Tx) => T): Promise<T> => {
       await letOthers();
       return part(database.read);
@@ -177,7 +174,7 @@ export class Metrics {
       lanes: await this.#countLanes(next, at),
       mailboxes: await next((read) => store.countMailboxes(read, at)),
       inboxes: await next(store.readInboxes),
-      webhooks_since: await next((read) => this.#deps.webhooks.waitingSince(read)),
+      webhooks_since: await next((read) => this.deps.webhooks.waitingSince(read)),
     };
     return this.#counted;
   }
@@ -203,7 +200,7 @@ export class Metrics {
       ]),
     ];
     const lanes = new Map([...this.#lanes].map((name): [string, Lane] => [name, { depth: 0, age_ms: 0 }]));
-    const { projects } = this.#deps;
+    const { projects } = this.deps;
     for (const [name, group, project_id] of waiting) {
       const lane = lanes.get(name) ?? { depth: 0, age_ms: 0 };
       // What an inactive project has waiting is not late.
@@ -251,7 +248,7 @@ export class Metrics {
       gauge(
         'inbox_lag_seconds',
         'How long ago the inbox was read that was not read for longest; absent without one.',
-        inboxes.read_at === null ? null : Math.max(0, this.#deps.clock.now() - inboxes.read_at) / SECOND_MS,
+        inboxes.read_at === null ? null : Math.max(0, this.deps.clock.now() - inboxes.read_at) / SECOND_MS,
       ),
       gauge(
         'webhook_lag_seconds',
@@ -269,7 +266,7 @@ export class Metrics {
   /* --- Found on the disk -------------------------------------------------------------------------------------------- */
 
   #found(): Metric[] {
-    const { config, backups, clock } = this.#deps;
+    const { config, backups, clock } = this.deps;
     const path = databasePathOf(config.data_dir);
     const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
     const { blocks, bavail, bsize } = statfsSync(config.data_dir);

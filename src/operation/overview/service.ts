@@ -16,26 +16,22 @@ import * as store from './store.ts';
 const DAYS_A_TURN = 5;
 
 export class Overviews {
-  readonly #database: Database;
-  readonly #clock: Clock;
   readonly #data_dir: string;
-  readonly #doctor: Pick<Doctor, 'latest'>;
 
-  constructor(deps: {
-    database: Database;
-    clock: Clock;
-    config: { data_dir: string };
-    doctor: Pick<Doctor, 'latest'>;
-  }) {
-    this.#doctor = deps.doctor;
-    this.#database = deps.database;
-    this.#clock = deps.clock;
+  constructor(
+    private readonly deps: {
+      database: Database;
+      clock: Clock;
+      config: { data_dir: string };
+      doctor: Pick<Doctor, 'latest'>;
+    },
+  ) {
     this.#data_dir = deps.config.data_dir;
   }
 
   /** Read off counters; the hours are the last 24 in UTC, and so many days as are asked for, the present ones among them. */
   async read(caller: ManagementCaller, { days }: { days: number | null }): Promise<Overview> {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const ids = scopeOf(caller);
     const scope = ids === null ? null : JSON.stringify(ids);
     const by_day = await this.#days(scope);
@@ -75,7 +71,7 @@ export class Overviews {
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
       ...compareDays(by_day),
-      todo: listTodo(read, scope, { now_ms: this.#clock.now(), findings: this.#findings(caller) }),
+      todo: listTodo(read, scope, { now_ms: this.deps.clock.now(), findings: this.#findings(caller) }),
       ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
@@ -83,11 +79,11 @@ export class Overviews {
 
   /** Of one project; see activity.ts. */
   activity(project_id: number, days: number): Activity {
-    return readActivity(this.#database.read, project_id, { now_ms: this.#clock.now(), count: days });
+    return readActivity(this.deps.database.read, project_id, { now_ms: this.deps.clock.now(), count: days });
   }
 
   #hours(scope: string | null): MailHour[] {
-    const first = Math.floor(this.#clock.now() / HOUR_MS) - OVERVIEW_HOURS + 1;
+    const first = Math.floor(this.deps.clock.now() / HOUR_MS) - OVERVIEW_HOURS + 1;
     const hours = Array.from({ length: OVERVIEW_HOURS }, (_, index) => ({
       hour: toIso((first + index) * HOUR_MS),
       sent: 0,
@@ -95,7 +91,7 @@ export class Overviews {
       complained: 0,
       failed: 0,
     }));
-    for (const { hour, what, n } of store.readHours(this.#database.read, scope, first)) {
+    for (const { hour, what, n } of store.readHours(this.deps.database.read, scope, first)) {
       // None where the clock was set back since.
       const of_hour = hours[hour - first];
       if (of_hour) of_hour[what] = n;
@@ -105,18 +101,18 @@ export class Overviews {
 
   /** A few days a turn: all of a month, of 50 projects that mail every hour, would keep others waiting for 50 ms. */
   async #days(scope: string | null): Promise<(DayNumbers & { date: string })[]> {
-    const first = Math.floor(this.#clock.now() / DAY_MS) - HOME_DAYS + 1;
+    const first = Math.floor(this.deps.clock.now() / DAY_MS) - HOME_DAYS + 1;
     const days = Array.from({ length: HOME_DAYS }, (_, index) => ({
       date: utcDay((first + index) * DAY_MS),
       ...NO_NUMBERS,
     }));
-    for (const { day, uploads } of store.readUploads(this.#database.read, scope, first)) {
+    for (const { day, uploads } of store.readUploads(this.deps.database.read, scope, first)) {
       const of_day = days[day - first];
       if (of_day) of_day.uploads = uploads;
     }
     for (let at = first; at < first + HOME_DAYS; at += DAYS_A_TURN) {
       const [since, end] = [at * HOURS_OF_DAY, (at + DAYS_A_TURN) * HOURS_OF_DAY];
-      for (const { day, what, n } of store.readDays(this.#database.read, scope, since, end - 1)) {
+      for (const { day, what, n } of store.readDays(this.deps.database.read, scope, since, end - 1)) {
         const of_day = days[day - first];
         if (of_day) of_day[what] = n;
       }
@@ -128,7 +124,7 @@ export class Overviews {
   /** How many are amiss, as far as it is known: to look takes seconds, for which nobody waits here, and is done once an hour. */
   #findings(caller: ManagementCaller): number {
     if (!caller.capabilities.has(ADMINISTER)) return 0;
-    return this.#doctor.latest(HOUR_MS).filter(({ status }) => status !== 'ok').length;
+    return this.deps.doctor.latest(HOUR_MS).filter(({ status }) => status !== 'ok').length;
   }
 
   #machine(): NonNullable<Overview['machine']> {

@@ -48,8 +48,6 @@ interface OwnershipDeps {
 }
 
 export class Ownership {
-  readonly #deps: OwnershipDeps;
-  readonly #beat_ms: number;
   readonly #run = crypto.randomUUID();
   #state: OwnershipState = 'off';
   #ours: Mark | null = null;
@@ -64,10 +62,10 @@ export class Ownership {
   #onFenced: () => void = () => {};
 
   /** `beat_ms`: between two renewals; tests shorten it. */
-  constructor(deps: OwnershipDeps, beat_ms = OWNER_BEAT_MS) {
-    this.#deps = deps;
-    this.#beat_ms = beat_ms;
-  }
+  constructor(
+    private readonly deps: OwnershipDeps,
+    private readonly beat_ms = OWNER_BEAT_MS,
+  ) {}
 
   get state(): OwnershipState {
     return this.#state;
@@ -95,14 +93,14 @@ export class Ownership {
 
   /** What an operator is told of a store that is not for this database; null where it is. Throws StoreFault. */
   async explainForeign(): Promise<string | null> {
-    const store = this.#deps.object_store;
+    const store = this.deps.object_store;
     const foreign = store && (await this.#findForeign(store));
-    return foreign && waysOut(store, foreign, this.#deps.config.data_dir);
+    return foreign && waysOut(store, foreign, this.deps.config.data_dir);
   }
 
   /** Before anything is put into the store. Throws AppError `unavailable` where it is not for this database. */
   async refuseForeign(): Promise<void> {
-    const { object_store: store, database } = this.#deps;
+    const { object_store: store, database } = this.deps;
     if (!store || this.#is_known) return;
     const words = await this.explainForeign();
     if (words !== null)
@@ -125,7 +123,7 @@ export class Ownership {
    * AppError `conflict` where another Satchel has it, or it holds files that the database does not know.
    */
   async claim(asked: TakeOver = NOTHING_ASKED): Promise<void> {
-    const { object_store: store, config } = this.#deps;
+    const { object_store: store, config } = this.deps;
     if (!store) return;
     this.#asked = asked;
     try {
@@ -149,7 +147,7 @@ export class Ownership {
     if (this.#timer) clearTimeout(this.#timer);
     const end = async (): Promise<void> => {
       await this.#beating;
-      const store = this.#deps.object_store;
+      const store = this.deps.object_store;
       if (!store || !this.#ours || this.#state !== 'owner') return;
       await this.#write(store, { ...this.#ours, ended: true }, this.#etag);
     };
@@ -158,12 +156,12 @@ export class Ownership {
 
   /** Renews the mark, or takes the store that has answered at last. Throws StoreFault. */
   async beat(): Promise<void> {
-    const store = this.#deps.object_store;
+    const store = this.deps.object_store;
     if (!store || this.#state === 'off' || this.#state === 'fenced') return;
     if (this.#state === 'unclear' || this.#state === 'foreign') {
       const foreign = await this.#findForeign(store);
       if (foreign && !this.#asked.new_owner) {
-        if (this.#state === 'unclear') this.#deps.logger.error(leftAlone(store, foreign));
+        if (this.#state === 'unclear') this.deps.logger.error(leftAlone(store, foreign));
         this.#state = 'foreign';
         return;
       }
@@ -176,7 +174,7 @@ export class Ownership {
 
   async #findForeign(store: S3Store): Promise<Foreign | null> {
     if (this.#is_known) return null;
-    const { database, hasObjectIn } = this.#deps;
+    const { database, hasObjectIn } = this.deps;
     return findForeign(store, { read: database.read, hasObjectIn });
   }
 
@@ -189,13 +187,13 @@ export class Ownership {
     this.#state = 'off';
     const what =
       'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it';
-    this.#deps.logger.warn(what, { reason: flaw });
+    this.deps.logger.warn(what, { reason: flaw });
     return false;
   }
 
   /** Makes the mark ours. Answers that of another Satchel which stands against it. */
   async #take(store: S3Store): Promise<FoundMark | null> {
-    const { data_dir } = this.#deps.config;
+    const { data_dir } = this.deps.config;
     const instance = requireInstance(data_dir);
     for (;;) {
       const { now_ms, mark } = await readMark(store);
@@ -237,18 +235,18 @@ export class Ownership {
     await this.#noteOwned(store);
     this.#state = 'owner';
     this.#asked = NOTHING_ASKED;
-    this.#deps.logger.info('this Satchel owns the object store', { generation });
+    this.deps.logger.info('this Satchel owns the object store', { generation });
   }
 
   /** From now on the database is known to have had the store. */
   async #noteOwned({ place }: S3Store): Promise<void> {
-    await this.#deps.database.write((tx) => writeMeta(tx, STORE_OWNED, place));
+    await this.deps.database.write((tx) => writeMeta(tx, STORE_OWNED, place));
     this.#is_known = true;
   }
 
   /** What another Satchel, or a database of before, has stored has no row here: it must stay until somebody has looked. */
   async #holdStore(before: Mark | null): Promise<void> {
-    const { clock, database, logger } = this.#deps;
+    const { clock, database, logger } = this.deps;
     const now_ms = clock.now();
     const why = this.#asked.new_owner && !this.#asked.take_over ? 'new_owner' : 'taken_over';
     const until_ms = await database.write((tx) => {
@@ -264,7 +262,7 @@ export class Ownership {
 
   #fence(winner: Mark): void {
     this.#state = 'fenced';
-    this.#deps.logger.error(
+    this.deps.logger.error(
       'another Satchel has taken over the object store: this one changes nothing and sends nothing any more. Stop it',
       { owner: ownerIn(winner), generation: winner.generation },
     );
@@ -274,7 +272,7 @@ export class Ownership {
   /** Waits until a mark is old enough, unless its owner renews it. */
   async #outwait(store: S3Store, rival: FoundMark): Promise<FoundMark | null> {
     const left_ms = OWNER_GONE_MS - rival.age_ms;
-    this.#deps.logger.warn('waiting until the owner of the object store has been silent for long enough', {
+    this.deps.logger.warn('waiting until the owner of the object store has been silent for long enough', {
       owner: ownerIn(rival),
       seconds: Math.ceil(left_ms / 1_000),
     });
@@ -288,12 +286,12 @@ export class Ownership {
     this.#timer = setTimeout(() => {
       this.#beating = this.beat()
         .then(() => {
-          if (this.#is_unheard) this.#deps.logger.info('the object store answers again');
+          if (this.#is_unheard) this.deps.logger.info('the object store answers again');
           this.#is_unheard = false;
         })
         .catch((error: unknown) => this.#warnUnheard(error))
         .finally(() => this.#plan());
-    }, this.#beat_ms);
+    }, this.beat_ms);
   }
 
   #warnUnheard(error: unknown): void {
@@ -301,7 +299,7 @@ export class Ownership {
     this.#is_unheard = true;
     const reason = error instanceof StoreFault ? error.reason : messageOf(error);
     const what = 'the object store does not say who owns it; until it does, two Satchels may send';
-    this.#deps.logger.warn(what, { reason });
+    this.deps.logger.warn(what, { reason });
   }
 }
 

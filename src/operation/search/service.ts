@@ -6,17 +6,11 @@ import type { SearchResult } from './schemas.ts';
 import * as store from './store.ts';
 
 export class Search {
-  readonly #database: Database;
-  readonly #clock: Clock;
-
-  constructor(deps: { database: Database; clock: Clock }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-  }
+  constructor(private readonly deps: { database: Database; clock: Clock }) {}
 
   /** Up to ten of each kind, within the caller's projects; milliseconds for a million rows of each. */
   find(caller: ManagementCaller, q: string): SearchResult {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const ids = scopeOf(caller);
     const scope = ids === null ? null : JSON.stringify(ids);
     return {
@@ -25,7 +19,7 @@ export class Search {
         .searchKeys(read, scope, q)
         .map((row) => withProject(row, { is_active: row.is_active === 1 })),
       objects: store
-        .searchObjects(read, scope, q, this.#clock.now())
+        .searchObjects(read, scope, q, this.deps.clock.now())
         .map((row) => withProject(row, { created_at: toIso(row.created_at) })),
       emails: store
         .searchEmails(read, scope, q)

@@ -21,25 +21,15 @@ export interface Health {
 }
 
 export class Status {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #data_dir: string;
-  readonly #store: { readonly trouble: unknown } | null;
-  readonly #ownership: Pick<Ownership, 'state'>;
-
-  constructor(deps: {
-    database: Database;
-    clock: Clock;
-    data_dir: string;
-    object_store: { readonly trouble: unknown } | null;
-    ownership: Pick<Ownership, 'state'>;
-  }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#data_dir = deps.data_dir;
-    this.#store = deps.object_store;
-    this.#ownership = deps.ownership;
-  }
+  constructor(
+    private readonly deps: {
+      database: Database;
+      clock: Clock;
+      data_dir: string;
+      object_store: { readonly trouble: unknown } | null;
+      ownership: Pick<Ownership, 'state'>;
+    },
+  ) {}
 
   /**
    * `degraded` while the database does not answer, the disk is too full to commit or the store is away, which heals by itself; while
@@ -47,9 +37,9 @@ export class Status {
    */
   health(): Health {
     const database = this.#canRead() ? 'ok' : 'error';
-    const { state } = this.#ownership;
+    const { state } = this.deps.ownership;
     const is_fenced = state === 'fenced';
-    const has_store = !this.#store?.trouble && state !== 'foreign' && !is_fenced;
+    const has_store = !this.deps.object_store?.trouble && state !== 'foreign' && !is_fenced;
     const is_ok = database === 'ok' && this.#hasRoom() && has_store;
     return {
       status: is_ok ? 'ok' : 'degraded',
@@ -57,14 +47,14 @@ export class Status {
       version: VERSION,
       backend_version: BACKEND_VERSION,
       database,
-      timestamp: toIso(this.#clock.now()),
+      timestamp: toIso(this.deps.clock.now()),
       fenced: is_fenced,
     };
   }
 
   #canRead(): boolean {
     try {
-      return anything.get(this.#database.read) !== null;
+      return anything.get(this.deps.database.read) !== null;
     } catch {
       return false;
     }
@@ -73,7 +63,7 @@ export class Status {
   /** The disk is asked each time, so the answer turns as soon as room is made, not at the next write. */
   #hasRoom(): boolean {
     try {
-      const { bavail, bsize } = statfsSync(this.#data_dir);
+      const { bavail, bsize } = statfsSync(this.deps.data_dir);
       return bavail * bsize >= MIN_FREE_DISK_BYTES;
     } catch {
       return false;

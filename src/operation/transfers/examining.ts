@@ -156,16 +156,17 @@ export function readPiece(text: string, path: string, tables: GoingTables): Piec
 /** Whether bytes that are not in the file can be had where they are. */
 class Reach {
   readonly #store: S3Store | null;
-  readonly #about: ProjectFile;
   readonly #unreached: string[] = [];
 
-  constructor(deps: ImportDeps, about: ProjectFile) {
-    this.#about = about;
+  constructor(
+    deps: ImportDeps,
+    private readonly about: ProjectFile,
+  ) {
     this.#store = about.with_store ? null : storeOf(deps, about);
   }
 
   async ask(rows: readonly Row[]): Promise<void> {
-    if (this.#about.with_store) return;
+    if (this.about.with_store) return;
     const stored = rows.filter((row) => row.store === 's3').values();
     const work = async (): Promise<void> => {
       for (const { public_id, size_bytes } of stored) {
@@ -179,7 +180,7 @@ class Reach {
   check(gone: ReadonlySet<string>): void {
     const [first, ...more] = this.#unreached.filter((id) => !gone.has(id));
     if (first === undefined) return;
-    const bucket = this.#about.store?.bucket ?? '';
+    const bucket = this.about.store?.bucket ?? '';
     const others = more.length > 0 ? ` and ${more.length} more` : '';
     throw conflict(
       `The bytes of ${first}${others} are in the bucket ${bucket}, where this Satchel does not find them: set SATCHEL_OBJECT_STORE to that ` +

@@ -94,8 +94,6 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
 }
 
 class Export {
-  readonly #sqlite: Sqlite;
-  readonly #job: ExportJob;
   readonly #writer: ProjectWriter;
   readonly #written: Omit<Exported, 'file' | 'size_bytes'> = {
     rows: 0,
@@ -107,20 +105,22 @@ class Export {
   #pieces = 0;
   readonly #total_bytes: number;
 
-  constructor(sqlite: Sqlite, fd: number, job: ExportJob) {
-    this.#sqlite = sqlite;
-    this.#job = job;
+  constructor(
+    private readonly sqlite: Sqlite,
+    fd: number,
+    private readonly job: ExportJob,
+  ) {
     this.#writer = new ProjectWriter(fd, job.now_ms, job);
     this.#total_bytes = sumBytes(sqlite, job.project_id, job.about.with_store);
   }
 
   async write(): Promise<Omit<Exported, 'file'>> {
-    const { project_id, ranges, wrapKeys } = this.#job;
-    const manifest: Manifest = { ...readManifest(this.#sqlite, project_id, ranges), data_keys: wrapKeys() };
+    const { project_id, ranges, wrapKeys } = this.job;
+    const manifest: Manifest = { ...readManifest(this.sqlite, project_id, ranges), data_keys: wrapKeys() };
     this.#writer.writeText(MANIFEST, JSON.stringify(manifest));
-    for (const going of this.#job.going) await this.#writeRows(going);
-    for (const object of listObjects(this.#sqlite, project_id)) await this.#writeObject(object);
-    for (const pinned of listPinned(this.#sqlite, project_id)) await this.#writePinned(pinned);
+    for (const going of this.job.going) await this.#writeRows(going);
+    for (const object of listObjects(this.sqlite, project_id)) await this.#writeObject(object);
+    for (const pinned of listPinned(this.sqlite, project_id)) await this.#writePinned(pinned);
     this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#written.left_out }));
     return { ...this.#written, size_bytes: await this.#writer.finish() };
   }
@@ -139,8 +139,8 @@ class Export {
       // Signals are heard, and others have a turn.
       await new Promise((done) => setImmediate(done));
     };
-    const rows = this.#sqlite.query<Record<string, unknown>, [number]>(select);
-    for (const row of rows.iterate(this.#job.project_id)) {
+    const rows = this.sqlite.query<Record<string, unknown>, [number]>(select);
+    for (const row of rows.iterate(this.job.project_id)) {
       const line = lineOf(Object.values(row));
       lines.push(line);
       size += line.length;
@@ -152,7 +152,7 @@ class Export {
 
   async #writeObject(object: ObjectBytesRow): Promise<void> {
     const is_stored = object.store === 's3';
-    if (is_stored && !this.#job.about.with_store) {
+    if (is_stored && !this.job.about.with_store) {
       this.#written.stored_objects += 1;
       return;
     }
@@ -167,7 +167,7 @@ class Export {
   }
 
   async #writePinned({ public_id, is_stored }: { public_id: string; is_stored: number }): Promise<void> {
-    const size_bytes = is_stored ? await this.#job.store?.sizeOf(public_id) : null;
+    const size_bytes = is_stored ? await this.job.store?.sizeOf(public_id) : null;
     const file = { public_id, size_bytes: size_bytes ?? null, sha256: null };
     await (typeof size_bytes === 'number'
       ? this.#writeStored({ ...file, size_bytes })
@@ -180,7 +180,7 @@ class Export {
     sha256: string | null;
   }): Promise<boolean> {
     const { public_id, sha256 } = of;
-    const fd = openBlob(this.#job.data_dir, public_id);
+    const fd = openBlob(this.job.data_dir, public_id);
     if (fd === null) return false;
     try {
       const size_bytes = fstatSync(fd).size;
@@ -193,7 +193,7 @@ class Export {
 
   async #writeStored(of: { public_id: string; size_bytes: number; sha256: string | null }): Promise<boolean> {
     const { public_id, size_bytes } = of;
-    const { store } = this.#job;
+    const { store } = this.job;
     if (!store)
       throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
     const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
@@ -201,6 +201,6 @@ class Export {
   }
 
   #tell(): void {
-    this.#job.onProgress(this.#writer.position, Math.max(this.#writer.position, this.#total_bytes));
+    this.job.onProgress(this.#writer.position, Math.max(this.#writer.position, this.#total_bytes));
   }
 }

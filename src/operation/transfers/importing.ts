@@ -87,9 +87,6 @@ export function refuseKnown(read: Tx, public_id: string): void {
 }
 
 export class Import {
-  readonly #deps: ImportDeps;
-  readonly #job: ImportJob;
-  readonly #examined: Examined;
   readonly #arrival: Arrival;
   readonly #id: number;
   readonly #tokens: Map<number, number>;
@@ -102,20 +99,19 @@ export class Import {
   #writes = 0;
 
   private constructor(
-    of: { deps: ImportDeps; job: ImportJob; examined: Examined },
+    private readonly deps: ImportDeps,
+    private readonly job: ImportJob,
+    private readonly examined: Examined,
     begun: { id: number; ranges: Map<Numbered, Range>; tokens: Map<number, number> },
   ) {
-    this.#deps = of.deps;
-    this.#job = of.job;
-    this.#examined = of.examined;
     this.#id = begun.id;
     this.#tokens = begun.tokens;
-    const { about } = of.job;
-    const { bytes, database, clock } = of.deps;
-    const there = about.with_store ? null : storeOf(of.deps, about);
-    const keeps_place = there !== null && keepsPlace(of.deps, about);
+    const { about } = job;
+    const { bytes, database, clock } = deps;
+    const there = about.with_store ? null : storeOf(deps, about);
+    const keeps_place = there !== null && keepsPlace(deps, about);
     this.#copied_from = keeps_place ? null : there;
-    const { mailboxes, people } = of.examined.manifest;
+    const { mailboxes, people } = examined.manifest;
     this.#arrival = new Arrival({
       project_id: begun.id,
       now_ms: clock.now(),
@@ -147,12 +143,12 @@ export class Import {
       ]);
       return { id, ranges: new Map(ranges), tokens: new Map(numbered) };
     });
-    return new Import({ deps, job, examined }, begun);
+    return new Import(deps, job, examined, begun);
   }
 
   /** Takes all in and shows it. Whatever it throws, nobody sees anything of it: the caller takes out what was written. */
   async run(): Promise<Imported> {
-    const { path, key, onProgress } = this.#job;
+    const { path, key, onProgress } = this.job;
     const reader = new ProjectReader(path, key);
     let gone: string[] = [];
     try {
@@ -161,13 +157,13 @@ export class Import {
         if (id !== null) await this.#takeFile(reader, id, entry.size_bytes);
         else {
           const text = await readText(reader, entry.size_bytes);
-          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path, this.#examined.going));
+          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path, this.examined.going));
           else if (entry.name === LEFT_OUT) gone = parse(leftOut, JSON.parse(text)).objects;
         }
         onProgress(reader.size_bytes + reader.position, 2 * reader.size_bytes);
       }
       await Promise.all(this.#under_way);
-      if (reader.seal !== this.#examined.seal)
+      if (reader.seal !== this.examined.seal)
         throw new AppError('invalid', `${path} was changed while it was read.`);
     } finally {
       await Promise.allSettled(this.#under_way);
@@ -177,20 +173,20 @@ export class Import {
       await this.#write((tx) => {
         for (const id of gone.slice(from, from + SWEEP_BATCH)) store.dropArrivingObject(tx, id, this.#id);
       });
-    return this.#deps.database.write((tx) => this.#show(tx));
+    return this.deps.database.write((tx) => this.#show(tx));
   }
 
   /** As long as a piece has held the lock on the database, the server has it. */
   async #write(change: (tx: Tx) => void): Promise<void> {
     if (this.#writes++ % ROOM_EVERY === 0) this.#requireRoom(0);
     const began_ms = monotonicMs();
-    await this.#deps.database.write(change);
-    if (this.#job.is_served) await Bun.sleep(monotonicMs() - began_ms);
+    await this.deps.database.write(change);
+    if (this.job.is_served) await Bun.sleep(monotonicMs() - began_ms);
     else await letOthers();
   }
 
   #requireRoom(bytes: number): void {
-    requireRoom(this.#deps.config.data_dir, bytes + IMPORT_SPARE_BYTES, 'an import');
+    requireRoom(this.deps.config.data_dir, bytes + IMPORT_SPARE_BYTES, 'an import');
   }
 
   async #takeRows({ going, rows }: Piece): Promise<void> {
@@ -236,14 +232,14 @@ export class Import {
       for (const row of stored) {
         const size_bytes = Number(row.size_bytes);
         const bytes = await from.read(String(row.public_id), { start: 0, end: size_bytes, size_bytes });
-        if (bytes) await this.#keep(this.#deps.bytes.current, String(row.public_id), bytes);
+        if (bytes) await this.#keep(this.deps.bytes.current, String(row.public_id), bytes);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
   async #takeFile(reader: ProjectReader, id: string, size_bytes: number): Promise<void> {
-    const { blobs, bytes, database } = this.#deps;
+    const { blobs, bytes, database } = this.deps;
     const row = store.findArrivingObject(database.read, id, this.#id);
     if (!row && !store.isPinned(database.read, id, this.#id)) {
       // No row names it, or none any more.
@@ -274,7 +270,7 @@ export class Import {
   }
 
   async #keep(place: ByteStore, id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-    const row = store.findArrivingObject(this.#deps.database.read, id, this.#id);
+    const row = store.findArrivingObject(this.deps.database.read, id, this.#id);
     const upload = place.openUpload(id);
     await this.#commit(upload, row, async () => {
       for await (const chunk of bytes) await upload.write(chunk);
@@ -299,14 +295,14 @@ export class Import {
 
   /** The moment at which the project is here. */
   #show(tx: Tx): Imported {
-    const { about, actor } = this.#job;
-    const { clock } = this.#deps;
+    const { about, actor } = this.job;
+    const { clock } = this.deps;
     const { public_id, name } = about.project;
     const project = { id: this.#id, public_id };
     const now_ms = clock.now();
     for (const standing of this.#arrival.standings) store.setStanding(tx, standing);
     const missing = this.#tieAll(tx);
-    const is_active = this.#examined.manifest.was_active;
+    const is_active = this.examined.manifest.was_active;
     const slug = showArriving(tx, this.#id, { is_active, slug: about.project.slug, now_ms });
     if (slug === null) throw conflict('The import was taken out meanwhile.');
     const metadata = { name, slug, missing: Object.values(missing).flat().length };
@@ -322,8 +318,8 @@ export class Import {
 
   /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
-    const { projects } = this.#deps;
-    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.#examined.manifest;
+    const { projects } = this.deps;
+    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.examined.manifest;
     for (const token of tokens) {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
       if (store.numberHere(tx, 'token', String(token.token_hash)) === null) {
@@ -346,7 +342,7 @@ export class Import {
       people: granted.filter((email) => unknown('person', email)),
       domains: domains.filter((name) => unknown('domain', name)),
       mailboxes: used.filter((address) => unknown('mailbox', address)),
-      link_domains: lostLinkDomains(tx, this.#id, this.#examined.manifest.project),
+      link_domains: lostLinkDomains(tx, this.#id, this.examined.manifest.project),
       // Also those that are here: who assigns them gives whoever has the project their secrets.
       ai_accounts: ai_accounts.map(({ name }) => name),
       database_projects: database_projects.map(({ name }) => name),

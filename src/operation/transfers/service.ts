@@ -75,11 +75,7 @@ export interface LetGo {
 }
 
 export class Transfers {
-  readonly #deps: TransfersDeps;
-
-  constructor(deps: TransfersDeps) {
-    this.#deps = deps;
-  }
+  constructor(private readonly deps: TransfersDeps) {}
 
   /* --- Out -------------------------------------------------------------------------------------------------------- */
 
@@ -98,7 +94,7 @@ export class Transfers {
       onProgress: OnProgress;
     },
   ): Promise<Exported> {
-    const { config, clock, key_ring, database, object_store, projects } = this.#deps;
+    const { config, clock, key_ring, database, object_store, projects } = this.deps;
     const file = checkPlace(how.file);
     if (countCodePoints(how.passphrase) < MIN_TRANSFER_PASSPHRASE_CHARS)
       throw invalid({
@@ -146,7 +142,7 @@ export class Transfers {
 
   /** Waits for what is being worked on. Nothing begins in an inactive project, so that nothing follows from it. */
   async #waitForEnds(project: Owner): Promise<void> {
-    const { database, config } = this.#deps;
+    const { database, config } = this.deps;
     const gives_up_ms = monotonicMs() + EXPORT_WAIT_MS;
     for (;;) {
       const { jobs, mails } = store.countUnderWay(database.read, project.id);
@@ -174,7 +170,7 @@ export class Transfers {
     onProgress: OnProgress;
   }): Promise<Imported> {
     const { file, actor, onProgress } = of;
-    const { config, bytes } = this.#deps;
+    const { config, bytes } = this.deps;
     const { about, size_bytes, path } = openAbout(file);
     const said = parse(projectFile, about);
     const key = await keyOf(said, of.passphrase, path);
@@ -183,14 +179,14 @@ export class Transfers {
     try {
       await this.#removeAll();
       // Those of a deletion that was cut off: they may be the very ones that come back.
-      await this.#deps.contacts.sweep();
+      await this.deps.contacts.sweep();
       const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
-      refuseKnown(this.#deps.database.read, said.project.public_id);
-      const examined = await examine(this.#deps, job);
+      refuseKnown(this.deps.database.read, said.project.public_id);
+      const examined = await examine(this.deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
-      if (!keepsPlace(this.#deps, said)) await bytes.requirePlace(bytes.current.name);
+      if (!keepsPlace(this.deps, said)) await bytes.requirePlace(bytes.current.name);
       try {
-        return await (await Import.begin(this.#deps, job, examined)).run();
+        return await (await Import.begin(this.deps, job, examined)).run();
       } catch (error) {
         throw await this.#takeOut(said, error);
       }
@@ -214,7 +210,7 @@ export class Transfers {
 
   /** Removes what imports left that broke off, unless one is under way. */
   async sweep(): Promise<void> {
-    const { database, config } = this.#deps;
+    const { database, config } = this.deps;
     if (listArriving(database.read).length === 0) return;
     const lock = lockImports(config.data_dir);
     if (!lock) return;
@@ -226,7 +222,7 @@ export class Transfers {
   }
 
   async #removeAll(): Promise<void> {
-    const { database, blobs, key_ring } = this.#deps;
+    const { database, blobs, key_ring } = this.deps;
     const tables = listGoing(database.read).toReversed();
     for (const { id, public_id } of listArriving(database.read)) {
       for (const file of store.listFiles(database.read, id)) await blobs.remove(file);
@@ -246,7 +242,7 @@ export class Transfers {
    * stays paused, and is told.
    */
   async letGo(project: Owner, actor: Actor): Promise<LetGo> {
-    const { database, clock, engine, projects, schedules, sequence_life, broadcast_life } = this.#deps;
+    const { database, clock, engine, projects, schedules, sequence_life, broadcast_life } = this.deps;
     const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };
     const note: Note = (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
     await database.write((tx) => {

@@ -12,35 +12,40 @@ export type Run<C, R> = (context: C, options: Options, ...args: string[]) => R |
 
 /** A noun: `satchel project`. Without a verb it prints its help. */
 export class Noun<S> extends Command {
-  readonly #cli: Cli<S>;
-
-  constructor(cli: Cli<S>, parent: Command, name: string, description: string) {
+  constructor(
+    private readonly cli: Cli<S>,
+    parent: Command,
+    name: string,
+    description: string,
+  ) {
     super(name);
-    this.#cli = cli;
     this.copyInheritedSettings(parent).description(description).exitOverride().helpCommand(false);
     parent.addCommand(this);
   }
 
   /** A noun below it: `satchel key origin`. */
   noun(name: string, description: string): Noun<S> {
-    return new Noun(this.#cli, this, name, description);
+    return new Noun(this.cli, this, name, description);
   }
 
   /** A verb of it. `signature` is commander's: `show <list>`. */
   verb(signature: string, description: string): Verb<S> {
-    return new Verb(this.#cli, this, signature, description);
+    return new Verb(this.cli, this, signature, description);
   }
 }
 
 export class Verb<S> extends Command {
-  readonly #cli: Cli<S>;
   /** A method, so that a verb of all services is one of some. */
   #place: { of(services: S): NamingPlace } | null = null;
 
-  constructor(cli: Cli<S>, parent: Command, signature: string, description: string) {
+  constructor(
+    private readonly cli: Cli<S>,
+    parent: Command,
+    signature: string,
+    description: string,
+  ) {
     const [name, ...args] = signature.split(' ');
     super(name);
-    this.#cli = cli;
     if (args.length > 0) this.arguments(args.join(' '));
     this.copyInheritedSettings(parent).description(description).exitOverride();
     cli.addCommonOptions(this);
@@ -74,7 +79,7 @@ export class Verb<S> extends Command {
   does(run: Run<CliSession<S>, CliResult>): this {
     const place = this.#place;
     return this.action(
-      this.#cli.action((session, options, ...args) => {
+      this.cli.action((session, options, ...args) => {
         const [ref, ...rest] = args;
         if (place === null || ref === undefined) return run(session, options, ...args);
         return run(session, options, resolveNamed(place.of(session.services), ref, options), ...rest);

@@ -157,8 +157,6 @@ export function openDatabase(path: string, flush_thread?: FlushThreadOptions): D
 class GroupCommitDatabase implements Database {
   readonly #read: Tx;
   readonly #tx: Tx;
-  readonly #writer: Sqlite;
-  readonly #reader: Sqlite;
   /** Prepared once: run thousands of times a second, their parsing would show. */
   readonly #steps: Record<'begin' | 'commit' | 'save' | 'release' | 'undo', Statement>;
   readonly #snapshot: Record<'begin' | 'end', Statement>;
@@ -173,15 +171,15 @@ class GroupCommitDatabase implements Database {
   #is_scheduled = false;
   #is_closed = false;
   #has_written = false;
-  readonly #flusher: WalFlusher | null;
   readonly measures: DatabaseMeasures;
   /** The last commit is on its way to disk, and the next one waits for it. */
   #syncing: Promise<void> | null = null;
 
-  constructor(writer: Sqlite, reader: Sqlite, flusher: WalFlusher | null) {
-    this.#writer = writer;
-    this.#reader = reader;
-    this.#flusher = flusher;
+  constructor(
+    private readonly writer: Sqlite,
+    private readonly reader: Sqlite,
+    private readonly flusher: WalFlusher | null,
+  ) {
     this.measures = {
       counts: new Tally(['commits', 'changes']),
       syncs: flusher?.syncs ?? new Histogram(DISK_BOUNDS_S),
@@ -222,7 +220,7 @@ class GroupCommitDatabase implements Database {
     } catch {
       // After a read that met a bad disk this fails too, or SQLite has ended the snapshot by itself. The reader has its error;
       // the changes that wait for the snapshot's end must not fail with it.
-      if (this.#reader.inTransaction) this.#reader.run('ROLLBACK');
+      if (this.reader.inTransaction) this.reader.run('ROLLBACK');
     }
   }
 
@@ -285,10 +283,10 @@ class GroupCommitDatabase implements Database {
       this.#flush();
       await this.#syncing;
     }
-    await this.#flusher?.close();
+    await this.flusher?.close();
     this.#endSnapshot();
-    this.#reader.close();
-    this.#writer.close();
+    this.reader.close();
+    this.writer.close();
   }
 
   get #is_waiting(): boolean {
@@ -338,14 +336,14 @@ class GroupCommitDatabase implements Database {
       const commits_ms = monotonicMs();
       this.#steps.commit.run();
       // Without the thread it is the commit that waits for the disk.
-      if (!this.#flusher) this.measures.syncs.observeSince(commits_ms);
+      if (!this.flusher) this.measures.syncs.observeSince(commits_ms);
       this.measures.counts.add('commits');
       this.measures.counts.add('changes', done.length);
       this.#has_written = true;
       // What a change read outside its transaction is from before the commit.
       this.#endSnapshot();
     } catch (error) {
-      if (this.#writer.inTransaction) this.#writer.run('ROLLBACK');
+      if (this.writer.inTransaction) this.writer.run('ROLLBACK');
       const reason = explainFailure(error);
       for (const change of waiting) change.reject(reason);
       if (this.#is_waiting) this.#scheduleFlush();
@@ -357,7 +355,7 @@ class GroupCommitDatabase implements Database {
       for (const change of done) change.resolve(undefined);
     };
     this.#queues[kind] = [...waiting.slice(group.length), ...this.#queues[kind]];
-    if (this.#flusher) this.#syncing = this.#settleOnDisk(this.#flusher, settle);
+    if (this.flusher) this.#syncing = this.#settleOnDisk(this.flusher, settle);
     else settle();
     if (this.#is_waiting) this.#scheduleFlush();
   }
@@ -382,7 +380,7 @@ class GroupCommitDatabase implements Database {
       this.#steps.release.run();
       return null;
     } catch (error) {
-      if (!this.#writer.inTransaction || diskFailureOf(error) !== null) throw error;
+      if (!this.writer.inTransaction || diskFailureOf(error) !== null) throw error;
       this.#steps.undo.run();
       this.#steps.release.run();
       return { reason: error };

@@ -24,7 +24,6 @@ export abstract class ArchiveReader {
   readonly about: About;
   /** All that it says of itself, `about` included. */
   readonly said: Readonly<Record<string, unknown>>;
-  readonly #kind: ArchiveKind;
   readonly #fd: number;
   readonly #buffer = Buffer.allocUnsafe(BACKUP_BUFFER_BYTES);
   #start = 0;
@@ -39,9 +38,11 @@ export abstract class ArchiveReader {
    * Opens an archive. Throws AppError `invalid` for a file that is missing, is none, or is of a newer Satchel, `unavailable`
    * where there is no file descriptor left.
    */
-  constructor(path: string, kind: ArchiveKind) {
+  constructor(
+    path: string,
+    private readonly kind: ArchiveKind,
+  ) {
     this.path = path;
-    this.#kind = kind;
     try {
       this.#fd = openSync(path, 'r');
     } catch (error) {
@@ -103,10 +104,10 @@ export abstract class ArchiveReader {
   next(): TarEntry | null {
     const position = this.#position;
     const entry = decodeHeader(this.take(BLOCK_BYTES));
-    if (entry?.mtime_s !== this.#mtime_s || entry.name === this.#kind.about) {
+    if (entry?.mtime_s !== this.#mtime_s || entry.name === this.kind.about) {
       throw this.damage('this is no header as Satchel writes it', position);
     }
-    if (entry.name !== this.#kind.end) {
+    if (entry.name !== this.kind.end) {
       this.#entry = entry;
       return entry;
     }
@@ -143,7 +144,7 @@ export abstract class ArchiveReader {
   }
 
   #readAbout({ size_bytes, name }: TarEntry): { about: About; said: Record<string, unknown>; sum: string } {
-    const { format } = this.#kind;
+    const { format } = this.kind;
     const text = this.take(size_bytes).toString('utf8');
     const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex');
     this.#expectZeros(paddingOf(size_bytes));
@@ -191,14 +192,14 @@ export abstract class ArchiveReader {
   protected damage(what: string, position = this.#position): AppError {
     return new AppError(
       'invalid',
-      `The ${this.#kind.what} ${this.path} is damaged at byte ${position}: ${what}.`,
+      `The ${this.kind.what} ${this.path} is damaged at byte ${position}: ${what}.`,
     );
   }
 
   #cutOff(): AppError {
     return new AppError(
       'invalid',
-      `The ${this.#kind.what} ${this.path} is damaged or cut off: it ends after ${this.size_bytes} bytes, in the middle of a file.`,
+      `The ${this.kind.what} ${this.path} is damaged or cut off: it ends after ${this.size_bytes} bytes, in the middle of a file.`,
     );
   }
 }

@@ -9,7 +9,6 @@ import { type About, type ArchiveKind, END_BYTES, encodeHeader, paddingOf, sumLi
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
 
 export abstract class ArchiveWriter {
-  readonly #fd: number;
   readonly #mtime_s: number;
   readonly #buffer = Buffer.allocUnsafe(BACKUP_BUFFER_BYTES);
   #buffered = 0;
@@ -17,12 +16,12 @@ export abstract class ArchiveWriter {
   #written = 0;
   #unpaced = 0;
   #syncing: Promise<void> = Promise.resolve();
-  readonly #created_ms: number;
 
   /** Begins an archive in an empty file that is open for writing. */
-  constructor(fd: number, created_ms: number) {
-    this.#fd = fd;
-    this.#created_ms = created_ms;
+  constructor(
+    private readonly fd: number,
+    private readonly created_ms: number,
+  ) {
     this.#mtime_s = Math.floor(created_ms / 1000);
   }
 
@@ -31,7 +30,7 @@ export abstract class ArchiveWriter {
 
   /** Writes what the archive says of itself. */
   protected begin({ about, format }: ArchiveKind, more: Readonly<Record<string, unknown>> = {}): void {
-    const said: About = { format, version: VERSION, created_at: toIso(this.#created_ms), ...more };
+    const said: About = { format, version: VERSION, created_at: toIso(this.created_ms), ...more };
     this.writeText(about, `${JSON.stringify(said)}\n`);
   }
 
@@ -103,14 +102,14 @@ export abstract class ArchiveWriter {
     this.#append(Buffer.alloc(END_BYTES));
     this.#flush();
     await this.#syncing;
-    await flushData(this.#fd);
+    await flushData(this.fd);
     return this.#written;
   }
 
   /** Takes back what was written since, as if it never had been. */
   #undo(start: number): false {
     if (start < this.#written) {
-      ftruncateSync(this.#fd, start);
+      ftruncateSync(this.fd, start);
       this.#written = start;
     }
     this.#buffered = start - this.#written;
@@ -142,7 +141,7 @@ export abstract class ArchiveWriter {
 
   #flush(): void {
     for (let done = 0; done < this.#buffered; ) {
-      const count = writeSync(this.#fd, this.#buffer, done, this.#buffered - done, this.#written);
+      const count = writeSync(this.fd, this.#buffer, done, this.#buffered - done, this.#written);
       done += count;
       this.#written += count;
       this.#unpaced += count;
@@ -160,7 +159,7 @@ export abstract class ArchiveWriter {
     if (this.#unpaced < BACKUP_PACE_BYTES) return;
     this.#unpaced = 0;
     await this.#syncing;
-    this.#syncing = flushData(this.#fd);
+    this.#syncing = flushData(this.fd);
     this.#syncing.catch(() => {}); // Whoever awaits it next gets the error.
   }
 }

@@ -46,14 +46,12 @@ const ANY_FILE = constants.O_WRONLY | constants.O_CREAT;
 /** Throws AppError `unavailable` when the disk is full or failing. */
 export class FileSink implements UploadSink {
   readonly piece_bytes = BLOB_WRITE_BYTES;
-  readonly #place: UploadPlace;
   #fd: number | null = null;
   #folder_made: Promise<void> = Promise.resolve();
   #unsynced_bytes = 0;
   #position: number;
 
-  constructor(place: UploadPlace) {
-    this.#place = place;
+  constructor(private readonly place: UploadPlace) {
     this.#position = place.from ?? 0;
   }
 
@@ -74,10 +72,10 @@ export class FileSink implements UploadSink {
       const started_ms = monotonicMs();
       const flushes = await Promise.allSettled([
         flush(fd),
-        flushFolder(this.#place.folder),
+        flushFolder(this.place.folder),
         this.#folder_made,
       ]);
-      this.#place.syncs.observeSince(started_ms);
+      this.place.syncs.observeSince(started_ms);
       for (const each of flushes) if (each.status === 'rejected') throw each.reason;
       this.#close();
     } catch (error) {
@@ -88,7 +86,7 @@ export class FileSink implements UploadSink {
   discard(): void {
     // What stands there without having been opened here is another's.
     if (this.#fd === null) return;
-    const { path, from } = this.#place;
+    const { path, from } = this.place;
     if (from !== null) ftruncateSync(this.#fd, from);
     this.#close();
     if (from === null) rmSync(path, { force: true });
@@ -113,9 +111,9 @@ export class FileSink implements UploadSink {
 
   async #open(): Promise<number> {
     if (this.#fd === null) {
-      this.#folder_made = this.#place.makeFolder();
+      this.#folder_made = this.place.makeFolder();
       this.#folder_made.catch(() => {}); // finish awaits it.
-      const { path, from } = this.#place;
+      const { path, from } = this.place;
       this.#fd = await openFile(path, from === null ? NEW_FILE : ANY_FILE, 0o600);
       // What a crash left behind it was never acknowledged.
       if (from !== null) ftruncateSync(this.#fd, from);

@@ -109,7 +109,6 @@ interface OpenPart {
  * put aside and worked off before the next chunk, so that a slow disk slows the client down.
  */
 class FormReader {
-  readonly #options: MultipartOptions;
   readonly #parser: Dicer;
   readonly #parsed = Promise.withResolvers<void>();
   #found: { part: OpenPart; chunk: Uint8Array }[] = [];
@@ -120,8 +119,10 @@ class FormReader {
   /** The first thing that is wrong, which is what the client is told. */
   #refusal: AppError | null = null;
 
-  constructor(boundary: string, options: MultipartOptions) {
-    this.#options = options;
+  constructor(
+    boundary: string,
+    private readonly options: MultipartOptions,
+  ) {
     // A part never pauses the parser, as one that ends in the chunk that filled its buffer would never resume it. The client is
     // slowed down between chunks instead, so at most one chunk is held.
     const parser_options: Dicer.Config & { partHwm: number } = { boundary, partHwm: Number.MAX_SAFE_INTEGER };
@@ -154,7 +155,7 @@ class FormReader {
     const fields = Object.fromEntries(parts.map((part) => [part.headers.name, part.bytes.toString()]));
     if (this.#file) return { fields, file: this.#file };
     const missing = { [FILE_PART]: [`is required: no part named ${FILE_PART} was sent`] };
-    throw invalid({ ...missing, ...this.#options.errorsIn?.(fields) });
+    throw invalid({ ...missing, ...this.options.errorsIn?.(fields) });
   }
 
   async #workOff(): Promise<void> {
@@ -163,8 +164,8 @@ class FormReader {
     for (const { part, chunk } of found) {
       part.size_bytes += chunk.byteLength;
       if (part.is_file) {
-        if (part.size_bytes > this.#options.max_file_bytes) throw tooLarge(this.#options.max_file_bytes);
-        await this.#options.upload.write(chunk);
+        if (part.size_bytes > this.options.max_file_bytes) throw tooLarge(this.options.max_file_bytes);
+        await this.options.upload.write(chunk);
         continue;
       }
       if (part.size_bytes > MAX_FORM_FIELD_BYTES) {

@@ -10,25 +10,23 @@ const COMPLETE_TIMEOUT_MS = 120_000;
 
 export class PartSink implements UploadSink {
   readonly piece_bytes = STORE_PART_BYTES;
-  readonly #requests: S3Requests;
-  readonly #key: string;
   #upload_id: string | null = null;
   readonly #etags: string[] = [];
   #sent_bytes = 0;
   /** Whether the key may be there already. */
   #may_be_stored = false;
 
-  constructor(requests: S3Requests, key: string) {
-    this.#requests = requests;
-    this.#key = key;
-  }
+  constructor(
+    private readonly requests: S3Requests,
+    private readonly key: string,
+  ) {}
 
   async append(piece: Uint8Array): Promise<void> {
     if (this.#etags.length === STORE_MAX_PARTS)
       throw new AppError('too_large', `The store takes at most ${STORE_MAX_PARTS * STORE_PART_BYTES} bytes.`);
     this.#upload_id ??= await this.#begin();
     const query = { partNumber: String(this.#etags.length + 1), uploadId: this.#upload_id };
-    const answer = await this.#requests.send({ method: 'PUT', key: this.#key, query, body: piece });
+    const answer = await this.requests.send({ method: 'PUT', key: this.key, query, body: piece });
     await answer.text();
     const etag = answer.headers.get('etag');
     if (answer.status === 404 || etag === null) throw new StoreFault('the store lost an upload under way');
@@ -39,7 +37,7 @@ export class PartSink implements UploadSink {
   async finish(piece: Uint8Array): Promise<void> {
     if (this.#upload_id === null) {
       this.#may_be_stored = true;
-      const answer = await this.#requests.send({ method: 'PUT', key: this.#key, body: piece });
+      const answer = await this.requests.send({ method: 'PUT', key: this.key, body: piece });
       await answer.text();
       if (answer.status === 404) throw new StoreFault('the store answers 404 to a PUT');
       return;
@@ -60,18 +58,18 @@ export class PartSink implements UploadSink {
   }
 
   async #drop(query: Record<string, string>): Promise<void> {
-    const answer = await this.#requests.send({ method: 'DELETE', key: this.#key, query });
+    const answer = await this.requests.send({ method: 'DELETE', key: this.key, query });
     await answer.text();
   }
 
   async #begin(): Promise<string> {
     const request = {
       method: 'POST',
-      key: this.#key,
+      key: this.key,
       query: { uploads: '' },
       body: new Uint8Array(),
     } as const;
-    const answer = await this.#requests.send(request);
+    const answer = await this.requests.send(request);
     const upload_id = (await answer.xml()).texts.get('UploadId');
     if (upload_id === undefined) throw new StoreFault('the store begins no upload in parts');
     return upload_id;
@@ -80,9 +78,9 @@ export class PartSink implements UploadSink {
   /** What counts is whether all of it is there then: an answer may be lost, a second try find the upload ended, a part be gone. */
   async #complete(upload_id: string): Promise<void> {
     this.#may_be_stored = true;
-    const answer = await this.#requests.send({
+    const answer = await this.requests.send({
       method: 'POST',
-      key: this.#key,
+      key: this.key,
       query: { uploadId: upload_id },
       headers: { 'Content-Type': 'application/xml' },
       body: completionOf(this.#etags),
@@ -91,7 +89,7 @@ export class PartSink implements UploadSink {
     // A failure may come behind a 200, as the store begins to answer before it is done.
     const { code, message } = refusalOf(await answer.xml());
     if (code !== null) throw new StoreFault(`${code}: ${message ?? ''}`, code);
-    const stored = await this.#requests.send({ method: 'HEAD', key: this.#key });
+    const stored = await this.requests.send({ method: 'HEAD', key: this.key });
     await stored.text();
     const size = stored.status === 404 ? null : Number(stored.headers.get('content-length'));
     if (size !== this.#sent_bytes)

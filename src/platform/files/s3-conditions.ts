@@ -18,19 +18,16 @@ export interface KeyState {
 }
 
 export class ConditionalKeys {
-  readonly #requests: S3Requests;
-  readonly #clock: Clock;
-
-  constructor(requests: S3Requests, clock: Clock) {
-    this.#requests = requests;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly requests: S3Requests,
+    private readonly clock: Clock,
+  ) {}
 
   /** The store's time, and the key `name` below our prefix; null where there is none. Throws StoreFault. */
   async read(name: string): Promise<{ now_ms: number; state: KeyState | null }> {
     const answer = await this.#send({ method: 'GET', key: this.#keyOf(name) });
     const text = await answer.text();
-    const now_ms = timeIn(answer, 'date') ?? this.#clock.now();
+    const now_ms = timeIn(answer, 'date') ?? this.clock.now();
     if (answer.status === 404) return { now_ms, state: null };
     // Without a time it counts as new: nobody is then taken for gone.
     const written_ms = timeIn(answer, 'last-modified') ?? now_ms;
@@ -53,7 +50,7 @@ export class ConditionalKeys {
 
   /** Tries with a key of its own whether the store heeds conditions; null where it does, or what it does instead. Throws StoreFault. */
   async findFlaw(): Promise<string | null> {
-    const name = `scratch-${newId(this.#clock.now())}`;
+    const name = `scratch-${newId(this.clock.now())}`;
     try {
       await this.write(name, 'satchel\n', null);
       if ((await this.write(name, 'satchel\n', null)) !== null) return 'it writes over what is there';
@@ -71,11 +68,11 @@ export class ConditionalKeys {
   }
 
   #send(request: StoreRequest): Promise<StoreAnswer> {
-    return this.#requests.send({ ...request, first_byte_ms: FIRST_BYTE_MS });
+    return this.requests.send({ ...request, first_byte_ms: FIRST_BYTE_MS });
   }
 
   #keyOf(name: string): string {
-    return `${this.#requests.settings.prefix}${name}`;
+    return `${this.requests.settings.prefix}${name}`;
   }
 }
 

@@ -85,13 +85,14 @@ export class S3Requests {
   readonly #slots = new Slots(STORE_MAX_REQUESTS);
   /** Derived signing keys, a day each. */
   readonly #signing_keys = new Map<string, ArrayBuffer>();
-  readonly #now: () => number;
   #answered_ms = Number.NEGATIVE_INFINITY;
   #ahead_ms: number | null = null;
 
-  constructor(settings: S3Settings, now: () => number) {
+  constructor(
+    settings: S3Settings,
+    private readonly now: () => number,
+  ) {
     this.settings = settings;
-    this.#now = now;
   }
 
   /** By how much the store's clock was ahead of ours when it last answered. */
@@ -210,7 +211,7 @@ export class S3Requests {
       region,
       service: 's3',
       cache: this.#signing_keys,
-      datetime: new Date(this.#now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
+      datetime: new Date(this.now()).toISOString().replace(/[:-]|\.\d{3}/g, ''),
     });
   }
 
@@ -225,7 +226,7 @@ export class S3Requests {
 
   #noteClock(headers: Headers): void {
     const theirs_ms = Date.parse(headers.get('date') ?? '');
-    if (!Number.isNaN(theirs_ms)) this.#ahead_ms = theirs_ms - this.#now();
+    if (!Number.isNaN(theirs_ms)) this.#ahead_ms = theirs_ms - this.now();
   }
 }
 

@@ -37,12 +37,13 @@ export class S3Store implements ByteStore {
   /** Keys that are no object's. */
   readonly conditional: ConditionalKeys;
   readonly #requests: S3Requests;
-  readonly #clock: Clock;
   #trouble: StoreTrouble | null = null;
 
   /** The clock is compared with the store's, and so is the system's. */
-  constructor(settings: S3Settings, clock: Clock = systemClock) {
-    this.#clock = clock;
+  constructor(
+    settings: S3Settings,
+    private readonly clock: Clock = systemClock,
+  ) {
     this.#requests = new S3Requests(settings, () => clock.now());
     this.conditional = new ConditionalKeys(this.#requests, clock);
   }
@@ -213,7 +214,7 @@ export class S3Store implements ByteStore {
 
   #timeOf(answer: StoreAnswer): number {
     const theirs_ms = Date.parse(answer.headers.get('date') ?? '');
-    return Number.isNaN(theirs_ms) ? this.#clock.now() : theirs_ms;
+    return Number.isNaN(theirs_ms) ? this.clock.now() : theirs_ms;
   }
 
   async #ask(request: StoreRequest): Promise<StoreAnswer> {
@@ -230,7 +231,7 @@ export class S3Store implements ByteStore {
       return done;
     } catch (error) {
       if (error instanceof StoreFault) {
-        const since = this.#trouble?.since ?? toIso(this.#clock.now());
+        const since = this.#trouble?.since ?? toIso(this.clock.now());
         this.#trouble = { reason: error.reason, since, is_of_writing };
       }
       throw error;

@@ -66,9 +66,7 @@ export class BlobStore implements ByteStore {
   readonly name = 'local';
   /** How long the disk took over each upload. */
   readonly syncs = new Histogram(DISK_BOUNDS_S);
-  readonly #dir: string;
   readonly #root: string;
-  readonly #clock: Clock;
   readonly #opened_ms: number;
   /** Folders that exist; the promise resolves once the folder's own name is durable. */
   readonly #folders = new Map<string, Promise<void>>();
@@ -77,9 +75,10 @@ export class BlobStore implements ByteStore {
    * Opens the store below `dir` (the data directory), making its folder with mode 0700 where it is missing. The clock is
    * compared with the times of files, which come from the system's.
    */
-  constructor(dir: string, clock: Clock = systemClock) {
-    this.#dir = dir;
-    this.#clock = clock;
+  constructor(
+    private readonly dir: string,
+    private readonly clock: Clock = systemClock,
+  ) {
     this.#opened_ms = clock.now();
     this.#root = rootOf(dir);
     makeFolder(this.#root);
@@ -130,7 +129,7 @@ export class BlobStore implements ByteStore {
   }
 
   path(id: string): string {
-    return blobPathOf(this.#dir, id);
+    return blobPathOf(this.dir, id);
   }
 
   /** The bytes, read from disk as they are sent. */
@@ -166,7 +165,7 @@ export class BlobStore implements ByteStore {
    */
   isLeftover(id: string): boolean {
     const changed_ms = statSync(this.path(id), { throwIfNoEntry: false })?.mtimeMs;
-    const settled_ms = Math.max(this.#opened_ms, this.#clock.now() - BLOB_SETTLE_MS);
+    const settled_ms = Math.max(this.#opened_ms, this.clock.now() - BLOB_SETTLE_MS);
     return changed_ms !== undefined && changed_ms < settled_ms;
   }
 

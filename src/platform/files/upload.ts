@@ -22,8 +22,6 @@ export interface UploadSink {
 /** Nothing is stored before a piece is full or `commit` is called: most refused uploads never touch a disk. */
 export class BlobUpload {
   readonly id: string;
-  readonly #sink: UploadSink;
-  readonly #hasher: Bun.CryptoHasher | null;
   #sha256: string | null = null;
   #head: Buffer = NO_BYTES;
   #size_bytes = 0;
@@ -38,12 +36,10 @@ export class BlobUpload {
   /** `hasher` goes on where another upload of the same bytes ended; with null they are not hashed. */
   constructor(
     id: string,
-    sink: UploadSink,
-    hasher: Bun.CryptoHasher | null = new Bun.CryptoHasher('sha256'),
+    private readonly sink: UploadSink,
+    private readonly hasher: Bun.CryptoHasher | null = new Bun.CryptoHasher('sha256'),
   ) {
     this.id = id;
-    this.#sink = sink;
-    this.#hasher = hasher;
   }
 
   /** Bytes taken so far. */
@@ -58,8 +54,8 @@ export class BlobUpload {
 
   /** SHA-256 in lower-case hex; nothing can be written after it. */
   sha256(): string {
-    if (!this.#hasher) throw new Error('the upload is not hashed');
-    this.#sha256 ??= this.#hasher.digest('hex');
+    if (!this.hasher) throw new Error('the upload is not hashed');
+    this.#sha256 ??= this.hasher.digest('hex');
     return this.#sha256;
   }
 
@@ -70,11 +66,11 @@ export class BlobUpload {
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
     this.#size_bytes += chunk.byteLength;
-    this.#hasher?.update(chunk);
+    this.hasher?.update(chunk);
     const wanted = SNIFF_BYTES - this.#head.byteLength;
     if (wanted > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, wanted)]);
     for (let at = 0; at < chunk.byteLength; ) {
-      if (this.#used === this.#sink.piece_bytes) await this.#handOn();
+      if (this.#used === this.sink.piece_bytes) await this.#handOn();
       this.#makeRoom(chunk.byteLength - at);
       const piece = chunk.subarray(at, at + this.#buffer.byteLength - this.#used);
       this.#buffer.set(piece, this.#used);
@@ -92,9 +88,9 @@ export class BlobUpload {
     this.#state = 'ending';
     try {
       await this.#writing;
-      await this.#sink.finish(this.#buffer.subarray(0, this.#used));
+      await this.sink.finish(this.#buffer.subarray(0, this.#used));
     } catch (error) {
-      this.#sink.discard();
+      this.sink.discard();
       throw error;
     }
   }
@@ -104,12 +100,12 @@ export class BlobUpload {
     if (this.#state !== 'open') return;
     this.#state = 'ending';
     await Promise.allSettled([this.#writing]);
-    this.#sink.discard();
+    this.sink.discard();
   }
 
   /** Small uploads get a small buffer, and one that comes in single bytes none for each. */
   #makeRoom(bytes: number): void {
-    const most = this.#sink.piece_bytes;
+    const most = this.sink.piece_bytes;
     if (this.#used + bytes <= this.#buffer.byteLength || this.#buffer.byteLength === most) return;
     const size = Math.min(most, Math.max(this.#used + bytes, 2 * this.#buffer.byteLength));
     const larger = Buffer.allocUnsafeSlow(size);
@@ -121,7 +117,7 @@ export class BlobUpload {
   async #handOn(): Promise<void> {
     await this.#writing;
     const full = this.#buffer;
-    this.#writing = this.#sink.append(full.subarray(0, this.#used));
+    this.#writing = this.sink.append(full.subarray(0, this.#used));
     this.#writing.catch(() => {}); // Whoever awaits it next gets the error.
     this.#buffer = this.#spare ?? NO_BYTES;
     this.#spare = full;

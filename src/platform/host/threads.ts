@@ -37,16 +37,13 @@ export interface ThreadOptions<Told> {
 
 /** Starts nothing yet: the thread begins with the first request, and anew with the next one after it ended. */
 export class Thread<Ask, Answer, Told = never> {
-  readonly #options: ThreadOptions<Told>;
   readonly #pending = new Map<number, PromiseWithResolvers<Answer>>();
   #worker: Worker | null = null;
   #outbox: Asked<Ask>[] = [];
   #last_id = NO_ANSWER;
   #idle_timer: Timer | undefined;
 
-  constructor(options: ThreadOptions<Told>) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ThreadOptions<Told>) {}
 
   get is_running(): boolean {
     return this.#worker !== null;
@@ -78,7 +75,7 @@ export class Thread<Ask, Answer, Told = never> {
     this.#outbox = [];
     const abandoned = [...this.#pending.values()];
     this.#pending.clear();
-    this.#options.onEnd?.();
+    this.options.onEnd?.();
     for (const { reject } of abandoned) reject(error);
   }
 
@@ -90,20 +87,20 @@ export class Thread<Ask, Answer, Told = never> {
 
   #start(): Worker {
     requireThreadDescriptors();
-    const worker = this.#options.start();
+    const worker = this.options.start();
     worker.onmessage = ({ data }: MessageEvent<Reply<Answer, Told>[]>) => {
       for (const reply of data) if (worker === this.#worker) this.#receive(reply);
     };
     worker.onerror = ({ message }) => this.#onGone(worker, message);
     worker.addEventListener('close', () => this.#onGone(worker, 'its thread ended.'));
     this.#worker = worker;
-    this.#options.onStart?.();
+    this.options.onStart?.();
     return worker;
   }
 
   #receive(reply: Reply<Answer, Told>): void {
     if ('told' in reply) {
-      this.#options.onTold?.(reply.told);
+      this.options.onTold?.(reply.told);
       return;
     }
     const pending = this.#pending.get(reply.id);
@@ -111,13 +108,13 @@ export class Thread<Ask, Answer, Told = never> {
     if ('answer' in reply) pending?.resolve(reply.answer);
     else pending?.reject(new AppError(reply.failure.kind, reply.failure.message));
     if (this.#pending.size > 0) return;
-    this.#idle_timer = setTimeout(() => this.end(new ThreadEnded()), this.#options.idle_stop_ms);
+    this.#idle_timer = setTimeout(() => this.end(new ThreadEnded()), this.options.idle_stop_ms);
     this.#idle_timer.unref();
   }
 
   #onGone(worker: Worker, message: string): void {
     if (worker !== this.#worker) return;
-    this.#options.onCrash?.(message);
+    this.options.onCrash?.(message);
     this.end(new ThreadEnded(message));
   }
 }

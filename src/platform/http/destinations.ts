@@ -34,14 +34,12 @@ export interface DestinationsDeps {
 type Found = { addresses: string[] } | { failure: string };
 
 export class Destinations {
-  readonly #deps: DestinationsDeps;
   readonly #names: ReadonlySet<string>;
   readonly #networks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
   readonly #own_host: string;
   readonly #remembered = new Map<string, { found: Promise<Found>; until_ms: number }>();
 
-  constructor(deps: DestinationsDeps) {
-    this.#deps = deps;
+  constructor(private readonly deps: DestinationsDeps) {
     const { webhook_allow, public_url } = deps.config;
     const is_network = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0;
     this.#names = new Set(webhook_allow.filter((entry) => !is_network(entry)));
@@ -53,7 +51,7 @@ export class Destinations {
   refusalOf(url: URL): string | null {
     const host = hostOf(url);
     const is_allowed = this.#isAllowed(host);
-    if (url.protocol === 'http:' && !is_allowed && !this.#deps.leads_here)
+    if (url.protocol === 'http:' && !is_allowed && !this.deps.leads_here)
       return 'must begin with https://: plain http is for hosts of SATCHEL_WEBHOOK_ALLOW';
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https://';
     if (url.username !== '' || url.password !== '') return 'must have no user and password';
@@ -96,12 +94,12 @@ export class Destinations {
   #isRefused(address: string): boolean {
     if (this.#isInNetworks(address)) return false;
     const is_own = this.#isOfThisMachine(address);
-    return this.#deps.leads_here ? !is_own && !isPublic(address) : is_own || !isPublic(address);
+    return this.deps.leads_here ? !is_own && !isPublic(address) : is_own || !isPublic(address);
   }
 
   #isOfThisMachine(address: string): boolean {
     const asked = read(address).toNormalizedString();
-    const own = (this.#deps.listOwnAddresses ?? listOwnAddresses)();
+    const own = (this.deps.listOwnAddresses ?? listOwnAddresses)();
     return own.some((each) => read(each).toNormalizedString() === asked);
   }
 
@@ -122,7 +120,7 @@ export class Destinations {
   }
 
   async #ask(name: string): Promise<Found> {
-    const { resolver, config } = this.#deps;
+    const { resolver, config } = this.deps;
     if (isLoopback(name)) return { addresses: ['127.0.0.1', '::1'] };
     // An operator's own name may stand in /etc/hosts; others are asked for where no look-up can last.
     if (this.#names.has(name) && config.dns_servers.length === 0) {

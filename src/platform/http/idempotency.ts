@@ -81,17 +81,15 @@ export function hashRequest(method: string, path: string, ...body: (string | Uin
 }
 
 export class Idempotency {
-  readonly #database: Database;
-  readonly #clock: Clock;
   /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
   readonly #under_way = new Map<string, Promise<void>>();
   /** Keys of requests that were answered before their outcome was recorded. */
   readonly #held = new Set<string>();
 
-  constructor(database: Database, clock: Clock) {
-    this.#database = database;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
@@ -139,8 +137,8 @@ export class Idempotency {
     kept: KeptAnswer | null;
     keep: KeepAnswer;
   } {
-    const now = this.#clock.now();
-    const row = this.#database.read
+    const now = this.clock.now();
+    const row = this.database.read
       .select()
       .from(idempotentAnswers)
       .where(
@@ -167,7 +165,7 @@ export class Idempotency {
           request_hash: request.request_hash,
           status: answer.status,
           body: JSON.stringify(answer.value),
-          created_at: this.#clock.now(),
+          created_at: this.clock.now(),
         })
         .onConflictDoUpdate({
           target: [idempotentAnswers.project_id, idempotentAnswers.caller, idempotentAnswers.idempotency_key],
@@ -185,10 +183,10 @@ export class Idempotency {
 
   /** Forgets answers older than their retention. */
   async sweep(): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const [from, to] = [now - IDEMPOTENCY_RETENTION_MS, now + IDEMPOTENCY_RETENTION_MS];
     const sweepSome = (tx: Tx): number => deleteOutside.run(tx, from, to, SWEEP_BATCH);
-    while ((await this.#database.writePiece(sweepSome)) === SWEEP_BATCH) {}
+    while ((await this.database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
 }
 

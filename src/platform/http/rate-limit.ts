@@ -80,17 +80,14 @@ function useOne(window: Window, rate: Rate, now: number): Window {
 }
 
 export class RateLimiter {
-  readonly #clock: Clock;
   readonly #windows = new Map<string, Window>();
   #next_sweep_ms = 0;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: Clock) {}
 
   /** Uses up one of the rate in the caller's current window and tells what is left. Throws RateLimitError. */
   take(caller: string, rate: Rate): RateState {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     this.#sweep(now);
     const window = useOne(currentOf(this.#windows.get(caller), rate, now), rate, now);
     this.#windows.set(caller, window);
@@ -99,7 +96,7 @@ export class RateLimiter {
 
   /** What `take` would find, using nothing up. */
   peek(caller: string, rate: Rate): RateState {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     return stateOf(currentOf(this.#windows.get(caller), rate, now), rate, now);
   }
 
@@ -123,20 +120,14 @@ function hashOf(caller: string, { per }: Rate): string {
 }
 
 export class DurableRates {
-  readonly #database: Database;
-  readonly #clock: Clock;
-
-  constructor(deps: { database: Database; clock: Clock }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-  }
+  constructor(private readonly deps: { database: Database; clock: Clock }) {}
 
   /**
    * As a RateLimiter's, within the transaction of what is counted, and undone with it. A caller has one count for each kind of
    * window. Throws RateLimitError, and then nothing is written.
    */
   take(tx: Tx, caller: string, rate: Rate): RateState {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const hashed = hashOf(caller, rate);
     const found = windowOf(tx, hashed);
     const { ends_at, used } = useOne(currentOf(found, rate, now), rate, now);
@@ -149,7 +140,7 @@ export class DurableRates {
 
   /** What `take` would find, using nothing up. */
   peek(read: Tx, caller: string, rate: Rate): RateState {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const found = windowOf(read, hashOf(caller, rate));
     return stateOf(currentOf(found, rate, now), rate, now);
   }
@@ -163,7 +154,7 @@ export class DurableRates {
 
   /** Forgets windows that are over, and those of a clock that was far ahead. */
   async sweep(): Promise<void> {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const sweepSome = (tx: Tx): number => {
       const over = tx
         .select({ caller: rateWindows.caller })
@@ -176,6 +167,6 @@ export class DurableRates {
         .returning({ caller: rateWindows.caller })
         .all().length;
     };
-    while ((await this.#database.writePiece(sweepSome)) === SWEEP_BATCH) {}
+    while ((await this.deps.database.writePiece(sweepSome)) === SWEEP_BATCH) {}
   }
 }

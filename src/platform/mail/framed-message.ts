@@ -32,22 +32,19 @@ interface Mould {
 }
 
 export class FramedMessages {
-  readonly #frame: MailFrame;
   /** Null where a mail of this frame is composed as any other. */
   #mould: Promise<Mould | null> | null = null;
 
-  constructor(frame: MailFrame) {
-    this.#frame = frame;
-  }
+  constructor(private readonly frame: MailFrame) {}
 
   /** As composeMessage does, and throws as that does. */
   async compose(content: KeyedContent): Promise<ComposedMessage> {
     const { values, attachments } = content;
     checkHead(content);
-    this.#mould ??= castMould(this.#frame);
+    this.#mould ??= castMould(this.frame);
     const mould = await this.#mould;
     const is_fit = mould && attachments.length === 0 && values.every(isSafeBesideOthers);
-    if (!is_fit) return composeMessage({ ...content, ...fillFrame({ frame: this.#frame, values }) });
+    if (!is_fit) return composeMessage({ ...content, ...fillFrame({ frame: this.frame, values }) });
     // As UTF-8, since some relays take addresses in other scripts (RFC 6531).
     const message = Buffer.from(`${fieldsOf(content)}\r\n${fillMould(mould, values)}`);
     return signMessage(() => [message], content.dkim);

@@ -20,24 +20,22 @@ export interface MxLookups {
 }
 
 export class MxCache {
-  readonly #lookups: MxLookups;
-  readonly #clock: Clock;
   /** In the order in which they were learnt. */
   readonly #known = new Map<string, { verdict: TakesMail; until_ms: number }>();
   readonly #under_way = new Map<string, Promise<TakesMail>>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(lookups: MxLookups, clock: Clock) {
-    this.#lookups = lookups;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly lookups: MxLookups,
+    private readonly clock: Clock,
+  ) {}
 
   /** Never throws. Callers that ask about the same domain at once share a look-up; only so many domains are looked up at once. */
   takesMail(domain: string): Promise<TakesMail> {
     const key = domain.toLowerCase();
     const known = this.#known.get(key);
-    const left_ms = (known?.until_ms ?? 0) - this.#clock.now();
+    const left_ms = (known?.until_ms ?? 0) - this.clock.now();
     // It expires later than any answer may: the clock was set back.
     if (known && left_ms > 0 && left_ms <= MX_CACHE_MS) return Promise.resolve(known.verdict);
     const under_way = this.#under_way.get(key);
@@ -64,11 +62,11 @@ export class MxCache {
 
   /** RFC 5321 5.1: without any MX, the domain's own addresses take its mail; RFC 7505: an MX of `.` says that nobody does. */
   async #judge(domain: string): Promise<TakesMail> {
-    const mx = await this.#lookups.lookupMx(domain);
+    const mx = await this.lookups.lookupMx(domain);
     if (mx.status === 'unknown') return 'unknown';
     if (mx.status === 'absent') return 'no';
     if (mx.records.length > 0) return mx.records.some((record) => record.exchange !== '.') ? 'yes' : 'no';
-    const addresses = await this.#lookups.lookupAddresses(domain);
+    const addresses = await this.lookups.lookupAddresses(domain);
     if (addresses.status === 'unknown') return 'unknown';
     return addresses.status === 'found' && addresses.records.length > 0 ? 'yes' : 'no';
   }
@@ -76,7 +74,7 @@ export class MxCache {
   #remember(domain: string, verdict: TakesMail): void {
     const for_ms = verdict === 'unknown' ? MX_UNKNOWN_CACHE_MS : MX_CACHE_MS;
     this.#known.delete(domain);
-    this.#known.set(domain, { verdict, until_ms: this.#clock.now() + for_ms });
+    this.#known.set(domain, { verdict, until_ms: this.clock.now() + for_ms });
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_MX_CACHE_DOMAINS && oldest !== undefined) this.#known.delete(oldest);
   }

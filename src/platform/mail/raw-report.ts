@@ -115,7 +115,6 @@ const [LF, CR, HYPHEN] = [0x0a, 0x0d, 0x2d];
 
 /** Keeps track of the place in a message, line by line. Any line that may begin a part counts as one. */
 class Scan {
-  readonly #bytes: Buffer;
   readonly #delimiters = new Set<string>();
   #state: 'header' | 'returned header' | Content = 'header';
   #parts = 0;
@@ -124,9 +123,7 @@ class Scan {
   #header_bytes = 0;
   #text_bytes = 0;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
+  constructor(private readonly bytes: Buffer) {}
 
   isTooMuch(): boolean {
     return this.#parts > MAX_REPORT_PARTS || this.#header_bytes > MAX_REPORT_HEADER_BYTES;
@@ -155,8 +152,8 @@ class Scan {
 
   /** What is left out ends where a part of the message itself begins or ends. */
   #isDelimiter(start: number, next: number): boolean {
-    if (this.#bytes[start] !== HYPHEN || this.#bytes[start + 1] !== HYPHEN) return false;
-    const line = this.#bytes.toString('latin1', start, next).trimEnd();
+    if (this.bytes[start] !== HYPHEN || this.bytes[start + 1] !== HYPHEN) return false;
+    const line = this.bytes.toString('latin1', start, next).trimEnd();
     const is_known = this.#delimiters.has(line) || this.#delimiters.has(line.replace(/--$/, ''));
     if (this.#state === 'other' && !is_known) return false;
     this.#delimiters.add(line);
@@ -165,7 +162,7 @@ class Scan {
 
   #isBlank(start: number, next: number): boolean {
     let end = next;
-    while (end > start && (this.#bytes[end - 1] === LF || this.#bytes[end - 1] === CR)) end -= 1;
+    while (end > start && (this.bytes[end - 1] === LF || this.bytes[end - 1] === CR)) end -= 1;
     return end === start;
   }
 
@@ -173,7 +170,7 @@ class Scan {
     const is_returned = this.#state === 'returned header';
     this.#state = is_returned
       ? 'other'
-      : contentBelow(this.#bytes.toString('latin1', this.#header_start, end));
+      : contentBelow(this.bytes.toString('latin1', this.#header_start, end));
     if (this.#state === 'returned header') this.#header_bytes = 0;
   }
 }

@@ -198,15 +198,14 @@ interface Sending {
 }
 
 export class SmtpSession {
-  readonly #connection: SMTPConnection;
-  readonly #deadlines: SmtpDeadlines;
   readonly #tls: string;
   #sending: Sending | null = null;
   #is_closed = false;
 
-  constructor(connection: SMTPConnection, deadlines: SmtpDeadlines) {
-    this.#connection = connection;
-    this.#deadlines = deadlines;
+  constructor(
+    private readonly connection: SMTPConnection,
+    private readonly deadlines: SmtpDeadlines,
+  ) {
     this.#tls = tlsVersionOf(connection);
     connection.once('end', () => {
       this.#is_closed = true;
@@ -229,7 +228,7 @@ export class SmtpSession {
   /** Calls back once when the connection ends, whichever side ended it. */
   onClosed(listener: () => void): void {
     if (this.#is_closed) listener();
-    else this.#connection.once('end', listener);
+    else this.connection.once('end', listener);
   }
 
   /** Sends one mail. Never throws. After a refusal the session may be closed; else it is to be reset before the next mail. */
@@ -267,7 +266,7 @@ export class SmtpSession {
 
   /** Whether the relay takes mail from an address, which it then forgets: its reply. Nothing can be sent afterwards. */
   async askSender(from: string, limit_ms: number): Promise<{ smtp_code: number | null; words: string }> {
-    const { _socket: socket } = this.#connection;
+    const { _socket: socket } = this.connection;
     if (!socket || this.#is_closed) return readReply('');
     const reply = Promise.withResolvers<string>();
     const end = (): void => reply.resolve('');
@@ -300,19 +299,19 @@ export class SmtpSession {
   /** Has the relay forget a mail that it refused; where it does not, the session is closed. */
   async reset(): Promise<void> {
     if (this.#is_closed) return;
-    await step(this.#connection, this.#deadlines.command_ms, (done) => this.#connection.reset(done));
+    await step(this.connection, this.deadlines.command_ms, (done) => this.connection.reset(done));
   }
 
   /** Takes leave of the relay politely, which has as long for its answer as for a connection; for idle sessions. */
   quit(): void {
     if (this.#is_closed) return;
-    this.#connection.quit();
-    const give_up = setTimeout(() => this.close(), this.#deadlines.connect_ms);
+    this.connection.quit();
+    const give_up = setTimeout(() => this.close(), this.deadlines.connect_ms);
     this.onClosed(() => clearTimeout(give_up));
   }
 
   close(): void {
-    this.#connection.close();
+    this.connection.close();
   }
 
   #transfer(
@@ -321,7 +320,7 @@ export class SmtpSession {
     message: ComposedMessage,
   ): Promise<DeliveryOutcome> {
     return new Promise((resolve) => {
-      const { command_ms, data_ms, block_ms, answer_ms } = this.#deadlines;
+      const { command_ms, data_ms, block_ms, answer_ms } = this.deadlines;
       const onError = (error: NodemailerError): void => {
         const { stage, is_all_written } = sending;
         const rejected = error.rejectedErrors ?? envelope.rejectedErrors;
@@ -364,7 +363,7 @@ export class SmtpSession {
       this.#sending = sending;
       sending.renew();
       const content = Readable.from(watchContent(message, sending), { objectMode: false });
-      this.#connection.send(envelope, content, (error, result) => {
+      this.connection.send(envelope, content, (error, result) => {
         if (error) {
           onError(error);
           return;
@@ -383,7 +382,7 @@ export class SmtpSession {
 
   /** Whether some of a mail's content is yet to be written to the socket: until then nodemailer keeps its stream. */
   get #hasContentLeft(): boolean {
-    const connection = this.#connection;
+    const connection = this.connection;
     return '_currentDataStream' in connection && connection._currentDataStream !== false;
   }
 }

@@ -7,22 +7,20 @@ import { type KeyRing, PLATFORM_SCOPE } from './key-ring.ts';
 const KEY_BYTES = 32;
 
 export class InstallationKey {
-  readonly #key_ring: Pick<KeyRing, 'seal' | 'open'>;
-  readonly #name: string;
   /** Kept open: some are used for every mail. */
   #opened: { sealed: string; key: Uint8Array } | null = null;
 
-  constructor(key_ring: Pick<KeyRing, 'seal' | 'open'>, name: string) {
-    this.#key_ring = key_ring;
-    this.#name = name;
-  }
+  constructor(
+    private readonly key_ring: Pick<KeyRing, 'seal' | 'open'>,
+    private readonly name: string,
+  ) {}
 
   /** Null where there is none yet, and where it does not open. */
   find(read: Tx): Uint8Array | null {
-    const sealed = readMeta(read, this.#name);
+    const sealed = readMeta(read, this.name);
     if (sealed === null) return null;
     if (this.#opened?.sealed === sealed) return this.#opened.key;
-    const key = this.#key_ring.open(read, sealed, [this.#name]);
+    const key = this.key_ring.open(read, sealed, [this.name]);
     this.#opened = key && { sealed, key };
     return key;
   }
@@ -36,7 +34,7 @@ export class InstallationKey {
         const known = this.find(tx);
         if (known) return known;
         const key = randomBytes(KEY_BYTES);
-        writeMeta(tx, this.#name, this.#key_ring.seal(tx, PLATFORM_SCOPE, [this.#name], key));
+        writeMeta(tx, this.name, this.key_ring.seal(tx, PLATFORM_SCOPE, [this.name], key));
         return key;
       });
     } catch (error) {

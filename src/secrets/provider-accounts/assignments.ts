@@ -13,25 +13,17 @@ import * as store from './store.ts';
 import type { AiAccountRow } from './tables.ts';
 
 export class AiAssignments {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #accounts: AiAccounts;
-  readonly #projects: Projects;
-
-  constructor(deps: { database: Database; clock: Clock; accounts: AiAccounts; projects: Projects }) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#accounts = deps.accounts;
-    this.#projects = deps.projects;
-  }
+  constructor(
+    private readonly deps: { database: Database; clock: Clock; accounts: AiAccounts; projects: Projects },
+  ) {}
 
   /** One page of the projects an account serves, as far as the caller sees them. */
   listProjects(caller: ManagementCaller, account: AiAccountRow, query: PageQuery): Page<AssignedProject> {
-    if (account.all_projects) return this.#projects.list(caller, query).map(presentProject);
+    if (account.all_projects) return this.deps.projects.list(caller, query).map(presentProject);
     const scope = scopeOf(caller);
-    const ids = store.listProjectIds(this.#database.read, account.id);
+    const ids = store.listProjectIds(this.deps.database.read, account.id);
     const seen = ids.filter((id) => scope === null || scope.includes(id));
-    return paginateAll(query, seen).map((id) => presentProject(this.#projects.requireById(id)));
+    return paginateAll(query, seen).map((id) => presentProject(this.deps.projects.requireById(id)));
   }
 
   /**
@@ -65,10 +57,10 @@ export class AiAssignments {
     }
     if (project_ids === undefined) {
       if (all_existing !== true) throw invalid({ _: ['Send all_existing: true, or project_ids.'] });
-      return new Set(scopeOf(caller) ?? this.#projects.listAll({}).map(({ id }) => id));
+      return new Set(scopeOf(caller) ?? this.deps.projects.listAll({}).map(({ id }) => id));
     }
     return resolveAll('project_ids', project_ids, (ref) => {
-      const project = this.#projects.find(String(ref));
+      const project = this.deps.projects.find(String(ref));
       const scope = scopeOf(caller);
       return project && (scope === null || scope.includes(project.id)) ? project.id : null;
     });
@@ -85,7 +77,7 @@ export class AiAssignments {
     account_ids: readonly Reference[],
   ): Promise<void> {
     return this.#replace(actor, (tx) => {
-      const find = (ref: Reference): number | null => this.#accounts.findFor(caller, ref)?.id ?? null;
+      const find = (ref: Reference): number | null => this.deps.accounts.findFor(caller, ref)?.id ?? null;
       const wanted = resolveAll('account_ids', account_ids, find);
       const present = store.listAccountIds(tx, project.id);
       const added = [...wanted].filter((id) => !present.includes(id));
@@ -98,8 +90,8 @@ export class AiAssignments {
   }
 
   async #replace(actor: Actor, change: (tx: Tx) => AuditEntry): Promise<void> {
-    const now = this.#clock.now();
-    await this.#database
+    const now = this.deps.clock.now();
+    await this.deps.database
       .write((tx) => recordAudit(tx, actor, change(tx), now))
       .catch(explainMissing('Project or account'));
   }

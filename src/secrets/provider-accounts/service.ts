@@ -73,17 +73,10 @@ export interface LostSecret {
 }
 
 export abstract class ProviderRecords<S extends Shapes> {
-  protected readonly database: Database;
-  readonly #clock: Clock;
-  readonly #key_ring: KeyRing;
-  readonly #is: Kind<S>;
-
-  constructor(deps: RecordDeps, is: Kind<S>) {
-    this.database = deps.database;
-    this.#clock = deps.clock;
-    this.#key_ring = deps.key_ring;
-    this.#is = is;
-  }
+  constructor(
+    protected readonly deps: RecordDeps,
+    private readonly is: Kind<S>,
+  ) {}
 
   abstract present(row: S['row']): S['shown'];
   protected abstract newRow(input: S['input'], on: Change<S>): NewRow<S>;
@@ -125,30 +118,30 @@ export abstract class ProviderRecords<S extends Shapes> {
 
   /** One page of those that serve one of these projects (null: of all), newest first. */
   listServing(scope: Scope, query: PageQuery): Page<S['shown']> {
-    const { read } = this.database;
+    const { read } = this.deps.database;
     return paginate(query, {
-      total: this.#is.store.count(read, scope),
-      fetch: (limit, offset) => this.#is.store.list(read, scope, { limit, offset }),
+      total: this.is.store.count(read, scope),
+      fetch: (limit, offset) => this.is.store.list(read, scope, { limit, offset }),
     }).map((row) => this.present(row));
   }
 
   /** The one that a numeric id or ULID names, if the caller (null: the shell) may see it, or null. */
   findFor(caller: ManagementCaller | null, ref: Reference): S['row'] | null {
     const named = readRef(ref);
-    return named && this.#is.store.find(this.database.read, named, caller && scopeOf(caller));
+    return named && this.is.store.find(this.deps.database.read, named, caller && scopeOf(caller));
   }
 
   /** As `findFor`. Throws AppError `not_found`. */
   requireFor(caller: ManagementCaller, ref: Reference): S['row'] {
     const row = this.findFor(caller, ref);
-    if (!row) throw notFound(this.#is.noun);
+    if (!row) throw notFound(this.is.noun);
     return row;
   }
 
   /** As `requireFor`. Throws AppError `forbidden` when it serves projects out of the caller's scope as well. */
   requireForChange(caller: ManagementCaller, ref: Reference): S['row'] {
     const row = this.requireFor(caller, ref);
-    const project_ids = this.#is.links?.list(this.database.read, row.id) ?? [];
+    const project_ids = this.is.links?.list(this.deps.database.read, row.id) ?? [];
     refuseBeyondScope(caller, { all_projects: row.all_projects ?? false, project_ids });
     return row;
   }
@@ -160,10 +153,10 @@ export abstract class ProviderRecords<S extends Shapes> {
     project_ids: readonly number[],
     input: S['input'],
   ): Promise<S['shown']> {
-    const { store, links } = this.#is;
+    const { store, links } = this.is;
     this.authorize(caller, input);
-    const now = this.#clock.now();
-    const made = await this.database
+    const now = this.deps.clock.now();
+    const made = await this.deps.database
       .write((tx) => {
         const public_id = newId(now);
         const row = store.insert(tx, {
@@ -194,15 +187,15 @@ export abstract class ProviderRecords<S extends Shapes> {
   ): Promise<S['shown']> {
     this.authorize(caller, changes);
     if (Object.keys(changes).length === 0) return this.present(row);
-    const now = this.#clock.now();
-    const after = await this.database
+    const now = this.deps.clock.now();
+    const after = await this.deps.database
       .write((tx) => {
         const before = this.#reload(tx, row.id);
-        const changed = this.#is.store.update(tx, row.id, {
+        const changed = this.is.store.update(tx, row.id, {
           ...this.changedRow(changes, this.#changeIn(tx, caller, row.public_id)),
           updated_at: now,
         });
-        if (!changed) throw notFound(this.#is.noun);
+        if (!changed) throw notFound(this.is.noun);
         this.requireSound(changed);
         const facts = this.factsOf(changed, changes, false);
         this.#audit(tx, actor, { done: 'updated', row: changed, facts, before }, now);
@@ -214,13 +207,13 @@ export abstract class ProviderRecords<S extends Shapes> {
 
   /** Deletes it with what ties it to projects. Throws AppError `conflict`, or `not_found` when it is gone already. */
   remove(actor: Actor, { id }: S['row']): Promise<DeletedRecord> {
-    const now = this.#clock.now();
-    return this.database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const row = this.#reload(tx, id);
       this.refuseInUse(tx, row);
-      const links = this.#is.links?.list(tx, id).length;
+      const links = this.is.links?.list(tx, id).length;
       this.#audit(tx, actor, { done: 'deleted', row, facts: links === undefined ? {} : { links } }, now);
-      this.#is.store.remove(tx, id);
+      this.is.store.remove(tx, id);
       return { deleted: true, cascade: { links: links ?? 0 } };
     });
   }
@@ -230,8 +223,8 @@ export abstract class ProviderRecords<S extends Shapes> {
    * when none of those stored decrypts, `not_found` when it is gone.
    */
   async reveal(actor: Actor, { id }: S['row']): Promise<S['revealed']> {
-    const now = this.#clock.now();
-    const { row } = await this.database.write((tx) => {
+    const now = this.deps.clock.now();
+    const { row } = await this.deps.database.write((tx) => {
       const current = this.#reload(tx, id);
       this.#audit(tx, actor, { done: 'revealed', row: current, facts: {} }, now);
       return { row: current };
@@ -244,8 +237,8 @@ export abstract class ProviderRecords<S extends Shapes> {
 
   /** The stored secrets that do not decrypt. Nothing leaves, so nothing is put on record. */
   listUndecryptable(): LostSecret[] {
-    const { kind, store } = this.#is;
-    return store.list(this.database.read, null, WHOLE_LIST).flatMap((row) =>
+    const { kind, store } = this.is;
+    return store.list(this.deps.database.read, null, WHOLE_LIST).flatMap((row) =>
       this.#open(row)
         .filter(({ plain }) => plain === null)
         .map(({ field }) => ({ kind, id: row.id, name: row.name, field })),
@@ -253,8 +246,8 @@ export abstract class ProviderRecords<S extends Shapes> {
   }
 
   #reload(tx: Tx, id: number): S['row'] {
-    const row = this.#is.store.find(tx, { id }, null);
-    if (!row) throw notFound(this.#is.noun);
+    const row = this.is.store.find(tx, { id }, null);
+    if (!row) throw notFound(this.is.noun);
     return row;
   }
 
@@ -262,8 +255,8 @@ export abstract class ProviderRecords<S extends Shapes> {
   #open(row: S['row']): { field: string; plain: string | null }[] {
     return Object.entries<string | null>(this.sealedOf(row)).flatMap(([field, sealed]) => {
       if (sealed === null) return [];
-      const plain = this.#key_ring.openText(
-        this.database.read,
+      const plain = this.deps.key_ring.openText(
+        this.deps.database.read,
         sealed,
         this.#contextOf(row.public_id, field),
       );
@@ -275,13 +268,13 @@ export abstract class ProviderRecords<S extends Shapes> {
     return {
       caller,
       seal: (field, secret) =>
-        this.#key_ring.seal(tx, PLATFORM_SCOPE, this.#contextOf(public_id, field), secret),
+        this.deps.key_ring.seal(tx, PLATFORM_SCOPE, this.#contextOf(public_id, field), secret),
     };
   }
 
   /** What binds a secret to its place: copied to another one it does not decrypt. */
   #contextOf(public_id: string, field: string): string[] {
-    return [this.#is.kind, public_id, field];
+    return [this.is.kind, public_id, field];
   }
 
   #audit(
@@ -290,7 +283,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     of: { done: string; row: S['row']; facts: object; before?: S['row'] },
     now_ms: number,
   ): void {
-    const { kind } = this.#is;
+    const { kind } = this.is;
     const { done, row, facts, before } = of;
     const entry = { event: `${kind}.${done}`, target: `${kind}:${row.id}`, project: null };
     const changes = before ? changesOf(before, row) : {};

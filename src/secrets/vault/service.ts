@@ -64,19 +64,11 @@ export interface VaultDeps {
 }
 
 export class Vault {
-  readonly #database: Database;
-  readonly #clock: Clock;
-  readonly #key_ring: KeyRing;
-
-  constructor(deps: VaultDeps) {
-    this.#database = deps.database;
-    this.#clock = deps.clock;
-    this.#key_ring = deps.key_ring;
-  }
+  constructor(private readonly deps: VaultDeps) {}
 
   /** Every service of the registry with what is stored of it; secrets by their presence alone. */
   describe(owner: VaultOwner): ServiceMetadata[] {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const stored = this.#open(owner, store.listValues(read, owner.id), (field) => !field.secret);
     const changes = store.listChanges(read, owner.id);
     return VAULT_SERVICES.map((service) => describeService(service, stored, changes));
@@ -84,7 +76,7 @@ export class Vault {
 
   /** As `describe`, for one service. */
   describeService(owner: VaultOwner, service: VaultService): ServiceMetadata {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const rows = store.listValues(read, owner.id, service.service);
     const stored = this.#open(owner, rows, (field) => !field.secret);
     return describeService(service, stored, store.listChanges(read, owner.id));
@@ -92,7 +84,7 @@ export class Vault {
 
   /** What a project's vault holds, in numbers. */
   summarize(owner: VaultOwner): VaultSummary {
-    const rows = store.summarizeValues(this.#database.read, owner.id);
+    const rows = store.summarizeValues(this.deps.database.read, owner.id);
     const updated = rows.map((row) => row.updated_at ?? 0);
     return {
       present: Object.fromEntries(
@@ -111,7 +103,7 @@ export class Vault {
     { values, plain }: { values?: unknown; plain?: readonly string[] },
   ): FieldErrors {
     const { changes, errors } = readChanges(service, { values, plain });
-    const stored = store.listNames(this.#database.read, owner.id, service.service);
+    const stored = store.listNames(this.deps.database.read, owner.id, service.service);
     // A name with a wrong value still counts as sent; where `values` is no object, any name may have been.
     const others = plain?.filter((name) => isPlainObject(values) && !Object.hasOwn(values, name));
     return { ...collectErrors(() => settleKinds(stored, changes, others)), ...errors };
@@ -134,8 +126,8 @@ export class Vault {
     const { changes, errors } = readChanges(service, { values, plain });
     refuseAll(errors);
     if (changes.length > 0 || plain) {
-      const now = this.#clock.now();
-      await this.#database
+      const now = this.deps.clock.now();
+      await this.deps.database
         .write((tx) => {
           // Read within the write, as kinds and number of names may have changed since the request came.
           const stored = store.listNames(tx, owner.id, service.service);
@@ -194,7 +186,7 @@ export class Vault {
     store.putValue(tx, {
       ...place,
       sealed: sealField(
-        { tx, key_ring: this.#key_ring },
+        { tx, key_ring: this.deps.key_ring },
         at.owner,
         { ...place, is_plain },
         is_text ? content : content.bytes,
@@ -208,13 +200,13 @@ export class Vault {
 
   /** How much is stored of a service. */
   count(owner: VaultOwner, service: VaultService): RemovedService['cascade'] {
-    return countStored(this.#database.read, owner, service);
+    return countStored(this.deps.database.read, owner, service);
   }
 
   /** Removes everything that is stored of a service, and tells how much that was. */
   remove(actor: Actor, owner: VaultOwner, service: VaultService): Promise<RemovedService> {
-    const now = this.#clock.now();
-    return this.#database.write((tx) => {
+    const now = this.deps.clock.now();
+    return this.deps.database.write((tx) => {
       const cascade = countStored(tx, owner, service);
       store.deleteService(tx, owner.id, service.service);
       const metadata = { service: service.service, cascade };
@@ -276,7 +268,7 @@ export class Vault {
   /** Throws AppError `not_found` where this file is not stored. */
   requireStoredFile(owner: VaultOwner, file: { service: VaultService; field: VaultField }): void {
     const place = { project_id: owner.id, service: file.service.service, field: file.field.field };
-    if (!store.findValue(this.#database.read, place)) throw notFound('Vault file');
+    if (!store.findValue(this.deps.database.read, place)) throw notFound('Vault file');
   }
 
   /**
@@ -284,7 +276,7 @@ export class Vault {
    * the values must never leave the server.
    */
   readSecretFor(owner: VaultOwner, service: string): OpenedService {
-    const { read } = this.#database;
+    const { read } = this.deps.database;
     const known = requireVaultService(service);
     const opened = this.#open(owner, store.listValues(read, owner.id, known.service), ({ file }) => !file);
     const values: Record<string, string> = {};
@@ -294,14 +286,14 @@ export class Vault {
 
   /** The stored fields that do not decrypt, files too; nothing leaves, so nothing is put on record. */
   listUndecryptable(owner: VaultOwner): { service: string; field: string }[] {
-    const rows = store.listValues(this.#database.read, owner.id);
+    const rows = store.listValues(this.deps.database.read, owner.id);
     return undecryptableOf(this.#open(owner, rows, () => true));
   }
 
   /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
   warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): { slug: string; message: string }[] {
     const by_id = new Map(owners.map((owner) => [owner.id, owner]));
-    const rows = store.listValuesOf(this.#database.read, 'captcha', 'secret_key');
+    const rows = store.listValuesOf(this.deps.database.read, 'captcha', 'secret_key');
     return rows.flatMap((row) => {
       const owner = by_id.get(row.project_id);
       const [opened] = owner ? this.#open(owner, [row], () => true) : [];
@@ -315,10 +307,10 @@ export class Vault {
   }
 
   async #reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<OpenedField[]> {
-    const now = this.#clock.now();
+    const now = this.deps.clock.now();
     const service = scope.service?.service ?? null;
     const field = scope.field?.field ?? null;
-    await this.#database
+    await this.deps.database
       .write((tx) => {
         store.insertReveal(tx, {
           project_id: owner.id,
@@ -335,7 +327,7 @@ export class Vault {
         this.#audit(tx, actor, { event: 'vault.revealed', owner, metadata }, now);
       })
       .catch(explainMissing('Project'));
-    const rows = store.listValues(this.#database.read, owner.id, scope.service?.service);
+    const rows = store.listValues(this.deps.database.read, owner.id, scope.service?.service);
     const wanted = scope.field;
     return this.#open(owner, wanted ? rows.filter((row) => row.field === wanted.field) : rows, () => true);
   }
@@ -345,7 +337,7 @@ export class Vault {
     rows: readonly VaultValueRow[],
     is_needed: (field: VaultField) => boolean,
   ): OpenedField[] {
-    return openFields({ tx: this.#database.read, key_ring: this.#key_ring }, owner, rows, is_needed);
+    return openFields({ tx: this.deps.database.read, key_ring: this.deps.key_ring }, owner, rows, is_needed);
   }
 
   #audit(

@@ -53,6 +53,23 @@ test('another body under the same key is 409', async () => {
   expect((await sender.send({ subject: 'Other' }, headers)).status).toBe(409);
 });
 
+test('of many bodies at once under the same key one is sent, and the others are told so', async () => {
+  const headers = { 'Idempotency-Key': 'rivals' };
+  const sent = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => sender.send({ subject: `rival ${n}` }, headers)),
+  );
+  expect(sent.map(({ status }) => status).sort()).toEqual([202, ...Array(9).fill(409)]);
+});
+
+test('the key of an upload is no other one of a send', async () => {
+  const headers = { 'Idempotency-Key': 'of an upload' };
+  const body = new FormData();
+  body.set('file', new Blob(['x']), 'a.txt');
+  const { app, key } = sender;
+  expect((await app.call('POST', '/api/v1/objects', { key, headers, body })).status).toBe(201);
+  expect((await sender.send({}, headers)).status).toBe(409);
+});
+
 test('the same key of another API key is another request', async () => {
   const headers = { 'Idempotency-Key': 'order-5' };
   const key = await sender.project.key({ can_send_emails: true });
