@@ -13,10 +13,8 @@ export const MAX_PER_PAGE = 50;
 export const COMPLETED_WORDS = 200;
 /** What a filter or a search fits is counted up to so many, as nobody reads further: "10,000 or more". */
 export const COUNTED_MATCHES = 10_000;
-/**
- * A JSON body: two email bodies of the default size, escaped, with room for variables (it grows with the email limit), or
- * the three files of 1 MiB that one vault service has, in base64.
- */
+/** A JSON body: two email bodies of the default size, escaped, with room for variables (it grows with the email limit), or
+ * the three files of 1 MiB that one vault service has, in base64. */
 export const MIN_JSON_BODY_BYTES = 5 * 1024 * 1024;
 /** Decision: JSON nested deeper is 422. */
 export const MAX_JSON_DEPTH = 64;
@@ -26,6 +24,10 @@ export const MAX_JSON_MEMBERS = 10_000;
 export const JSON_BODY_DEADLINE_MS = 30_000;
 /** A page's form: an address, a token and a few choices. */
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
+/** Decision: lists of a project that people choose from on one page. */
+export const MAX_PUBLIC_LISTS = 50;
+/** Contract, decisions 17: how long a pause lasts that people choose themselves. */
+export const PAUSE_MS = 30 * 24 * 60 * 60_000;
 /** Fields of such a form: pages of ours have a handful, and mail programs add their own. */
 export const MAX_FORM_FIELDS = 1_000;
 /** A mail that the console shows: several bodies of the default size, each byte of which a form may write as three. */
@@ -189,10 +191,8 @@ export const MAX_COPIES = 10;
 export const MAX_ATTACHMENTS = 5;
 /** Decision: emails of one batch. */
 export const MAX_BATCH_EMAILS = 100;
-/**
- * The bodies of a batch once they are rendered, together (it grows with the email limit): 80 KB for each of a hundred, as mail
- * programs cut what they show at 102, and no more than one transaction writes in some tens of milliseconds.
- */
+/** The bodies of a batch once they are rendered, together (it grows with the email limit): 80 KB for each of a hundred, as mail
+ * programs cut what they show at 102, and no more than one transaction writes in some tens of milliseconds. */
 export const MAX_BATCH_CONTENT_BYTES = 8 * 1024 * 1024;
 export const MAX_SCHEDULE_RECIPIENTS = 50;
 /** A list of all sixty minutes has 169 characters; no expression that means something is longer than this. */
@@ -228,10 +228,8 @@ export const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 export const SEND_ANSWER_MS = 29_000;
 /** Decision: when a mail is tried again that a relay may have taken, from the moment at which its answer was given up. */
 export const UNANSWERED_RETRIES_MS: readonly number[] = [30 * 60_000, 4 * 3_600_000];
-/**
- * How much of a message is read to find a report in it: its fields and the headers of the mail that it returns come first, and
- * what follows is that mail's content.
- */
+/** How much of a message is read to find a report in it: its fields and the headers of the mail that it returns come first, and
+ * what follows is that mail's content. */
 export const MAX_REPORT_BYTES = 256 * 1024;
 /** Decision: what a report has at most. Real ones have three to five parts, one or two deep, and some 20 KB of headers. */
 export const MAX_REPORT_HEADER_BYTES = 64 * 1024;
@@ -318,10 +316,8 @@ export const MIN_PASSWORD_SCORE = 3;
 /** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
 export const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
 export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
-/**
- * Decision: from so many wrong codes since the last right one, the second step waits an hour after each, doubling to a day. A
- * code is one of a million, of which three are good: guessing one takes hundreds of years then.
- */
+/** Decision: from so many wrong codes since the last right one, the second step waits an hour after each, doubling to a day. A
+ * code is one of a million, of which three are good: guessing one takes hundreds of years then. */
 export const WRONG_CODES_BEFORE_WAIT = 30;
 export const WRONG_CODES_WAIT_MS = 3_600_000;
 export const MAX_WRONG_CODES_WAIT_MS = 86_400_000;
@@ -471,10 +467,8 @@ export const REFUSAL_WINDOW_MAILS = 100;
 export const BROADCAST_LATE_MS = 24 * 3_600_000;
 
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
-/**
- * Clicks and opens gather this long for one transaction, as a redirect waits for none. Decision: they are on disk within
- * 200 ms of their answer; what is left of that is for the commit.
- */
+/** Clicks and opens gather this long for one transaction, as a redirect waits for none. Decision: they are on disk within
+ * 200 ms of their answer; what is left of that is for the commit. */
 export const CLICK_FLUSH_MS = 50;
 /** Clicks of one mail that are kept: a person follows a few links, a scanner all of them, some of them daily. */
 export const MAX_CLICKS_PER_EMAIL = 100;

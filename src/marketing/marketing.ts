@@ -156,7 +156,9 @@ export function createMarketing(needs: MarketingNeeds) {
   return { ...nouns, ...namesOf(nouns) };
 }
 
-/** What people open and click is told to whoever counts it; that it may not be, to whoever has mail on its way. */
+/**
+ * What people open and click is told to whoever counts it; that it may not be, and that they pause, to whoever has mail on its way.
+ */
 function listenToReaders(of: {
   tracking: TrackingChoices;
   clicks: Clicks;
@@ -165,6 +167,10 @@ function listenToReaders(of: {
   broadcast_life: BroadcastLife;
 }): void {
   const { tracking, clicks, contacts, sequence_life, broadcast_life } = of;
+  contacts.choices.listenToPauses((tx, pause) => {
+    sequence_life.onPause(tx, pause);
+    broadcast_life.onPause(tx, pause);
+  });
   tracking.listen((tx, address) => {
     for (const contact of contacts.rowsOfAddress(tx, address)) {
       sequence_life.onUntracked(tx, contact);

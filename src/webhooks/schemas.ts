@@ -37,6 +37,7 @@ export const EVENT_TYPES = [
   'contact.confirmed',
   'contact.unsubscribed',
   'contact.clicked',
+  'contact.changed',
   'import.completed',
   'broadcast.sent',
   'sequence.completed',

@@ -84,6 +84,11 @@ export function tellWebhooks(sources: Sources): void {
     events.tell(tx, email.project_id, 'email.replied', () => ({ data: reply, address: email.to_email })),
   );
   contacts.listen((tx, event) => tellOfContact(sources, tx, event));
+  contacts.choices.listen((tx, { contact, changes }) =>
+    events.tell(tx, contact.project_id, 'contact.changed', () => {
+      return { data: { contact: dataOf(contacts, contact).data, changes }, address: contact.email };
+    }),
+  );
   clicks.listen((tx, { kind, contact_id, is_test }) => {
     const contact =
       kind === 'clicked' && !is_test && contact_id !== null && contacts.findById(contact_id, tx);

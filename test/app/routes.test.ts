@@ -91,6 +91,7 @@ const MARKETING = [
   'POST /email-lists',
   'POST /email-lists/:list/contacts',
   'POST /email-lists/:list/contacts/bulk-tag',
+  'POST /email-lists/:list/matching',
   'POST /email-lists/:list/imports',
   'POST /email-lists/:list/subscribe',
   'POST /email-segments',

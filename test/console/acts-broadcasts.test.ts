@@ -215,6 +215,46 @@ describe.skipIf(executable === null)('a broadcast', () => {
     expect(refusals(complaints)).toEqual([]);
   });
 
+  test('tries two subjects on a part of its people, tells them side by side, and sends the chosen one to the rest', async () => {
+    const { page, complaints } = await open('/new');
+    await page.getByLabel('Name', { exact: true }).fill('Two subjects');
+    await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
+    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Try several variants first').check();
+    await page.getByLabel('Subject of variant B').fill('Another word');
+    await page.getByLabel('Percent of the people who try them').fill('60');
+    await page.getByLabel('The rest gets').selectOption('manual');
+    await button(page, 'Save the draft').click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /Percent|share|Not accepted/ })
+      .waitFor();
+    await page.getByLabel('Percent of the people who try them').fill('50');
+    await button(page, 'Save the draft').click();
+    await page.getByRole('heading', { name: 'Two subjects', level: 1 }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    expect(recordOf(id).ab).toMatchObject({
+      variants: [{ name: 'A' }, { name: 'B', subject: 'Another word' }],
+      share: 50,
+      decide_by: 'manual',
+    });
+    await button(page, 'Send it now').click();
+    await dialog(page, 'Mail 5 people now?').getByRole('button', { name: 'Mail 5 people' }).click();
+    await until(async () => {
+      await pass();
+      return recordOf(id).status === 'testing';
+    });
+    await page.reload();
+    const variants = page.getByRole('table', { name: 'Variants' });
+    await variants.getByText('Another word').waitFor();
+    await page.getByText('Nobody has clicked yet').waitFor();
+    await expectSound({ page, complaints: refusals(complaints) });
+    await button(page, 'Send B to the rest').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send B' }).click();
+    await variants.getByText('chosen').waitFor();
+    expect(recordOf(id).ab?.winner).toBe('B');
+  });
+
   test('goes to a segment of its list in place of a filter', async () => {
     const { segments } = on.app.services;
     const filter = { tags_any: ['vip', 'press'] };
@@ -224,7 +264,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
     await page.getByLabel('Mail', { exact: true }).selectOption('letter');
     await page.getByLabel('Segment').selectOption({ label: 'Friends' });
-    await page.getByText('2 people would get it').waitFor();
+    await page.getByText('2 people of the list').waitFor();
     expect(await page.getByText('Only some of the list').count()).toBe(0);
     await button(page, 'Save the draft').click();
     await page.getByRole('heading', { name: 'To friends', level: 1 }).waitFor();
@@ -232,8 +272,8 @@ describe.skipIf(executable === null)('a broadcast', () => {
     expect(recordOf(id)).toMatchObject({ segment: kept.id, filter: null });
     await page.getByText('3 others would be left out').waitFor();
     await page.goto(`${on.app.url}/console/projects/magazine/broadcasts/${id}/edit`);
-    await page.getByText('2 people would get it').waitFor();
-    await page.getByLabel('Segment').selectOption({ label: 'None' });
+    await page.getByText('2 people of the list').waitFor();
+    await page.getByLabel('Segment').selectOption('');
     await page.getByText('5 people of the list').waitFor();
     await button(page, 'Save the broadcast').click();
     await page.getByText('The broadcast is saved').waitFor();

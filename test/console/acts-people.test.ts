@@ -164,7 +164,7 @@ describe.skipIf(executable === null)('of people and tokens', () => {
   test('whoever may not administer has neither page in the navigation, and is told what they lack at its address', async () => {
     const credentials = await addPerson(on.app, { email: 'guest@example.org', projects: ['shop'] });
     const { page } = await openPage(on, await signIn(on, { credentials }), '/people');
-    await page.getByText('lacks the capability can_administer').waitFor();
+    await page.getByText('lacks the capability can administer').waitFor();
     expect(await page.getByRole('link', { name: 'Tokens' }).count()).toBe(0);
   });
 });

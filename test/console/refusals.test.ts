@@ -13,7 +13,7 @@ const REFUSALS: readonly Row[] = [
   [
     'has a domain that was not added; add it first: satchel domain add NAME',
     'has a domain that was not added; add it first.',
-    '/sending-domains/new',
+    '/set-up-sending',
   ],
   [
     'There is a mailbox of this address already. To change it: satchel mailbox change hello@example.com',
@@ -48,7 +48,7 @@ const REFUSALS: readonly Row[] = [
   [
     'No active mailbox is for marketing: satchel mailbox add ADDRESS --smtp RELAY --for marketing',
     'No active mailbox is for marketing.',
-    '/mailboxes/new',
+    '/set-up-sending',
   ],
   [
     'There is no active sending domain. Try it without DNS records: satchel domain trust NAME. See: satchel mailbox list',

@@ -7,6 +7,7 @@ export interface MarketingSample {
   list: string;
   contact: string;
   hostile_contact: string;
+  segment: string;
   import: string;
 }
 
@@ -73,6 +74,15 @@ export async function addMarketing(app: TestApp, key: string, hostile: string): 
     },
     ...{ consent_origin: 'https://shop.example.com/sign-up', consent_ip: '203.0.113.7' },
   });
+  const segment = await post('/email-segments', {
+    list,
+    name: hostile,
+    filter: {
+      tags_any: ['vip', hostile.slice(0, 60)],
+      event: { name: 'ordered', within_days: 30 },
+      none: [{ tags_any: ['gone'] }],
+    },
+  });
   await patch('/email-marketing/settings', {
     from_name: 'Corner shop',
     brand_color: '#5753c6',
@@ -82,6 +92,7 @@ export async function addMarketing(app: TestApp, key: string, hostile: string): 
     list,
     contact: String(contact.id),
     hostile_contact: String(named.id),
+    segment: String(segment.id),
     import: String(imported.id),
   };
 }

@@ -26,6 +26,11 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'projects', pattern: '/projects', path: () => '/projects' },
   { name: 'projects-nothing-found', pattern: '/projects', path: () => '/projects?q=nowhere' },
   { name: 'project-new', pattern: '/projects/new', path: () => '/projects/new' },
+  { name: 'set-up-sending', pattern: '/set-up-sending', path: () => '/set-up-sending' },
+  {
+    ...{ name: 'set-up-sending-domain', pattern: '/set-up-sending' },
+    path: () => '/set-up-sending?domain=mail.example.com&next=/projects/bakery/emails/new',
+  },
   { name: 'sending-domains', pattern: '/sending-domains', path: () => '/sending-domains' },
   { name: 'sending-domain-new', pattern: '/sending-domains/new', path: () => '/sending-domains/new' },
   {
@@ -198,6 +203,22 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project }) => `/projects/${project}/audit`,
   },
   { name: 'lists', pattern: '/projects/:project/lists', path: ({ project }) => `/projects/${project}/lists` },
+  {
+    name: 'segments',
+    pattern: '/projects/:project/segments',
+    path: ({ project }) => `/projects/${project}/segments`,
+  },
+  { name: 'segments-empty', pattern: '/projects/:project/segments', path: () => '/projects/bakery/segments' },
+  {
+    name: 'segment-new',
+    pattern: '/projects/:project/segments/new',
+    path: ({ project, list }) => `/projects/${project}/segments/new?list=${list}`,
+  },
+  {
+    name: 'segment',
+    pattern: '/projects/:project/segments/:segment',
+    path: ({ project, segment }) => `/projects/${project}/segments/${segment}`,
+  },
   { name: 'lists-empty', pattern: '/projects/:project/lists', path: () => '/projects/bakery/lists' },
   {
     name: 'list-new',

@@ -21,6 +21,7 @@ export interface ZoneEntry {
   /** A string is one record, cut into chunks of 255 bytes; an array is one record with exactly these chunks. */
   txt?: readonly (string | readonly string[])[];
   mx?: readonly { exchange: string; preference: number }[];
+  ns?: readonly string[];
   a?: readonly string[];
   aaaa?: readonly string[];
   cname?: string;
@@ -179,6 +180,7 @@ function recordsOf(
     return (entry.txt ?? []).map((record) => ({ name, type, ttl: 60, data: chunksOf(record) }));
   }
   if (type === 'MX') return (entry.mx ?? []).map((data) => ({ name, type, ttl: 60, data: { ...data } }));
+  if (type === 'NS') return (entry.ns ?? []).map((data) => ({ name, type, ttl: 60, data }));
   if (type === 'A') return (entry.a ?? []).map((data) => ({ name, type, ttl: 60, data }));
   if (type === 'AAAA') return (entry.aaaa ?? []).map((data) => ({ name, type, ttl: 60, data }));
   return [];

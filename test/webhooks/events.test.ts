@@ -163,7 +163,7 @@ test('of contacts: subscribed, confirmed and unsubscribed, without their token',
   const asked = await mail.list({ double_opt_in: true, confirmation_template: 'confirm' });
   const sign_up = {
     ...{ list_id: lists.requireAny(asked).id, email: 'lee@example.com', first_name: null, last_name: null },
-    ...{ ip: null, origin: null, is_test: false, tracking: false, at: on.app.clock.now() },
+    ...{ ip: null, origin: null, is_test: false, tracking: false, is_of_mail: false, at: on.app.clock.now() },
   };
   // Whoever signs up twice is told of once.
   for (let n = 0; n < 2; n += 1)
@@ -179,6 +179,10 @@ test('of contacts: subscribed, confirmed and unsubscribed, without their token',
   );
   expect(await toldOf('contact.confirmed')).toMatchObject([
     { type: 'contact.confirmed', data: { email: 'lee@example.com', status: 'active' } },
+  ]);
+  await mail.call('PATCH', `/email-contacts/${contact.public_id}`, { first_name: 'Lee' });
+  expect(await toldOf('contact.changed')).toMatchObject([
+    { data: { contact: { email: 'lee@example.com' }, changes: { first_name: { from: null, to: 'Lee' } } } },
   ]);
 });
 

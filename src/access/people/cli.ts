@@ -2,7 +2,14 @@
 import type { Config } from '../../config.ts';
 import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import { collect, listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
+import {
+  collect,
+  listOption,
+  type Options,
+  requireChanges,
+  requireScope,
+  textOption,
+} from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
@@ -71,6 +78,7 @@ The link is good once, for 24 hours, and void when a newer one is made.`)
           name: textOption(options, 'name'),
           send: options.send === true,
           ...powersOf(options),
+          ...requireScope(options, 'the person'),
         }),
       );
       return presentMade(added, `${added.name} sets a password with it`, { config, note });

@@ -4,9 +4,9 @@ import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/ca
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import {
   collect,
-  listOption,
   numberOption,
   type Options,
+  requireScope,
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
@@ -78,17 +78,9 @@ async function createToken(
   actor: Parameters<Tokens['create']>[0],
   options: Options,
 ): Promise<CliResult> {
-  const projects = listOption(options, 'project');
-  const all_projects = options.allProjects === true;
-  if (all_projects === projects.length > 0) {
-    throw new UsageError(
-      'Say what the token is for: either --all-projects, or --project REF once or more often.',
-    );
-  }
   const input = parse(newToken, {
     name: textOption(options, 'name'),
-    all_projects,
-    projects,
+    ...requireScope(options, 'the token'),
     capabilities: options.can ?? [],
     read_only: options.readOnly === true,
     expires_in_days: numberOption(options, 'expiresInDays'),

@@ -61,6 +61,11 @@ export const PAGES: readonly PageEntry[] = [
   page('/account', { title: 'Account', load: () => import('./pages/account/home.tsx') }),
 
   // Sending
+  page('/set-up-sending', {
+    title: 'Set up sending',
+    needs_administer: true,
+    load: () => import('./pages/set-up-sending/home.tsx'),
+  }),
   page('/sending-domains', {
     title: 'Sending domains',
     nav: { group: 'sending', icon: 'globe' },
@@ -301,6 +306,19 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Contacts',
     nav: { group: 'marketing', icon: 'contacts' },
     load: () => import('./pages/contacts/list.tsx'),
+  }),
+  page('/projects/:project/segments', {
+    title: 'Segments',
+    nav: { group: 'marketing', icon: 'template' },
+    load: () => import('./pages/segments/list.tsx'),
+  }),
+  page('/projects/:project/segments/new', {
+    title: 'New segment',
+    load: () => import('./pages/segments/new.tsx'),
+  }),
+  page('/projects/:project/segments/:segment', {
+    title: 'Segment',
+    load: () => import('./pages/segments/detail.tsx'),
   }),
   page('/projects/:project/contacts/new', {
     title: 'Add a contact',

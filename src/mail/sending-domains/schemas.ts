@@ -74,6 +74,7 @@ export const domainCheck = named(
   t.Object({
     ...details,
     records: t.Array(checkedRecord),
+    dns_provider: nullable(t.String({ description: 'Who runs its DNS, where its name servers say it.' })),
     bounces: t.Array(t.Object({ domain: t.String(), takes_mail: oneOf(['yes', 'no', 'unknown']) })),
   }),
 );

@@ -11,6 +11,7 @@ import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { type DkimRotation, nextKeyOf, rotationOf, withNextKey, withNextKeyInUse } from './dkim-rotation.ts';
+import { dnsProviderOf } from './dns-provider.ts';
 import {
   advisedRecords,
   type BounceCheck,
@@ -58,6 +59,8 @@ interface DomainDetails extends DomainRecord, DomainRecords {
 
 export interface DomainCheck extends DomainDetails {
   records: RecordCheck[];
+  /** Who runs its DNS, where its name servers say it. */
+  dns_provider: string | null;
   /** Where its mailboxes have bounces sent. */
   bounces: BounceCheck[];
 }
@@ -258,9 +261,10 @@ export class SendingDomains {
     const relays = mailboxes().relaysOf(read, domain.id);
     const is_signed = mailboxes().areSigned(read, domain.id);
     const reports_to = this.#reportsTo(read, domain);
-    const [records, bounces] = await Promise.all([
+    const [records, bounces, dns_provider] = await Promise.all([
       checkRecords(resolver, domain, { relays, reports_to, is_signed }),
       checkBounces(resolver, mailboxes().bounceDomainsOf(read, domain.id)),
+      dnsProviderOf(resolver, domain.name),
     ]);
     const needed = records.filter((record) => NEEDED_TO_VERIFY.includes(record.purpose));
     const fits = needed.every((record) => record.status === 'found' || record.status === 'unneeded');
@@ -277,7 +281,14 @@ export class SendingDomains {
       }
       const advised = advisedRecords(domain, reports_to);
       const after = this.#reload(tx, domain.id);
-      return { ...this.#recordOf(tx, after), records, advised, bounces, dkim_rotation: rotationOf(after) };
+      return {
+        ...this.#recordOf(tx, after),
+        records,
+        advised,
+        bounces,
+        dns_provider,
+        dkim_rotation: rotationOf(after),
+      };
     });
   }
 

@@ -12,7 +12,7 @@ import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
 import { CampaignLife } from '../campaign-life.ts';
 import { explainProblem, type Problem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import type { ContactEvent, ContactRow } from '../contacts/service.ts';
+import { type ContactEvent, type ContactPause, type ContactRow, isPaused } from '../contacts/service.ts';
 import type { FollowedLink, Reading } from '../mails/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import { bestOf, isTested, isWalked, phaseOf, variantCalled } from './ab.ts';
@@ -426,7 +426,15 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   decideSend(tx: Tx, { email_id, project_id }: Pick<EmailEvent, 'email_id' | 'project_id'>): SendDecision {
     const recipient = recipients.findByEmail(tx, email_id);
     const contact = recipient && this.deps.contacts.findById(recipient.contact_id, tx);
+    if (contact && isPaused(contact, this.deps.clock.now())) return 'cancel';
     return this.decideSendOf(tx, project_id, { row: recipient && this.rowOf(tx, recipient), contact });
+  }
+
+  /** Told that somebody pauses: what waits for its relay is taken back. */
+  onPause(tx: Tx, { contact }: ContactPause): void {
+    if (contact.paused_until === null) return;
+    for (const email_id of recipients.listWaitingTo(tx, contact.id))
+      this.deps.deliveries.withhold(tx, email_id);
   }
 
   /** Told that an address is no longer tracked: what waits for it goes out without what tells that it is read. */

@@ -35,6 +35,7 @@ export function leftOutOf(numberOf: (reason: LeftOutReason) => number): LeftOut 
     bounced: 0,
     complained: 0,
     pending: 0,
+    paused: 0,
     filter: 0,
     no_value: 0,
   };
@@ -49,6 +50,7 @@ export const WORDS_OF_REASON = {
   bounced: 'as a mail to it had come back for good',
   complained: 'as it had complained',
   pending: 'as it had not confirmed its sign-up',
+  paused: 'as it had paused the mail it gets',
   filter: 'as the filter did not fit it',
   no_value: 'as a merge field of the mail had no value for it',
 } as const satisfies Record<LeftOutReason, string>;

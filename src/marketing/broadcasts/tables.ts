@@ -27,6 +27,7 @@ export const LEFT_OUT_REASONS = [
   'bounced',
   'complained',
   'pending',
+  'paused',
   'filter',
   'no_value',
 ] as const;

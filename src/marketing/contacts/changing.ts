@@ -5,6 +5,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { setBy } from '../../platform/http/fields.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
+import type { ContactChoices } from './choices.ts';
 import { readCustom, readTags } from './fields.ts';
 import { type ContactChanges, type CustomFields, FIELDS } from './schemas.ts';
 import * as store from './store.ts';
@@ -30,7 +31,7 @@ export function readChanges(changes: ContactChanges, errors: FieldErrors): ReadC
  */
 export function changeContact(
   tx: Tx,
-  on: { clock: Clock; tracking: TrackingChoices; note: Note },
+  on: { clock: Clock; tracking: TrackingChoices; choices: ContactChoices; note: Note },
   current: ContactRow,
   { changes, tags, custom }: ReadChanges,
 ): ContactRow {
@@ -47,6 +48,7 @@ export function changeContact(
   const changed = store.updateContact(tx, current.id, { ...set, ...(custom && { custom }), updated_at });
   const after = { ...changed, ...(tags && { tags }), tracking: trackingNow() };
   const told = changesOf(before, after, { is_personal: true });
+  on.choices.tell(tx, { contact: changed, changes: changesOf(before, after) });
   on.note(tx, { event: 'contact.changed', target: `contact:${current.public_id}`, changes: told });
   return changed;
 }

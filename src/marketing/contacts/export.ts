@@ -30,6 +30,7 @@ const FIELDS = [
   'confirmed_at',
   'tracking',
   'tracking_evidence',
+  'paused_until',
   'created_at',
   'updated_at',
 ] as const satisfies readonly (keyof ContactRecord)[];

@@ -169,6 +169,7 @@ function put(
     created_at: now_ms,
     updated_at: now_ms,
     is_mx_unasked: passed.is_mx_unasked ?? false,
+    paused_until: store.findPause(tx, list.project_id, email),
   };
   return {
     outcome: 'accepted',

@@ -134,7 +134,9 @@ export class Privacy {
         ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
         : 'It is not suppressed.',
       ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
-      ...contacts.slice(0, 1).flatMap(explainTracking),
+      ...contacts
+        .slice(0, 1)
+        .flatMap((one) => [...explainPause(one, this.deps.clock.now()), ...explainTracking(one)]),
       ...this.deps.explainMore(owner.id, email),
     ];
   }
@@ -147,6 +149,13 @@ export class Privacy {
       return { ...contact, list_name: list.name };
     });
   }
+}
+
+function explainPause({ paused_until }: ContactRecord, now_ms: number): string[] {
+  if (paused_until === null || Date.parse(paused_until) <= now_ms) return [];
+  return [
+    `It gets no broadcast and no mail of a sequence until ${paused_until}: it has paused the mail it gets.`,
+  ];
 }
 
 function explainTracking({ tracking, tracking_evidence: evidence }: ContactRecord): string[] {

@@ -88,6 +88,7 @@ export const FIELDS = {
       }),
     ),
   ),
+  paused_until: momentOrNull('until when they get no marketing mail, as they chose on their page'),
   created_at: moment(),
   updated_at: moment(),
 };

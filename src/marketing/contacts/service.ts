@@ -16,6 +16,7 @@ import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import { presentTracking, type TrackingChoice, type TrackingChoices } from '../tracking/service.ts';
 import { changeContact, readChanges } from './changing.ts';
+import { ContactChoices } from './choices.ts';
 import {
   type ContactEvent,
   type Departure,
@@ -48,6 +49,7 @@ import { sweepContacts } from './sweeping.ts';
 import type { ContactRow } from './tables.ts';
 import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts';
 
+export type { ContactChange, ContactPause } from './choices.ts';
 export type { ContactEvent } from './departures.ts';
 export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
 export {
@@ -60,7 +62,7 @@ export {
 } from './filter.ts';
 export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
-export { type Bar, barOf, hasLeftByChoice } from './standing.ts';
+export { type Bar, barOf, hasLeftByChoice, isPaused } from './standing.ts';
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';
 
@@ -77,8 +79,10 @@ export interface ContactsDeps {
 
 export class Contacts {
   readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
+  readonly choices: ContactChoices;
 
   constructor(private readonly deps: ContactsDeps) {
+    this.choices = new ContactChoices({ ...deps, announce: (tx, event) => this.#announce(tx, event) });
     deps.suppressions.setBounced({
       findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
       restore: (tx, owner, email) =>
@@ -324,7 +328,12 @@ export class Contacts {
     const sent = readChanges(changes, errors);
     refuseAll(errors);
     const row = await this.deps.database.write((tx) =>
-      changeContact(tx, { ...this.deps, note }, this.require(project_id, public_id, tx), sent),
+      changeContact(
+        tx,
+        { ...this.deps, choices: this.choices, note },
+        this.require(project_id, public_id, tx),
+        sent,
+      ),
     );
     return this.present(row);
   }
@@ -335,16 +344,9 @@ export class Contacts {
   }
 
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
-  onReading(
-    tx: Tx,
-    {
-      kind,
-      contact_id,
-      is_test,
-      at,
-    }: { kind: string; contact_id: number | null; is_test: boolean; at: number },
-  ): void {
-    if (kind === 'clicked' && contact_id !== null && !is_test) store.noteClick(tx, contact_id, at);
+  onReading(tx: Tx, read: { kind: string; contact_id: number | null; is_test: boolean; at: number }): void {
+    if (read.kind === 'clicked' && read.contact_id !== null && !read.is_test)
+      store.noteClick(tx, read.contact_id, read.at);
   }
 
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */

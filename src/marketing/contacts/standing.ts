@@ -19,6 +19,11 @@ export function barOf(
   return is_suppressed ? { status: null, is_suppressed } : null;
 }
 
+/** Whether they get no marketing mail for a while, as they chose. */
+export function isPaused({ paused_until }: Pick<ContactRow, 'paused_until'>, now_ms: number): boolean {
+  return paused_until !== null && paused_until > now_ms;
+}
+
 /** Anybody can type in any address: whoever left by choice comes back only by a click in a mail. */
 export function hasLeftByChoice({ status }: Pick<ContactRow, 'status'>): boolean {
   return status === 'unsubscribed' || status === 'complained';

@@ -60,6 +60,7 @@ const COLUMNS = [
   'created_at',
   'updated_at',
   'is_mx_unasked',
+  'paused_until',
 ] as const satisfies readonly (keyof NewContact)[];
 const insert = rawSql<{ id: number }, (string | number | null)[]>(
   `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
@@ -108,6 +109,15 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
     .where(and(eq(contacts.project_id, project_id), eq(contacts.email, email)))
     .orderBy(contacts.id)
     .all();
+}
+
+const pauseOf = rawSql<{ paused_until: number | null }, [number, string]>(
+  'SELECT max(paused_until) AS paused_until FROM contacts WHERE project_id = ? AND email = ?',
+);
+
+/** Until when an address takes no marketing mail; null where it never paused. */
+export function findPause(read: Tx, project_id: number, email: string): number | null {
+  return pauseOf.get(read, project_id, email)?.paused_until ?? null;
 }
 
 /** Contacts of a project whose address begins so, on whatever list. */
@@ -228,13 +238,13 @@ export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[]
 }
 
 /** What of a contact decides whether it is enrolled. */
-export type ContactStanding = Pick<ContactRow, 'id' | 'public_id' | 'email' | 'status'>;
+export type ContactStanding = Pick<ContactRow, 'id' | 'public_id' | 'email' | 'status' | 'paused_until'>;
 
 /** Of these contacts, in the order of ids. */
 export function listStandings(read: Tx, ids: readonly number[]): ContactStanding[] {
-  const { id, public_id, email, status } = contacts;
+  const { id, public_id, email, status, paused_until } = contacts;
   return read
-    .select({ id, public_id, email, status })
+    .select({ id, public_id, email, status, paused_until })
     .from(contacts)
     .where(inArray(id, [...ids]))
     .orderBy(id)
@@ -258,9 +268,9 @@ export function listStandingsAfter(
   list_id: number,
   piece: { after_id: number; limit: number },
 ): ContactStanding[] {
-  const { id, public_id, email, status } = contacts;
+  const { id, public_id, email, status, paused_until } = contacts;
   return read
-    .select({ id, public_id, email, status })
+    .select({ id, public_id, email, status, paused_until })
     .from(contacts)
     .where(and(eq(contacts.list_id, list_id), gt(id, piece.after_id)))
     .orderBy(id)

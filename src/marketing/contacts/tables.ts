@@ -30,6 +30,7 @@ export const contacts = sqliteTable('contacts', {
   status_before_bounce: text().$type<'pending' | 'active'>(),
   is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
   clicked_at: integer(),
+  paused_until: integer(),
 });
 export type ContactRow = typeof contacts.$inferSelect;
 

@@ -1,5 +1,11 @@
 /** The fields of contact lists, and the shapes of requests and answers about them. */
-import { MAX_DESCRIPTION_CHARS, MAX_DNS_NAME_CHARS, MAX_NAME_CHARS, MAX_TOKEN_HOSTS } from '../../limits.ts';
+import {
+  MAX_DESCRIPTION_CHARS,
+  MAX_DNS_NAME_CHARS,
+  MAX_NAME_CHARS,
+  MAX_PUBLIC_LISTS,
+  MAX_TOKEN_HOSTS,
+} from '../../limits.ts';
 import {
   changesOfFields,
   creationOf,
@@ -95,6 +101,17 @@ export const FIELDS = {
     },
   ),
   sign_up_url: shown(nullable(t.String()), 'the page, and where a form of your own posts; null without it'),
+  is_public: preset(
+    false,
+    t.Boolean({
+      description: `Default false. People see its name on the page of their choices, where they join and leave it; at most ${MAX_PUBLIC_LISTS} of a project.`,
+    }),
+    {
+      option: '--public',
+      says: 'people see it on the page of their choices, where they join and leave it',
+      unset: 'nobody sees it there',
+    },
+  ),
   archived: shown(t.Boolean()),
   contacts_count: shown(t.Integer()),
   active_count: shown(t.Integer()),

@@ -1,7 +1,7 @@
 /** Contact lists: making, changing and archiving them, and what may be done with one. */
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { MAX_TOKEN_HOSTS } from '../../limits.ts';
+import { MAX_PUBLIC_LISTS, MAX_TOKEN_HOSTS } from '../../limits.ts';
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -136,6 +136,17 @@ export class Lists {
     return row?.sign_up_page && row.archived_at === null ? row : null;
   }
 
+  /** The lists of a project that people choose from, by name; archived ones too. */
+  listPublic(project_id: number, read: Tx = this.deps.database.read): ListRow[] {
+    return store.listPublicLists(read, project_id);
+  }
+
+  /** Whether anybody may be added to it who confirms, where it asks for that. */
+  takesSignUps(list: ListRow): boolean {
+    if (list.archived_at !== null) return false;
+    return !list.double_opt_in || this.#problemOfConfirmation(list) === null;
+  }
+
   /** Numeric ids of all lists of a project, archived ones too. */
   listIds(project_id: number): number[] {
     return store.listIds(this.deps.database.read, project_id);
@@ -182,18 +193,27 @@ export class Lists {
    * is none, or the one there is no longer fits, and `public_url` where its link would lead nowhere.
    */
   requireConfirmationTemplate(list: ListRow): string {
-    if (this.deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
+    const { words, code } = this.#problemOfConfirmation(list) ?? {};
+    if (words !== undefined)
       throw conflict(
-        'This list takes no sign-ups at the moment: without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
-        { code: 'public_url' },
+        `This list takes no sign-ups at the moment: ${words}`,
+        code === undefined ? {} : { code },
       );
+    return list.confirmation_template ?? '';
+  }
+
+  /** Why nobody can be asked to confirm a sign-up; null where they can. */
+  #problemOfConfirmation(list: ListRow): { words: string; code: string } | null {
+    if (this.deps.problemOfConfirmations(list.project_id, list.from_address) !== null)
+      return {
+        words: 'without SATCHEL_PUBLIC_URL, the link of its mail would lead nowhere.',
+        code: 'public_url',
+      };
     const slug = list.confirmation_template;
     const refusal = slug === null ? 'is not set' : this.deps.refusalOfConfirmation(list.project_id, slug);
-    if (slug === null || refusal !== null)
-      throw conflict(`This list takes no sign-ups at the moment: its confirmation_template ${refusal}.`, {
-        code: 'confirmation_template_unusable',
-      });
-    return slug;
+    return refusal === null
+      ? null
+      : { words: `its confirmation_template ${refusal}.`, code: 'confirmation_template_unusable' };
   }
 
   /** Why links in confirmations of any list of a project would lead their readers nowhere, or null. */
@@ -256,7 +276,10 @@ export class Lists {
   /** What is wrong with the fields of a list beyond their schema; `current` is null for a new list. */
   errorsIn(
     project_id: number,
-    current: Pick<ListRecord, 'double_opt_in' | 'sign_up_page' | 'confirmation_template' | 'from'> | null,
+    current: Pick<
+      ListRecord,
+      'double_opt_in' | 'sign_up_page' | 'confirmation_template' | 'from' | 'is_public'
+    > | null,
     changes: ListChanges,
   ): FieldErrors {
     const errors: FieldErrors = {};
@@ -264,6 +287,8 @@ export class Lists {
     if (/\p{Cc}/u.test(changes.name ?? ''))
       errors.name = ['must have no line breaks or other control characters'];
     readTokenHosts(changes.token_hosts ?? [], errors);
+    if (changes.is_public && !current?.is_public && this.listPublic(project_id).length >= MAX_PUBLIC_LISTS)
+      errors.is_public = [`at most ${MAX_PUBLIC_LISTS} lists of a project are public`];
     const has_page = changes.sign_up_page ?? current?.sign_up_page ?? false;
     const sent = changes.confirmation_template;
     // A page whose mail can't be made would take nobody.

@@ -172,3 +172,13 @@ export function listTopTags(read: Tx, list_id: number, limit: number): Facet[] {
     .limit(limit)
     .all();
 }
+
+/** The lists of a project that people choose from, by name; archived ones too. */
+export function listPublicLists(read: Tx, project_id: number): ListRow[] {
+  return read
+    .select()
+    .from(contactLists)
+    .where(and(eq(contactLists.project_id, project_id), eq(contactLists.is_public, true)))
+    .orderBy(contactLists.name, contactLists.id)
+    .all();
+}

@@ -24,6 +24,7 @@ export const contactLists = sqliteTable('contact_lists', {
   confirmation_template: text(),
   from_address: text(),
   sign_up_page: integer({ mode: 'boolean' }).notNull(),
+  is_public: integer({ mode: 'boolean' }).notNull(),
   language: text().$type<Language>(),
   archived_at: integer(),
   created_at: integer().notNull(),

@@ -10,7 +10,17 @@ export interface MergeContact {
 }
 
 /** Fields that the mail's own row has the value of, so that it is stored nowhere else. */
-export const OF_THE_ROW = ['email', 'unsubscribe_url'] as const;
+export const OF_THE_ROW = ['email', 'unsubscribe_url', 'preferences_url'] as const;
+
+/** The links by which the reader of a mail leaves, or chooses what they get: one page. */
+export function ownLinks(unsubscribe_url: string): { unsubscribe_url: string; preferences_url: string } {
+  return { unsubscribe_url, preferences_url: unsubscribe_url && `${unsubscribe_url}#choices` };
+}
+
+/** Whether a link leads to the reader's own page, which is followed by no redirect. */
+export function isOwnLink(target: Link['target']): boolean {
+  return target.some((part) => typeof part !== 'string' && /^(unsubscribe|preferences)_url$/.test(part[0]));
+}
 
 const NOBODY = 'there';
 

@@ -1,6 +1,7 @@
 /** What a reader would stumble over in a mail: links that lead nowhere, and no way to leave. Pure functions. */
 import { isLoopback } from '../../platform/host/loopback.ts';
 import { addressesOfHtml, addressesOfText } from './links.ts';
+import { ownLinks } from './merge-fields.ts';
 
 export const PREVIEW_PROBLEMS = ['missing_value', 'dead_link', 'no_unsubscribe'] as const;
 
@@ -30,7 +31,7 @@ export function deadLinkProblems(
 ): PreviewProblem[] {
   const addresses = new Set([...addressesOfHtml(body_html ?? ''), ...addressesOfText(body_text ?? '')]);
   return [...addresses].flatMap((address): PreviewProblem[] => {
-    if (address === unsubscribe_url || UNFILLED.test(address)) return [];
+    if (Object.values(ownLinks(unsubscribe_url)).includes(address) || UNFILLED.test(address)) return [];
     const why = whyDead(address);
     return why === null ? [] : [{ code: 'dead_link', message: why }];
   });

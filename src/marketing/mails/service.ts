@@ -27,7 +27,7 @@ import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf } from './layout.ts';
-import { fillParts, type MergeContact, ownValue, targetOf } from './merge-fields.ts';
+import { fillParts, type MergeContact, ownLinks, ownValue, targetOf } from './merge-fields.ts';
 import {
   type Merge,
   readMerge,
@@ -243,7 +243,7 @@ export class MarketingMail {
     const merged = valuesOf(source, of.variables.default_first_name ?? '', mail.contact);
     const { missing } = merged;
     if (missing.length > 0) return { ok: false, is_template: false, reason: refusalOfMissing(missing) };
-    const values = { ...merged.values, email: mail.to, unsubscribe_url: mail.unsubscribe_url };
+    const values = { ...merged.values, email: mail.to, ...ownLinks(mail.unsubscribe_url) };
     const subject = subjectOf(source, values);
     const refused = refusalOfSubject(subject);
     if (refused !== null) return { ok: false, is_template: false, reason: refused };
@@ -293,7 +293,7 @@ export class MarketingMail {
     const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_tracked: true });
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     if (missing.length > 0) return { ...UNSEEN, refusal: refusalOfMissing(missing) };
-    const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url: '' };
+    const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, ...ownLinks('') };
     const subject = subjectOf(source, all);
     const shown = preheader && source.html && fillParts(preheader, all);
     return { subject, preheader: shown, refusal: refusalOfSubject(subject) };
@@ -313,7 +313,12 @@ export class MarketingMail {
     const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
     const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, read);
     const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
-    const all = { ...holes, ...values, email: contact?.email ?? SAMPLE_ADDRESS, unsubscribe_url };
+    const all = {
+      ...holes,
+      ...values,
+      email: contact?.email ?? SAMPLE_ADDRESS,
+      ...ownLinks(unsubscribe_url),
+    };
     return {
       subject: subjectOf(source, all),
       preheader: preheader && source.html && fillParts(preheader, all),
@@ -421,7 +426,7 @@ export class MarketingMail {
     const { source, frame, holes } = framed;
     const hash = this.links.hashOf(tx, email.project_id);
     if (!hash) throw new AppError('not_found', "The project's marketing key is gone.");
-    const merged = { ...merge.v, email: email.to_email, unsubscribe_url: unsubscribeUrlOf(email.headers) };
+    const merged = { ...merge.v, email: email.to_email, ...ownLinks(unsubscribeUrlOf(email.headers)) };
     const tokenAt = (position: number): string =>
       linkToken({ email_id: email.id, source_id: merge.s, position }, hash);
     const linkAt = (position: number): string => {

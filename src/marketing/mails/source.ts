@@ -8,6 +8,7 @@ import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templa
 import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
 import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
+import { isOwnLink } from './merge-fields.ts';
 
 /**
  * A text, the name of a merge field, or the position of a link. Position 0 is the mail's own picture and
@@ -180,7 +181,7 @@ class FoundLinks {
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
     if (!is_open && !WEB.test(first)) return null;
-    if (target.some((part) => typeof part !== 'string' && part[0] === 'unsubscribe_url')) return null;
+    if (isOwnLink(target)) return null;
     const position = this.#positions.get(address) ?? this.#add(address, target);
     if (is_open) this.open_targets[position] = target;
     return is_open

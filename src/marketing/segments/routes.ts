@@ -3,8 +3,10 @@ import { isSecond, type Naming } from '../../platform/cli/naming.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
+import type { Contacts } from '../contacts/service.ts';
+import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';
-import { changes, creation, of_list, record } from './schemas.ts';
+import { asked_filter, changes, creation, match, of_list, record } from './schemas.ts';
 import type { Segments } from './service.ts';
 
 const TAG = 'Segments';
@@ -15,11 +17,35 @@ interface Target {
   caller: ProjectCaller;
 }
 
-export function segmentRoutes(deps: { segments: Segments; segment_names: Naming }): Route[] {
-  const { segments } = deps;
+interface SegmentDeps {
+  segments: Segments;
+  segment_names: Naming;
+  lists: Lists;
+  contacts: Contacts;
+}
+
+export function segmentRoutes(deps: SegmentDeps): Route[] {
+  const { segments, lists, contacts } = deps;
   const load = ({ ctx, caller }: Target) => segments.get(caller.project.id, ctx.params.segment ?? '');
   return [
     ...collectionRoutes(deps),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-lists/:list/matching',
+      tag: TAG,
+      summary: 'How many contacts of a list a filter means, and a few of them',
+      description: 'Nothing is changed: it is for whoever is writing the filter.',
+      only_reads: true,
+      body: asked_filter,
+      example: { filter: { tags_any: ['customer'], event: { name: 'ordered', within_days: 30 } } },
+      response: match,
+      load: ({ ctx, caller }) => lists.require(caller.project.id, ctx.params.list ?? ''),
+      errorsIn: ({ body, resource }) => (body.filter ? contacts.errorsInFilter(resource, body.filter) : {}),
+      handle({ ctx, caller, body, resource }) {
+        ctx.keepOpen(); // A list of millions takes a while to count.
+        return segments.match(caller.project, resource, body.filter);
+      },
+    }),
     ...marketingRoute({
       method: 'GET',
       path: ONE,

@@ -48,6 +48,18 @@ export const record = named(
   }),
 );
 
+export const asked_filter = t.Object({ filter: contact_filter });
+export const match = named(
+  'FilterMatch',
+  t.Object({
+    contacts_count: t.Integer({ description: 'How many a broadcast to them would reach now.' }),
+    samples: t.Array(t.String(), {
+      description: 'Addresses of them, five at most, the longest on the list first.',
+    }),
+  }),
+);
+export type Match = Static<typeof match>;
+
 export const of_list = t.Object({
   ...pageQuery,
   list: t.Optional({ ...ulid(), description: 'Only those of this list.' }),

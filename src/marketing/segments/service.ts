@@ -13,7 +13,14 @@ import { type ContactFilter, type Contacts, contact_filter } from '../contacts/s
 import type { Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
-import { CHANGEABLE, FIELDS, type NewSegment, type SegmentChanges, type SegmentRecord } from './schemas.ts';
+import {
+  CHANGEABLE,
+  FIELDS,
+  type Match,
+  type NewSegment,
+  type SegmentChanges,
+  type SegmentRecord,
+} from './schemas.ts';
 import * as store from './store.ts';
 import type { SegmentRow } from './tables.ts';
 
@@ -74,6 +81,15 @@ export class Segments {
     const audience = { owner, list_id: row.list_id, filter: filterOf(row), now_ms: clock.now() };
     const { recipients } = await countAudience(this.deps, database.read, audience);
     return { ...this.#present(row), contacts_count: recipients };
+  }
+
+  /** How many of a list a filter that is being written would reach now, and the first few of them. Throws AppError `invalid` by member. */
+  async match(owner: KeyOwner, list: { id: number }, filter: ContactFilter): Promise<Match> {
+    const { database, clock, contacts } = this.deps;
+    refuseAll(contacts.errorsInFilter(list, filter));
+    const audience = { owner, list_id: list.id, filter, now_ms: clock.now() };
+    const { recipients, samples } = await countAudience(this.deps, database.read, audience);
+    return { contacts_count: recipients, samples };
   }
 
   /** The row of one. Throws AppError `not_found`, for another project's too. */

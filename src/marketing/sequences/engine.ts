@@ -17,7 +17,7 @@ import {
 } from '../campaign-capacity.ts';
 import { templateProblems } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import { barOf, type ContactRow } from '../contacts/service.ts';
+import { barOf, type ContactRow, isPaused } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { Clicks, Mailing, MailOwner } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
@@ -237,6 +237,10 @@ export class SequenceEngine {
    */
   #send(tx: Tx, at: EnrollmentRow, move: Move & { contact: ContactRow; step: Step }): number | null {
     const { settings, owner, now_ms, step, tracks } = move;
+    if (isPaused(move.contact, now_ms)) {
+      store.updateEnrollment(tx, at.id, { next_at: move.contact.paused_until });
+      return null;
+    }
     if (move.shut_until !== null) return move.shut_until;
     const day = utcDay(now_ms);
     const usedToday = (): number => readUsage(tx, owner.id, day);

@@ -7,6 +7,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { CampaignDeps } from '../campaigns.ts';
+import { isPaused } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
 import { fail } from './exits.ts';
 import { type Step, stepsOf } from './model.ts';
@@ -118,11 +119,19 @@ export class GoingOn {
       if (late.length > 0)
         await database.writePiece((tx) => {
           for (const { id, step, next_at } of late)
-            rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
+            if (!this.#isPaused(tx, id))
+              rows.mendTime(tx, { id, next_at }, { now_ms, delay_ms: delays.get(step) ?? 0 });
         });
       after = piece.length === TIMES_PIECE ? piece.at(-1) : undefined;
       await letOthers();
     }
+  }
+
+  /** Whether somebody waits for the end of their own pause. */
+  #isPaused(read: Tx, enrollment_id: number): boolean {
+    const contact_id = rows.findEnrollment(read, enrollment_id)?.contact_id;
+    const contact = contact_id === undefined ? null : this.deps.contacts.findById(contact_id, read);
+    return contact !== null && isPaused(contact, this.deps.clock.now());
   }
 
   /**

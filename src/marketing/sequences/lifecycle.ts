@@ -3,12 +3,13 @@
 import { AppError, conflict, invalid, notFound, refuseAll } from '../../errors.ts';
 import { ENROLL_PIECE } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
+import { emailLife } from '../../mail/emails/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE } from '../../platform/jobs/store.ts';
+import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
 import { CampaignLife } from '../campaign-life.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
@@ -16,6 +17,7 @@ import {
   barOf,
   type ContactEvent,
   type ContactFilter,
+  type ContactPause,
   type ContactRow,
   type ContactStanding,
 } from '../contacts/service.ts';
@@ -364,6 +366,27 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     if (enrollment?.exit_reason === 'event') return 'cancel';
     const contact = enrollment && this.deps.contacts.findById(enrollment.contact_id, tx);
     return this.decideSendOf(tx, project_id, { row: this.rowOf(tx, mail), contact });
+  }
+
+  /**
+   * Told that somebody pauses, or no longer does: mail that waits for its relay waits on, and what has waited for the end of a
+   * pause is due.
+   */
+  onPause(tx: Tx, { contact, was_until }: ContactPause): void {
+    const { emails, clock, going_on } = this.deps;
+    const { id, paused_until } = contact;
+    for (const email_id of rows.listWaitingOf(tx, id)) {
+      const due_at = emailLife.find(tx, email_id)?.due_at;
+      if (paused_until !== null && due_at !== HELD) emails.release(tx, email_id, paused_until);
+      else if (due_at === was_until) emails.release(tx, email_id, AT_ONCE);
+    }
+    if (paused_until !== null) return;
+    const now = clock.now();
+    for (const { enrollment, sequence } of rows.listActiveOf(tx, id)) {
+      if (enrollment.next_at !== was_until) continue;
+      rows.updateEnrollment(tx, enrollment.id, { next_at: now });
+      going_on.hasten(tx, sequence, now);
+    }
   }
 
   /** Told that an address is no longer tracked: what waits for it goes out without what tells that it is read. */

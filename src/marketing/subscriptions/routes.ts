@@ -3,9 +3,11 @@ import { forbidden } from '../../errors.ts';
 import {
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
+  MAX_FORM_BODY_BYTES,
   MAX_FORM_NAME_CHARS,
   MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
+import { readForm } from '../../platform/http/body.ts';
 import { type Html, html, pageResponse, paragraphs } from '../../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
@@ -14,6 +16,8 @@ import type { Words } from '../../platform/words/words.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';
+import { type Chosen, readChoices } from './choices.ts';
+import { choicesForm } from './choices-form.ts';
 import { TEST_TOKEN } from './links.ts';
 import type { Subscriptions, Visitor } from './service.ts';
 import { signUpPageRoutes } from './sign-up-page.ts';
@@ -187,22 +191,34 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
         if (visitor.is_tracked) clicks.leavingPage(visitor.contact, ctx.request);
+        const choices = subscriptions.choicesOf(visitor);
+        const reader = readerOf(ctx.request, visitor.list.language);
         return answer(ctx, visitor, ({ unsubscribe: words }) => ({
           status: 200,
           title: words.title,
-          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button)}`,
+          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button)}
+${choices ? choicesForm(choices, reader) : ''}`,
         }));
       },
     }),
     openRoute({
       ...common,
       method: 'POST',
-      summary: 'Unsubscribe an address',
-      description: 'From everything in the project. May be repeated; mail programs post here too (RFC 8058).',
+      summary: 'Unsubscribe an address, or save its choices',
+      description:
+        'From everything in the project. May be repeated; mail programs post here too (RFC 8058). The second form of the page ' +
+        '(`choices=1`) saves which public lists the address is on, a pause of 30 days, and whether it is counted what it opens ' +
+        'and clicks: only what differs from what its page showed. Anything else unsubscribes.',
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        await subscriptions.unsubscribe(visitor);
+        // What can't be read has no choices: whoever sent it means to leave.
+        const form = await readForm(ctx.request, MAX_FORM_BODY_BYTES).catch(() => ({}));
+        const sent = readChoices(form);
+        const chosen = sent && (await subscriptions.choose(visitor, sent, ctx.ip));
+        if (chosen) return savedPage(ctx, visitor, chosen);
+        // Of a suppressed address nothing is saved: it gets nothing as it is.
+        if (!sent) await subscriptions.unsubscribe(visitor);
         return answer(ctx, visitor, ({ unsubscribe: words }) => ({
           status: 200,
           title: words.done_title,
@@ -211,4 +227,15 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
       },
     }),
   ];
+}
+
+function savedPage(ctx: RequestContext, visitor: Visitor, { asked_to_confirm }: Chosen): Response {
+  return answer(ctx, visitor, ({ choices: words }) => ({
+    status: 200,
+    title: words.done_title,
+    content: paragraphs(
+      words.done(namesOf(visitor)),
+      ...asked_to_confirm.map((list) => words.confirm({ list })),
+    ),
+  }));
 }

@@ -32,6 +32,7 @@ import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
+import { type Choices, type Chosen, choicesOf, differencesOf, type SentChoices } from './choices.ts';
 import { confirmUrl, contactOfToken, hashOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
 import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
@@ -207,18 +208,23 @@ export class Subscriptions {
       origin,
       is_test,
       tracking: input.tracking,
+      is_of_mail: false,
       at: clock.now(),
     };
     await database.write((tx) => {
-      // Each sign-up counts, with or without a mail: otherwise the count would tell who is on the list.
-      if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
-      this.deps.enqueue(tx, {
-        project_id: owner.id,
-        type: EMAIL_SUBSCRIBE,
-        priority: PRIORITY.transactional,
-        payload: { ...sign_up },
-        max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
-      });
+      this.#take(tx, owner, list, sign_up);
+    });
+  }
+
+  /** Each sign-up counts, with or without a mail: otherwise the count would tell who is on the list. */
+  #take(tx: Tx, owner: KeyOwner, list: ListRow, sign_up: SignUp): void {
+    if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
+    this.deps.enqueue(tx, {
+      project_id: owner.id,
+      type: EMAIL_SUBSCRIBE,
+      priority: PRIORITY.transactional,
+      payload: { ...sign_up },
+      max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
     });
   }
 
@@ -256,7 +262,7 @@ export class Subscriptions {
       if (!admission || !('contact' in admission)) return 'rejected';
       let { contact } = admission;
       if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
-      if (hasLeftByChoice(contact) && !current.double_opt_in) return 'unchanged';
+      if (hasLeftByChoice(contact) && !current.double_opt_in && !sign_up.is_of_mail) return 'unchanged';
       // They had left, and the suppression was lifted since: now they ask to be back.
       if (admission.outcome === 'duplicate' && contact.status !== 'pending')
         contact = contacts.renew(tx, contact, screened.candidate, {
@@ -374,6 +380,37 @@ export class Subscriptions {
   unsubscribe(visitor: Visitor): Promise<void> {
     const { contacts, database } = this.deps;
     return database.write((tx) => contacts.leave(tx, visitor.owner, visitor.contact.email, 'unsubscribed'));
+  }
+
+  /** What an address may choose on its page; null for one that is suppressed, which gets nothing to choose from. */
+  choicesOf(visitor: Visitor): Choices | null {
+    return choicesOf(this.deps, this.deps.database.read, visitor);
+  }
+
+  /**
+   * Carries out what somebody chose: of the lists that their page showed alone, and only where it differs from what that showed.
+   * Throws AppError `rate_limited` for too many sign-ups; then nothing has changed. Null for an address that is suppressed.
+   */
+  async choose(visitor: Visitor, sent: SentChoices, ip: string | null): Promise<Chosen | null> {
+    const { contacts, clock, database, link_domains } = this.deps;
+    const wanted = choicesOf(this.deps, database.read, visitor);
+    if (wanted && ip !== null && differencesOf(wanted, sent).joined.length > 0) await this.countVisitor(ip);
+    return database.write((tx) => {
+      const { contact, owner } = visitor;
+      const shown = choicesOf(this.deps, tx, visitor);
+      if (!shown) return null;
+      const { left, joined, pause, tracking } = differencesOf(shown, sent);
+      const origin = link_domains.baseOf(owner.id, tx);
+      for (const one of left) contacts.choices.leaveList(tx, one);
+      contacts.choices.choose(tx, contact, { pause, tracking, ip, origin });
+      const { email, first_name, last_name } = contact;
+      const from = { ip, origin, is_test: false, tracking: false, is_of_mail: true, at: clock.now() };
+      for (const list of joined)
+        this.#take(tx, owner, list, { list_id: list.id, email, first_name, last_name, ...from });
+      return {
+        asked_to_confirm: joined.filter(({ double_opt_in }) => double_opt_in).map(({ name }) => name),
+      };
+    });
   }
 
   /** The link in a mail by which its contact leaves, within the transaction that accepts the mail. */

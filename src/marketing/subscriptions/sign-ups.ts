@@ -15,6 +15,8 @@ export interface SignUp {
   is_test: boolean;
   /** Whether the box was ticked that allows to count what they open and click. */
   tracking: boolean;
+  /** By the link of a mail to the address, so that nobody else asks who does not have that mail. */
+  is_of_mail: boolean;
   at: number;
 }
 

@@ -22,6 +22,7 @@ const sign_up = t.Object({
   origin: nullable(t.String()),
   is_test: t.Boolean(),
   tracking: t.Boolean(),
+  is_of_mail: t.Boolean(),
   at: t.Integer(),
 });
 

@@ -13,6 +13,17 @@ export function textOption(options: Options, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Which projects somebody new is for, by --all-projects or --project. Throws UsageError for neither and for both. */
+export function requireScope(options: Options, whom: string): { all_projects: boolean; projects: string[] } {
+  const projects = listOption(options, 'project');
+  const all_projects = options.allProjects === true;
+  if (all_projects === projects.length > 0)
+    throw new UsageError(
+      `Say what ${whom} is for: either --all-projects, or --project REF once or more often.`,
+    );
+  return { all_projects, projects };
+}
+
 /** A repeatable or comma-separated option as a list. */
 export function listOption(options: Options, name: string): string[] {
   const value = options[name];

@@ -21,6 +21,7 @@ const STYLE = `:root{color-scheme:light dark}
 body{margin:0;padding:1.5rem;font:1.0625rem/1.6 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f5;overflow-wrap:anywhere}
 main{max-width:32rem;margin:8vh auto 0;padding:2rem;background:#fff;border-radius:.75rem}
 h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
+h2{margin:2rem 0 1rem;font-size:1.125rem;line-height:1.25}
 p{margin:0 0 1rem}
 label{display:block;margin:0 0 1rem}
 input:not([type=checkbox]){display:block;box-sizing:border-box;width:100%;margin:.25rem 0 0;padding:.625rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid currentColor;border-radius:.5rem}

@@ -17,7 +17,7 @@ export interface Server {
 
 export interface Question {
   name: string;
-  type: 'TXT' | 'MX' | 'A' | 'AAAA';
+  type: 'TXT' | 'MX' | 'NS' | 'A' | 'AAAA';
 }
 
 interface Exchange {

@@ -45,6 +45,8 @@ export interface Resolver {
   lookupTxt(name: string): Promise<Lookup<string>>;
   /** The most preferred exchange first. An empty list says nothing about A records, which mail may fall back to. */
   lookupMx(name: string): Promise<Lookup<MxRecord>>;
+  /** Names of the servers that have the zone; none for a name that begins no zone. */
+  lookupNs(name: string): Promise<Lookup<string>>;
   /** A and AAAA records together. */
   lookupAddresses(name: string): Promise<Lookup<string>>;
   /** Whether a domain takes mail; unlike the others, an answer is remembered for a while. */
@@ -120,6 +122,7 @@ export function createResolver(options: ResolverOptions): Resolver {
 
   const lookups = {
     lookupTxt: (name: string) => lookup(name, 'TXT', readTxt),
+    lookupNs: (name: string) => lookup(name, 'NS', readNs),
     async lookupMx(name: string) {
       const result = await lookup(name, 'MX', readMx);
       if (result.status === 'found') result.records.sort((a, b) => a.preference - b.preference);
@@ -154,6 +157,10 @@ function readTxt(answer: dnsPacket.Answer): string | null {
 function readMx(answer: dnsPacket.Answer): MxRecord | null {
   if (answer.type !== 'MX') return null;
   return { exchange: answer.data.exchange.toLowerCase(), preference: answer.data.preference ?? 0 };
+}
+
+function readNs(answer: dnsPacket.Answer): string | null {
+  return answer.type === 'NS' ? answer.data.toLowerCase().replace(/\.$/, '') : null;
 }
 
 function readAddress(answer: dnsPacket.Answer): string | null {

@@ -161,8 +161,18 @@ export function warnOfKeyFileMode(source: KeyFileSource): string | null {
 
 /** A link is followed: the file itself is replaced, not the link to it. */
 function placesOf(path: string): { current: string; next: string } {
-  const current = existsSync(path) ? realpathSync(path) : path;
+  const current = followed(path);
   return { current, next: `${current}.next` };
+}
+
+/** Looks once: whoever asks first whether the file is there may find it gone at the second look, while it is replaced. */
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return path;
+    throw error;
+  }
 }
 
 /** Whether a rotation left its new key beside the file. */

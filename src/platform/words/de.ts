@@ -68,6 +68,16 @@ export const de: Words = {
     unknown_title: 'Dieser Link funktioniert nicht',
     unknown: 'Bitte rufen Sie den vollständigen Link aus der E-Mail auf. Es wurde nichts geändert.',
   },
+  choices: {
+    title: 'Oder wählen Sie aus, was Sie bekommen',
+    pause: '30 Tage Pause',
+    paused: ({ date }) => `Pause bis ${date}`,
+    button: 'Auswahl speichern',
+    done_title: 'Ihre Auswahl ist gespeichert',
+    done: ({ email }) => `Sie gilt ab sofort für ${email}.`,
+    confirm: ({ list }) =>
+      `Um ${list} zu bekommen, folgen Sie bitte dem Link in der E-Mail, die zu Ihnen unterwegs ist.`,
+  },
   link: {
     unknown_title: 'Dieser Link funktioniert nicht',
     unknown:

@@ -73,6 +73,16 @@ export const en = {
     unknown_title: 'This link does not work',
     unknown: 'Please follow the whole link of the mail. Nothing was changed.',
   },
+  choices: {
+    title: 'Or choose what you get',
+    pause: 'Pause for 30 days',
+    paused: ({ date }: { date: string }): string => `Paused until ${date}`,
+    button: 'Save my choices',
+    done_title: 'Your choices are saved',
+    done: ({ email }: { email: string }): string => `They hold for ${email} from now on.`,
+    confirm: ({ list }: { list: string }): string =>
+      `To get ${list}, please follow the link in the mail that is on its way to you.`,
+  },
   link: {
     unknown_title: 'This link does not work',
     unknown: 'Please follow the whole link of the mail. It may also lead to something that is gone.',

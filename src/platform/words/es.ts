@@ -67,6 +67,15 @@ export const es: Words = {
     unknown_title: 'Este enlace no funciona',
     unknown: 'Siga el enlace completo del correo. No se ha cambiado nada.',
   },
+  choices: {
+    title: 'O elija lo que recibe',
+    pause: 'Hacer una pausa de 30 días',
+    paused: ({ date }) => `En pausa hasta el ${date}`,
+    button: 'Guardar mi selección',
+    done_title: 'Su selección se ha guardado',
+    done: ({ email }) => `Se aplica desde ahora a ${email}.`,
+    confirm: ({ list }) => `Para recibir ${list}, siga el enlace del correo que va camino a su buzón.`,
+  },
   link: {
     unknown_title: 'Este enlace no funciona',
     unknown: 'Siga el enlace completo del correo. También puede que la página de destino ya no exista.',

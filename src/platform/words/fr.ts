@@ -69,6 +69,16 @@ export const fr: Words = {
     unknown_title: 'Ce lien ne fonctionne pas',
     unknown: 'Veuillez ouvrir le lien complet de l’e-mail. Rien n’a été modifié.',
   },
+  choices: {
+    title: 'Ou choisissez ce que vous recevez',
+    pause: 'Faire une pause de 30 jours',
+    paused: ({ date }) => `En pause jusqu’au ${date}`,
+    button: 'Enregistrer mes choix',
+    done_title: 'Vos choix sont enregistrés',
+    done: ({ email }) => `Ils s’appliquent dès maintenant à ${email}.`,
+    confirm: ({ list }) =>
+      `Pour recevoir ${list}, veuillez suivre le lien du message qui vient de vous être envoyé.`,
+  },
   link: {
     unknown_title: 'Ce lien ne fonctionne pas',
     unknown: 'Veuillez ouvrir le lien complet de l’e-mail. La page visée n’existe peut-être plus.',

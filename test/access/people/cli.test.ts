@@ -105,13 +105,13 @@ test.each([
   [2, ['person', 'add', 'new@example.com', '--all-projects', '--can', 'fly']],
   [2, ['person', 'add', '--first', '--can', 'all']],
   [2, ['person', 'add', 'new@example.com', '--first']],
+  [2, ['person', 'add', 'new@example.com']],
+  [2, ['person', 'add', 'new@example.com', '--project', 'one', '--all-projects']],
   [2, ['person', 'change', 'there@example.com']],
   [2, ['person', 'change', 'there@example.com', '--active', '--inactive']],
-  [1, ['person', 'add', 'new@example.com']],
   [1, ['person', 'add', 'nobody', '--all-projects']],
   [1, ['person', 'add', 'THERE@example.com', '--all-projects']],
   [1, ['person', 'add', 'new@example.com', '--project', 'nowhere']],
-  [1, ['person', 'add', 'new@example.com', '--project', 'one', '--all-projects']],
   [1, ['person', 'add', 'new@example.com', '--project', 'one', '--can', 'administer']],
   [1, ['person', 'change', 'there@example.com', '--project', 'one', '--can', 'administer']],
   [1, ['person', 'change', 'absent@example.com', '--inactive']],
@@ -126,4 +126,11 @@ test.each([
   expect(ran).toMatchObject({ exit, stdout: '' });
   expect(ran.stderr).not.toBe('');
   expect(dumpRows(data_dir)).toEqual(before);
+});
+
+test('a person without a scope is refused in words of the options', async () => {
+  const { stderr } = await run(makeDataDir(), 'person', 'add', 'new@example.com');
+  expect(stderr).toContain(
+    'Say what the person is for: either --all-projects, or --project REF once or more often.',
+  );
 });

@@ -59,6 +59,7 @@ describe('what they may ask', () => {
       'POST /global-origins/check',
       'POST /projects/:project/api-keys/:apiKey/why',
       'POST /projects/:project/email-addresses/held',
+      'POST /projects/:project/email-lists/:list/matching',
       'POST /projects/:project/email-sequences/:sequence/preview',
       'POST /projects/:project/email-templates/:slug/preview',
       'POST /projects/:project/email-templates/preview',

@@ -77,6 +77,25 @@ describe('the record', () => {
     ]);
   });
 
+  test('is tried before it is kept: the number of a filter and the first who fit, of whatever member', async () => {
+    const asked = (filter: unknown, of = list) => on.call('POST', `/email-lists/${of}/matching`, { filter });
+    expect(dataOf(await asked({}))).toEqual({
+      contacts_count: 2,
+      samples: ['ann@example.com', 'dan@example.com'],
+    });
+    expect(dataOf(await asked({ none: [VIP] }))).toEqual({ contacts_count: 1, samples: ['dan@example.com'] });
+    expect(dataOf(await asked({ event: { name: 'ordered' } }))).toEqual({ contacts_count: 0, samples: [] });
+    expect(errorsOf(await asked({ received: GONE }))).toEqual([422, 'filter.received']);
+    expect(errorsOf(await asked(undefined))).toEqual([422, 'filter']);
+    expect((await asked({}, GONE)).status).toBe(404);
+    const many = await on.list({ name: 'Many' });
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await on.contact(many, `${name}@example.com`);
+    const told = dataOf(await on.mirror('POST', `/email-lists/${many}/matching`, { filter: {} }));
+    expect([told.contacts_count, (told.samples as string[]).join('').replaceAll('@example.com', '')]).toEqual(
+      [7, 'abcde'],
+    );
+  });
+
   test('keeps its version where only its count changes, and If-Match is heeded', async () => {
     const path = `/api/public/v1/projects/shop/email-segments/${vips}`;
     const { token } = await on.app.services.tokens.create(actor, {

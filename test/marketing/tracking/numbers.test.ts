@@ -142,6 +142,17 @@ describe('in a sequence', () => {
     for (const email of ['late@example.com', 'never@example.com']) await say(list, email, null);
   });
 
+  test('who allows it after a mail that was not tracked has neither clicked in that nor not', async () => {
+    const list = await on.list();
+    await on.contact(list, 'changes@example.com', { tracking: 'refused' });
+    const sequence = await on.active(list, branches({ type: 'not_clicked' }));
+    await on.enroll(sequence);
+    await on.pass();
+    await say(list, 'changes@example.com', 'allowed');
+    await on.pass(25);
+    expect(await steps(sequence, 'changes@example.com')).toEqual(['first']);
+  });
+
   test('who clicked before they refused has clicked', async () => {
     const list = await on.list();
     await on.contact(list, 'before@example.com');

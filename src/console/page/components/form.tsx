@@ -5,6 +5,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
+import { forgetEntries, useKeptEntries } from '../kept-entries.ts';
 import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
 import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
@@ -116,6 +117,8 @@ export function Form(props: {
   is_wide?: boolean;
   /** What is entered is a question, or kept elsewhere: nothing is lost with it, and nobody is asked. */
   is_fleeting?: boolean;
+  /** What is entered is kept in this tab under this name until it is sent, and is here again when one comes back. */
+  keep?: string;
   children?: ComponentChildren;
 }) {
   const [error, setError] = useState<ApiError | null>(null);
@@ -128,14 +131,18 @@ export function Form(props: {
     // What is refused as a whole is said above the fields, which may be far from the button.
     if (error && !wrong) form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
   }, [error]);
+  const kept = props.keep ?? null;
+  useKeptEntries(form, kept);
   // What is loaded again while somebody types is not what they have read.
   const is_touched = useRef(false);
   const setTouched = (touched: boolean): void => {
     is_touched.current = touched;
-    form.current?.toggleAttribute('data-unsaved', touched && !props.is_fleeting);
+    form.current?.toggleAttribute('data-unsaved', touched && !props.is_fleeting && kept === null);
   };
   const cancel = async (): Promise<void> => {
-    if (!form.current?.hasAttribute('data-unsaved') || (await mayLeave())) props.onCancel?.();
+    if (form.current?.hasAttribute('data-unsaved') && !(await mayLeave())) return;
+    forgetEntries(kept);
+    props.onCancel?.();
   };
   const version = useRef<string | null>(null);
   if (!is_touched.current) version.current = props.version ?? null;
@@ -151,6 +158,7 @@ export function Form(props: {
     setError(null);
     try {
       await props.onSubmit(new Entered(new FormData(form.current), version.current));
+      forgetEntries(kept);
       setTouched(false);
     } catch (thrown) {
       if (thrown instanceof Declined) return;

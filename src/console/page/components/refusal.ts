@@ -41,15 +41,17 @@ const ofProject =
   (_named: string, project: string | null): Way | null =>
     project === null ? null : { path: `${to`/projects/${project}`}${part}`, label };
 
+const SET_UP: Way = { path: '/set-up-sending', label: 'Set up sending' };
+
 /** The page that does what a command does; the first that fits. */
 const RULES: readonly Rule[] = [
-  [/^satchel domain (add)/, () => ({ path: '/sending-domains/new', label: 'Add a domain' })],
+  [/^satchel domain (add)/, () => SET_UP],
   [/^satchel domain (list|[a-z]+ NAME)/, () => ({ path: '/sending-domains', label: 'Sending domains' })],
   [
     /^satchel domain \S+ (\S+)/,
     (name) => ({ path: to`/sending-domains/${name}`, label: `The domain ${name}` }),
   ],
-  [/^satchel mailbox (add)/, () => ({ path: '/mailboxes/new', label: 'Add a mailbox' })],
+  [/^satchel mailbox (add)/, () => SET_UP],
   [
     /^satchel mailbox [a-z]+ ([^\s']+@[^\s']+)/,
     (address) => ({ path: to`/mailboxes/${address}`, label: `The mailbox ${address}` }),

@@ -25,6 +25,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   missing: 'bad',
   queued: 'accent',
   sending: 'accent',
+  testing: 'accent',
   scheduled: 'accent',
   processing: 'accent',
   importing: 'accent',

@@ -926,6 +926,7 @@ CREATE TABLE contact_lists ( -- ListRow
   confirmation_template TEXT,
   from_address TEXT, -- the mailbox that mails go out from which ask to confirm a sign-up
   sign_up_page INTEGER NOT NULL DEFAULT 0 CHECK (sign_up_page IN (0, 1)),
+  is_public INTEGER NOT NULL DEFAULT 0 CHECK (is_public IN (0, 1)), -- people see it on the page of their choices
   language TEXT CHECK (language IN ('en', 'de', 'fr', 'es')), -- Language; of its mail; null: en
   archived_at INTEGER,
   created_at INTEGER NOT NULL,
@@ -997,6 +998,7 @@ CREATE TABLE contacts ( -- ContactRow
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
+  paused_until INTEGER, -- until when they get no marketing mail, as they chose; the same of all contacts of the address
   UNIQUE (list_id, email)
 ) STRICT;
 CREATE INDEX contacts_by_list ON contacts (list_id, id);
@@ -1400,7 +1402,7 @@ CREATE TABLE broadcast_recipients ( -- RecipientRow
   broadcast_id INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
   contact_id INTEGER NOT NULL,
   email_id TEXT REFERENCES emails (id) ON DELETE SET NULL,
-  reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'filter', 'no_value')), -- LeftOutReason; why it was left out
+  reason TEXT CHECK (reason IN ('unsubscribed', 'suppressed', 'bounced', 'complained', 'pending', 'paused', 'filter', 'no_value')), -- LeftOutReason; why it was left out
   variant INTEGER, -- of one in the share of an A/B: its place in ab
   is_waiting INTEGER NOT NULL DEFAULT 0 CHECK (is_waiting IN (0, 1)), -- for its relay
   sent_at INTEGER,

@@ -1,6 +1,6 @@
 /** What a broadcast is, in a form: its name and list, the mail, and who of the list gets it. */
 import { useMemo, useState } from 'preact/hooks';
-import type { Broadcast } from '../../api.generated.ts';
+import type { AbPlan, Broadcast } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
@@ -10,10 +10,10 @@ import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
-import { FilterFields } from '../contacts/filter-fields.tsx';
+import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
+import { AbFields, readAb } from './ab-fields.tsx';
 import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
-import { Reach, SegmentReach } from './reach.tsx';
 
 /** What of the form is no field of the browser's. */
 export interface Draft {
@@ -21,7 +21,7 @@ export interface Draft {
   /** A slug, or OWN. */
   template: string;
   variables: StepDraft['variables'];
-  /** In place of the filter; empty for none. */
+  /** An id, or empty for the filter. */
   segment: string;
   filter: FilterParameters;
 }
@@ -35,7 +35,7 @@ export interface DraftProps {
 type Written = Pick<
   Broadcast,
   'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens'
->;
+> & { ab: AbPlan | null };
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
 export function useDraft(of?: Broadcast): Omit<DraftProps, 'project'> {
@@ -53,7 +53,7 @@ function readDraft(of: Broadcast | undefined): Draft {
     list: of?.list ?? '',
     template: of?.template ?? OWN,
     segment: of?.segment ?? '',
-    filter: parametersOf(of?.filter ?? {}),
+    filter: parametersOf((of?.segment ? null : of?.filter) ?? {}),
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
 }
@@ -69,7 +69,7 @@ export async function writeBroadcast(
   const template = draft.template === OWN ? await writeOwnMail(project, entered) : draft.template;
   // Made once, whatever is refused of the broadcast itself.
   if (template !== null) onChange({ template });
-  const filter = draft.segment === '' ? filterOf(draft.filter) : {};
+  const filter = filterOf(draft.filter);
   const variables = draft.variables.map(({ name, value }) => [name.trim(), value] as const);
   return {
     name: entered.text('name'),
@@ -78,14 +78,14 @@ export async function writeBroadcast(
     preheader: entered.textOrNull('preheader'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
     segment: draft.segment || null,
-    filter: Object.keys(filter).length === 0 ? null : filter,
+    filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
+    ab: readAb(entered),
   };
 }
 
 export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
   const { project, draft, onChange, of } = props;
-  const [is_narrowed] = useState(Object.keys(draft.filter).length > 0);
   return (
     <>
       <Panel title="The broadcast">
@@ -118,27 +118,21 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
           />
         </div>
       </Panel>
+      <Panel title="A/B test">
+        <div class="form">
+          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
+        </div>
+      </Panel>
       <Panel title="Who gets it">
         <div class="form filter-form">
-          <SegmentField {...props} />
-          {draft.segment === '' ? (
-            <>
-              <Reach project={project} list={draft.list} filter={draft.filter} />
-              <details class="more" open={is_narrowed}>
-                <summary>Only some of the list</summary>
-                <FilterFields
-                  // Its rows of custom fields are its own: those of another version are other rows.
-                  key={JSON.stringify(of?.filter)}
-                  of={draft.filter}
-                  prefix="filter."
-                  has_first
-                  onChange={(filter) => onChange({ filter })}
-                />
-              </details>
-            </>
-          ) : (
-            <SegmentReach project={project} segment={draft.segment} />
-          )}
+          <SegmentChoice
+            // Its rows of custom fields are its own: those of another version are other rows.
+            key={JSON.stringify(of?.filter)}
+            project={project}
+            list={draft.list}
+            chosen={draft}
+            onChange={onChange}
+          />
         </div>
       </Panel>
     </>
@@ -157,6 +151,7 @@ function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadca
       label="List"
       choices={of ? choices : [['', 'Choose a list'], ...choices]}
       value={draft.list}
+      // A segment is of one list.
       onChange={(list) => onChange({ list, segment: '' })}
       hint={
         lists.data?.length === 0 && (
@@ -166,25 +161,6 @@ function ListField({ project, draft, onChange, of }: DraftProps & { of?: Broadca
           </>
         )
       }
-    />
-  );
-}
-
-/** Those of the list; none where it has none. */
-function SegmentField({ project, draft, onChange }: DraftProps) {
-  const { list, segment } = draft;
-  const input = list === '' ? null : { path: { project }, query: { list } };
-  const segments = useAll('GET /projects/{project}/email-segments', input);
-  const choices = (segments.data ?? []).map(({ id, name }): [string, string] => [id, name]);
-  if (segment !== '' && !choices.some(([id]) => id === segment)) choices.unshift([segment, segment]);
-  if (choices.length === 0) return null;
-  return (
-    <SelectField
-      name="segment"
-      label="Segment"
-      choices={[['', 'None'], ...choices]}
-      value={segment}
-      onChange={(chosen) => onChange({ segment: chosen })}
     />
   );
 }

@@ -10,6 +10,7 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { AbResults } from './ab-results.tsx';
 import { About } from './about.tsx';
 import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BeforeItGoes } from './before-it-goes.tsx';
@@ -34,7 +35,7 @@ export default function BroadcastPage({ params }: PageProps<'project' | 'broadca
     { path: params },
     {
       every_ms: ({ status }) =>
-        status === 'draft' ? null : status === 'sending' ? REFRESH_MS : REFRESH_ENDED_MS,
+        status === 'draft' ? null : ['sending', 'testing'].includes(status) ? REFRESH_MS : REFRESH_ENDED_MS,
     },
   );
   const tab = useTab(['overview', 'recipients', 'mail', 'about']);
@@ -78,6 +79,7 @@ function Overview(props: BroadcastPartProps) {
       )}
       {of.status === 'paused' && <Paused {...props} />}
       <Totals {...props} />
+      <AbResults {...props} />
       {of.started_at !== null && <Timeline {...props} />}
       {of.started_at !== null && <Links of={of} />}
     </>
@@ -104,7 +106,7 @@ function Acts(props: BroadcastPartProps) {
   };
   return (
     <>
-      {(of.status === 'sending' || of.status === 'testing') && (
+      {['sending', 'testing'].includes(of.status) && (
         <ActionButton act={pause} done="Paused: nothing more is sent until it is resumed">
           Pause
         </ActionButton>

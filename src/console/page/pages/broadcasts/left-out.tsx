@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<Reason, string>> = {
   bounced: 'mail came back before',
   complained: 'complained before',
   pending: 'has not confirmed',
+  paused: 'has paused the mail it gets',
   filter: 'does not fit the filter',
   no_value: 'no value for a field of the mail',
 };

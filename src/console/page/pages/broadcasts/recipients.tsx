@@ -14,7 +14,7 @@ export function Recipients({ path, of }: BroadcastPartProps) {
   const list = useList(
     'GET /projects/{project}/email-broadcasts/{broadcast}/recipients',
     { path },
-    { every_ms: of.status === 'sending' ? REFRESH_MS : null },
+    { every_ms: ['sending', 'testing'].includes(of.status) ? REFRESH_MS : null },
   );
   return (
     <DataTable

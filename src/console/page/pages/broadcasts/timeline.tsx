@@ -26,7 +26,7 @@ export function Timeline({ path, of }: BroadcastPartProps) {
   const load = useLoad(
     'GET /projects/{project}/email-broadcasts/{broadcast}/timeline',
     { path },
-    { every_ms: of.status === 'sending' ? REFRESH_MS : REFRESH_ENDED_MS },
+    { every_ms: ['sending', 'testing'].includes(of.status) ? REFRESH_MS : REFRESH_ENDED_MS },
   );
   return (
     <Panel title="When" lead="By the hour for two days, then, shaded, by the day.">

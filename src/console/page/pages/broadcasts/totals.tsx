@@ -23,10 +23,14 @@ export function Totals({ path, of }: BroadcastPartProps) {
         <Tiles
           of={[
             { label: 'Sent', value: stats.sent, note: tellWaiting(stats), href: here },
-            share('Clicked', stats.clicked),
+            share('Clicked', stats.clicked, stats.sent - stats.untracked),
+            ...(stats.untracked > 0 ? [share('Not counted', stats.untracked)] : []),
             ...(stats.replied > 0 ? [share('Answered', stats.replied)] : []),
             ...(track_opens
-              ? [share('Opened', stats.opened), share('Opened by machines', stats.opened_by_machine)]
+              ? [
+                  share('Opened', stats.opened, stats.sent - stats.untracked),
+                  share('Opened by machines', stats.opened_by_machine, stats.sent - stats.untracked),
+                ]
               : []),
             share('Bounced', stats.bounced, ended),
             ...(stats.lost > 0 ? [share('Lost', stats.lost, ended)] : []),

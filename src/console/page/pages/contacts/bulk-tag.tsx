@@ -16,9 +16,11 @@ export function BulkTag(props: {
   picked: string[];
   /** Of those that the filters match. */
   meta: Pick<PageMeta, 'total' | 'total_capped'>;
+  /** In place of the filters, or empty. */
+  segment: string;
   onChange(): void;
 }) {
-  const { path, picked, meta, onChange } = props;
+  const { path, picked, meta, segment, onChange } = props;
   const [is_open, setOpen] = useState(false);
   const filter = filterOf(filterIn(useQuery()));
   const who =
@@ -27,7 +29,7 @@ export function BulkTag(props: {
     const { changed } = await call('POST /projects/{project}/email-lists/{list}/contacts/bulk-tag', {
       path,
       body: {
-        ...(picked.length > 0 ? { contact_ids: picked } : { filter }),
+        ...(picked.length > 0 ? { contact_ids: picked } : segment === '' ? { filter } : { segment }),
         add: entered.lines('add'),
         remove: entered.lines('remove'),
       },
@@ -44,7 +46,11 @@ export function BulkTag(props: {
       {is_open && (
         <Dialog title={`Tag ${who}`} onClose={() => setOpen(false)}>
           {picked.length === 0 && (
-            <p class="muted">On every page of the list, as the filters are now: {tellFilter(filter)}.</p>
+            <p class="muted">
+              {segment === ''
+                ? `On every page of the list, as the filters are now: ${tellFilter(filter)}.`
+                : 'On every page of the list, as the segment is now.'}
+            </p>
           )}
           <Form submit={`Tag ${who}`} onSubmit={change} onCancel={() => setOpen(false)}>
             <TextAreaField name="add" label="Tags to add" rows={2} hint="One on each line." />

@@ -8,7 +8,8 @@ import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
-import { hrefOf, to, useQuery } from '../../router.ts';
+import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
+import { useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
 import { BulkTag } from './bulk-tag.tsx';
 import { filterIn, filterOf, tellFilter } from './filter.ts';
@@ -25,11 +26,17 @@ interface ContactsOfListProps {
 
 export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   const path = { project, list: of.id };
-  const asked = filterIn(useQuery());
+  const query = useQuery();
+  const segment = query.get('segment') ?? '';
+  const asked = segment === '' ? filterIn(query) : {};
+  const segments = useAll('GET /projects/{project}/email-segments', {
+    path: { project },
+    query: { list: of.id },
+  });
   const list = useList(
     'GET /projects/{project}/email-lists/{list}/contacts',
     { path },
-    { filters: Object.keys(asked) },
+    { filters: segment === '' ? Object.keys(asked) : ['segment'] },
   );
   const { q: _, status: __, ...more } = asked;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
@@ -43,14 +50,34 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   return (
     <>
       <Filters>
-        <SearchFilter label="Address or name begins with" />
-        <ChoiceFilter name="status" label="Status" choices={STATUSES} />
-        <FilterButton path={path} />
+        {segments.data && segments.data.length > 0 && (
+          <select
+            class="input"
+            aria-label="Segment"
+            value={segment}
+            onChange={(event) => setQuery({ segment: event.currentTarget.value })}
+          >
+            <option value="">Segment: none</option>
+            {segments.data.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+        {segment === '' && (
+          <>
+            <SearchFilter label="Address or name begins with" />
+            <ChoiceFilter name="status" label="Status" choices={STATUSES} />
+            <FilterButton path={path} />
+          </>
+        )}
         {meta && meta.total > 0 && (
           <BulkTag
             path={path}
             picked={[...picked]}
             meta={meta}
+            segment={segment}
             onChange={() => {
               setPicked(new Set());
               list.reload();
@@ -60,7 +87,7 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
         {meta && meta.total > 0 && (
           <FileLink
             endpoint="GET /projects/{project}/email-lists/{list}/contacts.csv"
-            input={{ path, query: filterOf(asked) }}
+            input={{ path, query: segment === '' ? filterOf(asked) : { segment } }}
           >
             Save as CSV
           </FileLink>

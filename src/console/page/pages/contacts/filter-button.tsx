@@ -27,7 +27,7 @@ export function FilterButton({ path }: { path: { project: string; list: string }
         <Dialog title="Who is shown" onClose={close}>
           <p class="muted">All that you enter must hold.</p>
           <Form is_fleeting submit="Show them" onSubmit={show} onCancel={close}>
-            <FilterFields of={built} onChange={setBuilt} />
+            <FilterFields list={path} of={built} onChange={setBuilt} is_of_address />
           </Form>
         </Dialog>
       )}

@@ -1,166 +1,145 @@
-/** The builder of a filter: a field for each of its members, all of which must hold. */
+/** The builder of a filter: a field for each of its members, all of which must hold, with what there is to choose from. */
 import { useState } from 'preact/hooks';
 import { dayOf, momentOf } from '../../components/date-filter.tsx';
-import { Field, type FieldProps } from '../../components/field.tsx';
-import { RowsField } from '../sequences/rows-field.tsx';
-import { newUid } from '../sequences/step-draft.ts';
-import { CUSTOM, type FilterParameters } from './filter.ts';
+import { Field } from '../../components/field.tsx';
+import { useLoad } from '../../use-load.ts';
+import { CustomFields } from './custom-fields-of-filter.tsx';
+import { EventField, FacetField, Typed } from './facet-field.tsx';
+import { type FilterParameters, filterOf, tellFilter } from './filter.ts';
+import { PastFields } from './past-fields.tsx';
 import { STATUSES } from './statuses.ts';
 
 export interface FilterFieldsProps {
+  /** Whose tags, fields, broadcasts and sequences are offered; null while no list is chosen. */
+  list: { project: string; list: string } | null;
   of: FilterParameters;
   /** What the API calls the filter, before the names of its members: `filter.`. */
   prefix?: string;
   onChange(parameters: FilterParameters): void;
+  /** With the members that a list has above it anyway; its status only where one is set: the rest of them gets no mail. */
+  has_first?: boolean;
+  /** Without those that an address has no place for. */
+  is_of_address?: boolean;
 }
 
-/** `has_first`: with the members that a list has above it anyway; its status only where one is set: the rest of them gets no mail. */
-export function FilterFields(props: FilterFieldsProps & { has_first?: boolean }) {
-  const { of, prefix = '', onChange, has_first = false } = props;
+export function FilterFields(props: FilterFieldsProps) {
+  const { list, of, prefix = '', onChange, has_first = false, is_of_address = false } = props;
   const [has_status] = useState(has_first && of.status !== undefined);
+  const facets = useLoad('GET /projects/{project}/email-lists/{list}/facets', list && { path: list }).data;
   const set = (name: string, value: string): void => onChange(changed(of, { [name]: value }));
-  const text = (name: string, label: string, hint?: string) => (
+  const tags = (name: string, label: string) => (
+    <FacetField
+      name={prefix + name}
+      label={label}
+      value={of[name] ?? ''}
+      facets={facets?.tags ?? null}
+      is_focused={!has_first && name === 'tags_any'}
+      onType={(value) => set(name, value)}
+    />
+  );
+  const days = (name: string, label: string) => (
     <Typed
       name={prefix + name}
       label={label}
-      hint={hint}
+      hint="Days, counted back from now."
+      type="number"
       value={of[name] ?? ''}
-      is_focused={!has_first && name === 'tags_any'}
       onType={(value) => set(name, value)}
     />
   );
   return (
     <div class="filter-fields">
-      {has_status && (
-        <Field name={`${prefix}status`} label="Status">
-          {(ties) => (
-            <select
-              {...ties}
-              class="input"
-              value={of.status ?? ''}
-              onChange={(event) => set('status', event.currentTarget.value)}
-            >
-              <option value="">Any</option>
-              {STATUSES.map((status) => (
-                <option key={status}>{status}</option>
-              ))}
-            </select>
-          )}
-        </Field>
+      {has_status && <StatusField name={`${prefix}status`} of={of.status} set={set} />}
+      {has_first && (
+        <Typed
+          name={`${prefix}q`}
+          label="Address or name begins with"
+          value={of.q ?? ''}
+          onType={(value) => set('q', value)}
+        />
       )}
-      {has_first && text('q', 'Address or name begins with')}
-      {text('tags_any', 'With at least one of these tags', 'Separated by commas.')}
-      {text('tags_all', 'With all of these tags', 'Separated by commas.')}
-      {text('tags_none', 'With none of these tags', 'Separated by commas.')}
+      {tags('tags_any', 'With at least one of these tags')}
+      {tags('tags_all', 'With all of these tags')}
+      {tags('tags_none', 'With none of these tags')}
       <Typed
-        name={`${prefix}clicked_within_days`}
-        label="Clicked in a mail within"
-        hint="Days, counted back from now."
-        type="number"
-        value={of.clicked_within_days ?? ''}
-        onType={(days) => set('clicked_within_days', days)}
+        name={`${prefix}domains`}
+        label="At one of these domains"
+        hint="What stands behind the @, separated by commas."
+        value={of.domains ?? ''}
+        onType={(value) => set('domains', value)}
       />
-      <Typed
-        name={`${prefix}joined_after`}
-        label="On the list since this day or later"
-        type="date"
-        value={dayOf(of.joined_after ?? '')}
-        onType={(day) => set('joined_after', momentOf(day))}
-      />
-      <Typed
-        name={`${prefix}joined_before`}
-        label="On the list since before this day"
-        type="date"
-        value={dayOf(of.joined_before ?? '')}
-        onType={(day) => set('joined_before', momentOf(day))}
-      />
-      <Custom {...props} />
+      {days('clicked_within_days', 'Clicked in a mail within')}
+      {days('not_clicked_within_days', 'Clicked in no mail within')}
+      {days('not_mailed_within_days', 'Got no mail within')}
+      {list && <PastFields list={list} of={of} prefix={prefix} set={set} />}
+      {!is_of_address &&
+        (['event', 'no_event'] as const).map((name) => (
+          <EventField
+            key={name}
+            name={prefix + name}
+            label={name === 'event' ? 'With this event' : 'Without this event'}
+            value={of[name] ?? ''}
+            known={facets?.events ?? []}
+            onChange={(value) => set(name, value)}
+          />
+        ))}
+      {(['joined_after', 'joined_before'] as const).map((name) => (
+        <Typed
+          key={name}
+          name={prefix + name}
+          label={
+            name === 'joined_after'
+              ? 'On the list since this day or later'
+              : 'On the list since before this day'
+          }
+          type="date"
+          value={dayOf(of[name] ?? '')}
+          onType={(day) => set(name, momentOf(day))}
+        />
+      ))}
+      <CustomFields of={of} prefix={prefix} facets={facets?.custom ?? []} onChange={onChange} />
+      <Nested of={of} onChange={onChange} />
     </div>
   );
 }
 
-function Typed(
-  props: FieldProps & {
-    type?: 'text' | 'number' | 'date';
-    value: string;
-    is_focused?: boolean;
-    onType(value: string): void;
-  },
-) {
-  const { type = 'text', value, is_focused, onType } = props;
+function StatusField(props: {
+  name: string;
+  of: string | undefined;
+  set(name: string, value: string): void;
+}) {
+  const { name, of = '', set } = props;
   return (
-    <Field {...props}>
+    <Field name={name} label="Status">
       {(ties) => (
-        <input
+        <select
           {...ties}
           class="input"
-          // Preact has attributes of their own for each type; those here are of all of them.
-          type={type as 'text'}
-          min={type === 'number' ? 1 : undefined}
-          autocomplete="off"
-          // biome-ignore lint/a11y/noAutofocus: of a dialog's first field, where nothing else can be meant.
-          autoFocus={is_focused}
-          value={value}
-          onInput={(event) => onType(event.currentTarget.value)}
-        />
+          value={of}
+          onChange={(event) => set('status', event.currentTarget.value)}
+        >
+          <option value="">Any</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </select>
       )}
     </Field>
   );
 }
 
-interface CustomRow {
-  uid: number;
-  name: string;
-  value: string;
-}
-
-function rowsOf(parameters: FilterParameters): CustomRow[] {
-  return Object.entries(parameters).flatMap(([name, value]) =>
-    name.startsWith(CUSTOM) ? [{ uid: newUid(), name: name.slice(CUSTOM.length), value }] : [],
-  );
-}
-
-/** Rows of their own, as one without a name yet is of no filter. */
-function Custom({ of, prefix = '', onChange }: FilterFieldsProps) {
-  const [rows, setRows] = useState(() => rowsOf(of));
-  const change = (now: CustomRow[]): void => {
-    setRows(now);
-    const named = now.filter(({ name }) => name.trim() !== '');
-    const rest = Object.entries(of).filter(([name]) => !name.startsWith(CUSTOM));
-    onChange(
-      Object.fromEntries([
-        ...rest,
-        ...named.map(({ name, value }) => [CUSTOM + name.trim(), value] as const),
-      ]),
-    );
-  };
+/** What the API or the command line put there: it is told, and may be taken away. */
+function Nested({ of, onChange }: Pick<FilterFieldsProps, 'of' | 'onChange'>) {
+  const { any, none } = of;
+  if (!any && !none) return null;
+  const nested = filterOf({ ...(any && { any }), ...(none && { none }) });
   return (
-    <RowsField
-      name={`${prefix}custom`}
-      label="Custom fields with these values"
-      noun={['a', 'field']}
-      of={rows}
-      makeRow={() => ({ uid: newUid(), name: '', value: '' })}
-      onChange={change}
-      cells={(row, index, set) => (
-        <>
-          <input
-            class="input mono"
-            aria-label={`Name of field ${index + 1}`}
-            placeholder="plan"
-            value={row.name}
-            onInput={(event) => set({ name: event.currentTarget.value })}
-          />
-          <input
-            class="input"
-            aria-label={`Value of field ${index + 1}`}
-            placeholder="pro"
-            value={row.value}
-            onInput={(event) => set({ value: event.currentTarget.value })}
-          />
-        </>
-      )}
-    />
+    <p class="hint">
+      And {tellFilter(nested)}.{' '}
+      <button type="button" class="button small" onClick={() => onChange(changed(of, { any: '', none: '' }))}>
+        Take this away
+      </button>
+    </p>
   );
 }
 

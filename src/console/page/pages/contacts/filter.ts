@@ -5,24 +5,21 @@ import { STATUSES } from './statuses.ts';
 
 export type FilterParameters = Readonly<Record<string, string>>;
 
-const TAGS = ['tags_any', 'tags_all', 'tags_none'] as const;
-const TEXTS = ['q', 'joined_after', 'joined_before'] as const;
-const NAMES: readonly string[] = ['status', 'tag', 'clicked_within_days', ...TEXTS, ...TAGS];
-export const CUSTOM = 'custom.';
-/** Members without fields in the builder, which keeps them: as JSON. */
-const KEPT: readonly (keyof ContactFilter)[] = [
-  'domains',
-  'event',
-  'no_event',
+const WORDS = ['tags_any', 'tags_all', 'tags_none', 'domains'] as const;
+const TEXTS = [
+  'q',
+  'joined_after',
+  'joined_before',
   'received',
   'clicked',
   'not_clicked',
   'sequence',
-  'not_clicked_within_days',
-  'not_mailed_within_days',
-  'any',
-  'none',
-];
+] as const;
+const DAYS = ['clicked_within_days', 'not_clicked_within_days', 'not_mailed_within_days'] as const;
+const NAMES: readonly string[] = ['status', 'tag', ...TEXTS, ...WORDS, ...DAYS];
+export const CUSTOM = 'custom.';
+/** Members that an address has no place for: as JSON. Of `any` and `none` the builder tells; it has no fields for them. */
+const NESTED = ['event', 'no_event', 'any', 'none'] as const;
 
 /** Those of an address that are of a filter. */
 export function filterIn(query: URLSearchParams): FilterParameters {
@@ -31,26 +28,29 @@ export function filterIn(query: URLSearchParams): FilterParameters {
 
 /** As the API takes it in a body. A number that is none is left to the API to refuse. */
 export function filterOf(parameters: FilterParameters): ContactFilter {
-  const { status, tag, clicked_within_days: days = '' } = parameters;
+  const { status, tag } = parameters;
   const given = STATUSES.find((each) => each === status);
   const custom = Object.entries(parameters).filter(([name]) => name.startsWith(CUSTOM));
+  const members = <T>(names: readonly string[], read: (value: string) => T): Record<string, T> =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = parameters[name]?.trim();
+        return value ? [[name, read(value)] as const] : [];
+      }),
+    );
   return {
     ...(given && { status: given }),
     ...(tag && { tag }),
-    ...Object.fromEntries(TEXTS.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : []))),
-    ...Object.fromEntries(
-      TAGS.flatMap((name) => {
-        const tags = wordsOf(parameters[name]);
-        return tags.length === 0 ? [] : [[name, tags]];
-      }),
+    ...members(TEXTS, (value) => value),
+    ...members(
+      WORDS.filter((name) => wordsOf(parameters[name]).length > 0),
+      wordsOf,
     ),
     ...(custom.length > 0 && {
       custom: Object.fromEntries(custom.map(([name, value]) => [name.slice(CUSTOM.length), value])),
     }),
-    ...(days.trim() !== '' && { clicked_within_days: Number(days) }),
-    ...Object.fromEntries(
-      KEPT.flatMap((name) => (parameters[name] ? [[name, JSON.parse(parameters[name])]] : [])),
-    ),
+    ...members(DAYS, Number),
+    ...members(NESTED, JSON.parse),
   };
 }
 
@@ -62,10 +62,15 @@ export function parametersOf({ custom = {}, ...rest }: ContactFilter): FilterPar
   ];
   return Object.fromEntries(
     members.map(([name, value]) => {
-      if (KEPT.some((kept) => kept === name)) return [name, JSON.stringify(value)];
+      if (NESTED.some((each) => each === name)) return [name, JSON.stringify(value)];
       return [name, Array.isArray(value) ? value.join(', ') : String(value)];
     }),
   );
+}
+
+/** Whether an address has a place for all of it. */
+export function fitsAddress(parameters: FilterParameters): boolean {
+  return NESTED.every((name) => !parameters[name]);
 }
 
 /** In words, as they stand behind "those who are": "active; with any of the tags fair, spring". */
@@ -120,7 +125,7 @@ function quoted(tags: readonly string[], between: string): string {
   return tags.map((each) => `“${each}”`).join(` ${between} `);
 }
 
-function wordsOf(text = ''): string[] {
+export function wordsOf(text = ''): string[] {
   return text
     .split(',')
     .map((word) => word.trim())

@@ -9,6 +9,7 @@ import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
+import { wayToSetUp } from '../set-up-sending/next.ts';
 import { ContentFields, contentOf } from '../templates/content-fields.tsx';
 
 const OPTIONAL = ['to_name', 'from', 'from_name', 'reply_to'] as const;
@@ -52,8 +53,16 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
         }
         back={{ href: hrefOf(list), label: 'Mail log' }}
       />
+      {mailboxes.data?.length === 0 && (
+        <div class="notice warn">
+          <p>
+            Nothing can go out yet: no mailbox sends for this project.{' '}
+            <a href={hrefOf(wayToSetUp(`${list}/new`))}>Set up sending</a>
+          </p>
+        </div>
+      )}
       <Panel>
-        <Form is_wide submit="Send" onSubmit={send} onCancel={() => navigate(list)}>
+        <Form is_wide keep={list} submit="Send" onSubmit={send} onCancel={() => navigate(list)}>
           <TextField name="to" label="To" type="email" placeholder="ann@example.org" is_focused />
           <ContentFields project={params.project} />
           <TextField

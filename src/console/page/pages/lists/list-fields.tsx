@@ -58,6 +58,12 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         is_checked={list?.sign_up_page}
         hint="A page where anybody may sign up. It needs double opt-in."
       />
+      <CheckField
+        name="is_public"
+        label="Public"
+        is_checked={list?.is_public}
+        hint="Readers see its name on the page of their choices, where they join and leave it."
+      />
       <ConfirmationField project={project} value={list?.confirmation_template ?? null} />
       <TextField
         name="from"
@@ -95,6 +101,7 @@ export function enteredList(entered: Entered) {
     language: readLanguage(entered.text('language')),
     double_opt_in: entered.flag('double_opt_in'),
     sign_up_page: entered.flag('sign_up_page'),
+    is_public: entered.flag('is_public'),
     confirmation_template: entered.textOrNull('confirmation_template'),
     from: entered.textOrNull('from'),
     token_hosts: entered.words('token_hosts'),

@@ -6,6 +6,7 @@ import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { wayToSetUp } from '../set-up-sending/next.ts';
 import { MailboxState } from './mailbox-state.tsx';
 import { UsedToday } from './used-today.tsx';
 
@@ -69,7 +70,9 @@ export default function MailboxesPage() {
               <a href={hrefOf('/sending-domains')}>sending domain</a>, with the relay that takes its mail; or
               one that keeps what is sent, for trying things.
             </p>
-            <AddMailbox />
+            <a class="button primary" href={hrefOf(wayToSetUp('/mailboxes'))}>
+              Set up sending
+            </a>
           </Empty>
         }
       />

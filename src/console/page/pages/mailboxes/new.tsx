@@ -6,6 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { wayToSetUp } from '../set-up-sending/next.ts';
 import { MailboxFields, readNew } from './mailbox-fields.tsx';
 import { sendTestAskedIn } from './test-send.tsx';
 
@@ -24,7 +25,8 @@ export default function NewMailboxPage() {
         back={{ href: hrefOf('/mailboxes'), label: 'Mailboxes' }}
         lead={
           <>
-            Its domain must be one of your <a href={hrefOf('/sending-domains')}>sending domains</a>.
+            Its domain must be one of your <a href={hrefOf('/sending-domains')}>sending domains</a>. A new
+            domain, its records and its relay: <a href={hrefOf(wayToSetUp('/mailboxes'))}>set up sending</a>.
           </>
         }
       />

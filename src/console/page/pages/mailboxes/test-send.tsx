@@ -25,7 +25,7 @@ export function TestSend({ of, onChange }: Omit<MailboxPartProps, 'etag'>) {
         <Form is_fleeting submit="Send the test" onSubmit={send}>
           <TextField name="to" label="To" type="email" placeholder="you@example.org" is_mono />
         </Form>
-        {result && <Result of={result} />}
+        {result && <TestResult of={result} />}
       </div>
     </Panel>
   );
@@ -43,7 +43,7 @@ export async function sendTestAskedIn(entered: Entered, address: string): Promis
   else toast(`The test to ${to} did not go out: ${response}`, 'bad');
 }
 
-function Result({ of }: { of: MailboxTest }) {
+export function TestResult({ of }: { of: MailboxTest }) {
   const { outcome, smtp_code, response, to } = of;
   const is_good = outcome === 'sent' || outcome === 'captured';
   return (

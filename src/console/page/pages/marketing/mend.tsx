@@ -1,12 +1,12 @@
 /** The way to where a lack is mended that keeps marketing mail from going out. */
-import { hrefOf, to } from '../../router.ts';
+import { hrefOf, to, usePath } from '../../router.ts';
 import { person } from '../../session.ts';
+import { wayToSetUp } from '../set-up-sending/next.ts';
 
 export type Place = readonly [path: string, words: string];
 
 /** Mailboxes and domains belong to the whole of Satchel. */
 const OF_ADMINS: Readonly<Record<string, Place>> = {
-  no_mailbox: ['/mailboxes', 'Mailboxes'],
   mailbox_dns: ['/sending-domains', 'Domains'],
   public_url: ['/findings', 'Findings'],
 };
@@ -21,7 +21,8 @@ export function Mend(props: { project: string; list: string; code: string; place
     no_postal_address: settings,
     list_archived: [to`/projects/${project}/lists/${list}`, 'The list'],
   };
-  const of_admins = OF_ADMINS[code];
+  const set_up: Place = [wayToSetUp(usePath()), 'Set up sending'];
+  const of_admins = code === 'no_mailbox' ? set_up : OF_ADMINS[code];
   if (of_admins && person.value?.can_administer !== true)
     return <span class="muted">For an administrator</span>;
   const [path, words] = of_admins ?? shared[code] ?? place;

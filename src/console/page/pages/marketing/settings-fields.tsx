@@ -107,6 +107,12 @@ function Timing({ settings }: { settings: MarketingSettings }) {
         value={settings.bounce_pause_threshold_percent}
         hint="Percent of a sequence's last 100 mails that bounced or were complained about: it pauses by itself."
       />
+      <CheckField
+        name="tracking"
+        label="Count only with consent"
+        is_checked={settings.tracking === 'consented'}
+        hint="Opens and clicks of those alone who allowed it, by a form or on the page of their choices. Else of all who did not refuse."
+      />
     </Group>
   );
 }

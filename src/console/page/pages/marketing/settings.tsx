@@ -67,6 +67,7 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
         send_window_start: entered.textOrNull('send_window_start'),
         send_window_end: entered.textOrNull('send_window_end'),
         timezone: entered.text('timezone'),
+        tracking: entered.flag('tracking') ? 'consented' : 'all',
         ...(percent !== null && { bounce_pause_threshold_percent: percent }),
       },
     });

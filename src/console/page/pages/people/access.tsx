@@ -67,7 +67,7 @@ function Reset({ of, onChange }: AccessProps) {
           <ConfirmByName title="Reset the password" name={of.email} act={reset}>
             <div class="stack">
               <p>Their password stops, they are signed out everywhere, and an older link is void.</p>
-              <CheckField name="send" label="Mail them the link" onChange={setSent} />
+              <CheckField name="send" label="Send them the link" onChange={setSent} />
               {of.totp && (
                 <CheckField
                   name="totp"

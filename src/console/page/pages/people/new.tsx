@@ -42,8 +42,8 @@ export default function NewPersonPage() {
             <PowerFields />
             <CheckField
               name="send"
-              label="Mail them the link"
-              hint="From a mailbox of the default domain. Otherwise it is shown to you, this once."
+              label="Send them the link"
+              hint="By mail, from the default domain. Otherwise it is shown to you, this once."
             />
           </Form>
         )}

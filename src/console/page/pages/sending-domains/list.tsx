@@ -7,6 +7,7 @@ import { Count } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { wayToSetUp } from '../set-up-sending/next.ts';
 import { DomainState } from './domain-state.tsx';
 
 function AddDomain() {
@@ -45,7 +46,9 @@ export default function SendingDomainsPage() {
               No mail goes out without one. Add a domain whose DNS you can change: you get the records to
               publish, and then give it a mailbox.
             </p>
-            <AddDomain />
+            <a class="button primary" href={hrefOf(wayToSetUp('/sending-domains'))}>
+              Set up sending
+            </a>
           </Empty>
         }
       />

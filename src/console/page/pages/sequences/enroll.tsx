@@ -7,6 +7,7 @@ import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { useAll } from '../../use-all.ts';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
 import type { SequencePartProps } from './part.ts';
 
@@ -15,6 +16,7 @@ type Enrolled = Answer<'POST /projects/{project}/email-sequences/{sequence}/enro
 const WHOM: [string, string][] = [
   ['all', 'Every active contact of the list'],
   ['tags', 'Those with one of some tags'],
+  ['segment', 'Those of a segment'],
   ['contacts', 'Contacts that I choose'],
 ];
 
@@ -22,6 +24,10 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
   const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'tags' : 'all');
   const [picked, setPicked] = useState<Picked[]>([]);
   const [done, setDone] = useState<Enrolled | null>(null);
+  const segments = useAll(
+    'GET /projects/{project}/email-segments',
+    whom === 'segment' ? { path: { project: path.project }, query: { list: of.list } } : null,
+  );
   if (of.status === 'finished') return null;
   if (of.status === 'draft')
     return <p class="notice">Contacts are enrolled once the sequence is active: activate it first.</p>;
@@ -32,32 +38,22 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
         ? { all: true }
         : whom === 'tags'
           ? { tags: entered.words('tags') }
-          : { contact_ids: picked.map(({ id }) => id) };
+          : whom === 'segment'
+            ? { segment: entered.text('segment') }
+            : { contact_ids: picked.map(({ id }) => id) };
     // Whoever was chosen by hand has been looked at.
-    if (whom !== 'contacts') await askAbout(whom === 'tags' ? entered.words('tags') : null);
+    if (whom !== 'contacts')
+      await askAbout(
+        { path, of },
+        {
+          ...(whom === 'tags' && { tags_any: entered.words('tags') }),
+          ...(whom === 'segment' && { segment: entered.text('segment') }),
+        },
+      );
     setDone(await call('POST /projects/{project}/email-sequences/{sequence}/enroll', { path, body }));
     setPicked([]);
     // The numbers of the sequence, and the table of who is in it.
     reloadAll();
-  };
-  const askAbout = async (tags_any: string[] | null): Promise<void> => {
-    const { meta } = await call('GET /projects/{project}/email-lists/{list}/contacts', {
-      path: { project: path.project, list: of.list },
-      query: { status: 'active', per_page: 1, ...(tags_any && { tags_any }) },
-    });
-    const people = meta.total_capped
-      ? `more than ${counted(meta.total, 'person')}`
-      : counted(meta.total, 'person');
-    await askFirst({
-      title: `Enroll ${people}?`,
-      submit: `Enroll ${people}`,
-      told: (
-        <p>
-          As many are active{tags_any && ' and have one of these tags'}. Each gets the mails of {of.name} from
-          its first step on, but for those who were in it before; who has been mailed cannot be unmailed.
-        </p>
-      ),
-    });
   };
   return (
     <Panel
@@ -83,6 +79,14 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
               hint="Separated by commas."
             />
           )}
+          {whom === 'segment' && (
+            <SelectField
+              name="segment"
+              label="Segment"
+              choices={(segments.data ?? []).map(({ id, name }): [string, string] => [id, name])}
+              hint={segments.data?.length === 0 && 'The list has no segment yet.'}
+            />
+          )}
           {whom === 'contacts' && (
             <ContactPicker
               name="contact_ids"
@@ -101,6 +105,33 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
       </div>
     </Panel>
   );
+}
+
+/** Whoever is told the number may think better of it: throws Declined. */
+async function askAbout(
+  { path, of }: Pick<SequencePartProps, 'path' | 'of'>,
+  some: { tags_any?: string[]; segment?: string },
+): Promise<void> {
+  const { meta } = await call('GET /projects/{project}/email-lists/{list}/contacts', {
+    path: { project: path.project, list: of.list },
+    query: { per_page: 1, ...(some.segment ? some : { status: 'active', ...some }) },
+  });
+  const people = meta.total_capped
+    ? `more than ${counted(meta.total, 'person')}`
+    : counted(meta.total, 'person');
+  await askFirst({
+    title: `Enroll ${people}?`,
+    submit: `Enroll ${people}`,
+    told: (
+      <p>
+        {some.segment
+          ? 'As many are in the segment; who is not active is left out.'
+          : `As many are active${some.tags_any ? ' and have one of these tags' : ''}.`}{' '}
+        Each gets the mails of {of.name} from its first step on, but for those who were in it before; who has
+        been mailed cannot be unmailed.
+      </p>
+    ),
+  });
 }
 
 /** "12 contacts are enrolled. 3 were before; 1 is suppressed; 2 are not active." */

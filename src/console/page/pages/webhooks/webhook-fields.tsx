@@ -18,6 +18,7 @@ const TYPES: Readonly<Record<EventType, string>> = {
   'contact.confirmed': 'Somebody confirmed a sign-up',
   'contact.unsubscribed': 'Somebody left',
   'contact.clicked': 'Somebody clicked in a mail',
+  'contact.changed': 'somebody chose what they get, or their fields changed',
   'import.completed': 'An import is done',
   'broadcast.sent': 'A broadcast is sent',
   'sequence.completed': 'A contact came to the end of a sequence',

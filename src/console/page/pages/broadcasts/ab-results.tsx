@@ -1,0 +1,117 @@
+/** The variants of an A/B test side by side, how likely each is the best, and the choice of one. */
+import type { AbTest } from '../../api.generated.ts';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { counted, tellShare } from '../../components/quantity.tsx';
+import { Time } from '../../components/time.tsx';
+import type { BroadcastPartProps } from './part.ts';
+
+type Result = AbTest['results'][number];
+
+/** Below it a difference may be chance: what statisticians call significant. */
+const SURE = 0.95;
+
+export function AbResults({ path, of, onChange }: BroadcastPartProps) {
+  const { ab, status } = of;
+  if (ab === null) return null;
+  const choose = async (variant: string): Promise<void> => {
+    await askFirst({
+      title: `Send ${variant} to the rest?`,
+      submit: `Send ${variant}`,
+      told: <p>Whoever had no turn yet gets it. What has been sent stays as it was.</p>,
+    });
+    await call('POST /projects/{project}/email-broadcasts/{broadcast}/decide', { path, body: { variant } });
+    onChange();
+  };
+  return (
+    <Panel title="A/B test" lead={tellStanding(ab, status)} flush>
+      <table aria-label="Variants">
+        <thead>
+          <tr>
+            <th scope="col">Variant</th>
+            <th scope="col" class="number">
+              Sent
+            </th>
+            <th scope="col" class="number">
+              Clicked
+            </th>
+            <th scope="col" class="number">
+              Unsubscribed
+            </th>
+            <th scope="col">Chance</th>
+          </tr>
+        </thead>
+        <tbody>
+          {ab.results.map((result) => {
+            const variant = ab.variants.find(({ name }) => name === result.name);
+            const tracked = result.sent - result.untracked;
+            return (
+              <tr key={result.name}>
+                <td>
+                  <strong>{result.name}</strong> {ab.winner === result.name && <Badge>chosen</Badge>}
+                  <span class="cell-note">{variant?.subject ?? 'The subject of the mail'}</span>
+                </td>
+                <td class="number">
+                  {result.sent}
+                  {result.untracked > 0 && <span class="cell-note">{result.untracked} not counted</span>}
+                </td>
+                <td class="number">
+                  {result.clicked}
+                  <span class="cell-note">{tellShare(result.clicked, tracked)}</span>
+                </td>
+                <td class="number">{result.unsubscribed}</td>
+                <td>
+                  {tellChance(result)}
+                  {status === 'testing' && (
+                    <div>
+                      <ActionButton is_small act={() => choose(result.name)}>
+                        Send {result.name} to the rest
+                      </ActionButton>
+                    </div>
+                  )}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <p class="table-foot">{tellBest(ab.results)}</p>
+    </Panel>
+  );
+}
+
+function tellStanding(ab: AbTest, status: string) {
+  if (ab.winner !== null) {
+    return (
+      <>
+        {ab.winner} was chosen <Time at={ab.decided_at} />: the rest gets it.
+      </>
+    );
+  }
+  if (ab.decides_at !== null && status === 'testing') {
+    return (
+      <>
+        {ab.share}% of the people try them. The clicks decide <Time at={ab.decides_at} />, or you before that.
+      </>
+    );
+  }
+  return `${ab.share}% of the people try them; ${ab.decide_by === 'manual' ? 'then you choose' : 'then the clicks decide'}.`;
+}
+
+function tellChance({ chance_best }: Result): string {
+  return `${Math.round(chance_best * 100)}% to be the best`;
+}
+
+/** "B is better with 95%", once a click is known. */
+function tellBest(results: readonly Result[]): string {
+  const clicked = results.reduce((sum, each) => sum + each.clicked, 0);
+  const [best] = results.toSorted((a, b) => b.chance_best - a.chance_best);
+  if (!best || clicked === 0) return 'Nobody has clicked yet: nothing tells them apart.';
+  const percent = Math.round(best.chance_best * 100);
+  return best.chance_best >= SURE
+    ? `${best.name} is better with ${percent}%, by ${counted(clicked, 'person')} who clicked.`
+    : `${best.name} is ahead with ${percent}%: the difference may still be chance.`;
+}

@@ -1,0 +1,50 @@
+/** The segments of a project: filters of its lists that were kept. */
+import { DataTable } from '../../components/data-table.tsx';
+import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Time } from '../../components/time.tsx';
+import type { PageProps } from '../../pages.ts';
+import { hrefOf, to } from '../../router.ts';
+import { useAll } from '../../use-all.ts';
+import { useList } from '../../use-list.ts';
+import { tellFilter } from '../contacts/filter.ts';
+
+export default function SegmentsPage({ params }: PageProps<'project'>) {
+  const list = useList('GET /projects/{project}/email-segments', { path: params });
+  const lists = useAll('GET /projects/{project}/email-lists', { path: params });
+  const names = new Map(lists.data?.map(({ id, name }) => [id, name]));
+  const make = (
+    <a class="button primary" href={hrefOf(to`/projects/${params.project}/segments/new`)}>
+      <Icon name="plus" />
+      New segment
+    </a>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Segments"
+        lead="People of a list by what they are, did and got. Who is in a segment is asked anew each time it is used."
+        actions={make}
+      />
+      <DataTable
+        label="Segments"
+        list={list}
+        keyOf={({ id }) => id}
+        href={({ id }) => hrefOf(to`/projects/${params.project}/segments/${id}`)}
+        columns={[
+          { title: 'Name', cell: ({ name }) => name },
+          { title: 'Those', cell: ({ filter }) => <span class="said">{tellFilter(filter)}</span> },
+          { title: 'List', cell: ({ list: id }) => names.get(id) ?? <span class="muted">—</span> },
+          { title: 'Changed', cell: ({ updated_at }) => <Time at={updated_at} /> },
+        ]}
+        empty={
+          <Empty drawing="people" title="No segments yet">
+            <p>Those who bought and went quiet, those of one town, those who got your last letter.</p>
+            {make}
+          </Empty>
+        }
+      />
+    </>
+  );
+}
