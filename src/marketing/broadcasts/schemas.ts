@@ -99,7 +99,7 @@ export const ab_plan = named(
     {
       ...plan,
       decide_after_hours: t.Optional({
-        ...nullable(hours),
+        ...hours,
         description: 'Where clicks decide, and only there: so long after the share had its turn.',
       }),
     },
