@@ -26,12 +26,13 @@ export function chancesOfBest(variants: readonly Counted[]): number[] {
   const to = Math.min(1, Math.max(...rates.map(({ mean, sd }) => mean + REACH_SD * sd)));
   const width = (to - from) / CELLS;
   const curves = rates.map((rate) => curveOf(rate, from, width));
-  return curves.map(({ density }, index) => {
+  return curves.map((curve) => {
+    const others = curves.filter((other) => other !== curve);
     let chance = 0;
-    for (const [cell, share] of density.entries()) {
-      let others = share;
-      for (const [other, { below }] of curves.entries()) if (other !== index) others *= below[cell] ?? 0;
-      chance += others;
+    for (let cell = 0; cell < CELLS; cell += 1) {
+      let share = curve.density[cell] ?? 0;
+      for (const { below } of others) share *= below[cell] ?? 0;
+      chance += share;
     }
     return Math.round(100 * chance) / 100;
   });
@@ -48,17 +49,18 @@ function curveOf({ a, b }: { a: number; b: number }, from: number, width: number
     if (log > top) top = log;
   }
   let sum = 0;
-  for (const [cell, log] of density.entries()) {
-    const share = Math.exp(log - top);
+  for (let cell = 0; cell < CELLS; cell += 1) {
+    const share = Math.exp((density[cell] ?? 0) - top);
     density[cell] = share;
     sum += share;
   }
   const below = new Float64Array(CELLS);
   let before = 0;
-  for (const [cell, share] of density.entries()) {
-    density[cell] = share / sum;
-    below[cell] = before + share / sum / 2;
-    before += share / sum;
+  for (let cell = 0; cell < CELLS; cell += 1) {
+    const share = (density[cell] ?? 0) / sum;
+    density[cell] = share;
+    below[cell] = before + share / 2;
+    before += share;
   }
   return { density, below };
 }

@@ -100,6 +100,7 @@ describe('the plan', () => {
       decide_by: 'manual',
       decide_after_hours: null,
     });
+    expect((await patch({ ab: { ...MANUAL, decide_after_hours: null } })).status).toBe(200);
     expect(dataOf(await patch({ ab: null })).ab).toBeNull();
     const done = await testing();
     await click(done.id, 1, 1);
