@@ -35,7 +35,7 @@ export function createDocsSearch(openapi: Record<string, unknown>): (words: stri
     searchOptions: {
       boost: { title: 4, where: 2 },
       // Endpoints are many, and short: without this a guide that explains them would stand behind them all.
-      boostDocument: (id) => (Number(id) < sections.length ? 6 : 1),
+      boostDocument: (id) => (Number(id) < sections.length ? 12 : 1),
       prefix: true,
       combineWith: 'AND',
       fuzzy: 0.2,

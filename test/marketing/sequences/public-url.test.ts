@@ -118,7 +118,9 @@ describe('where the public URL is', () => {
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const form = method === 'POST' ? { headers, body: 'email=a%40example.com' } : {};
       const page = await on.app.call(method, `/join/${asked}`, form);
-      expect([page.status, page.text.includes('SATCHEL_PUBLIC_URL')]).toEqual([409, true]);
+      // The operator is told by doctor and in the answers of the API; a stranger learns nothing of settings.
+      expect([page.status, page.text.includes('takes no sign-ups')]).toEqual([409, true]);
+      expect(page.text).not.toContain('SATCHEL_');
       expect(page.text).not.toContain(REMOTE);
     }
     const direct = await on.mirror('POST', `/email-lists/${on.news}/subscribe`, { email: 'a@example.com' });
