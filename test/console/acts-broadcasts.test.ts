@@ -224,6 +224,8 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByLabel('Subject of variant B').fill('Another word');
     await page.getByLabel('Percent of the people who try them').fill('60');
     await page.getByLabel('The rest gets').selectOption('manual');
+    await page.getByText('UTM parameters of its links').click();
+    await page.getByLabel('UTM source').fill('news');
     await button(page, 'Save the draft').click();
     await page
       .getByRole('alert')
@@ -233,6 +235,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await button(page, 'Save the draft').click();
     await page.getByRole('heading', { name: 'Two subjects', level: 1 }).waitFor();
     const id = page.url().split('/').at(-1) ?? '';
+    expect(recordOf(id).utm).toEqual({ source: 'news' });
     expect(recordOf(id).ab).toMatchObject({
       variants: [{ name: 'A' }, { name: 'B', subject: 'Another word' }],
       share: 50,

@@ -161,6 +161,7 @@ describe.skipIf(executable === null)('a list that asks whoever signs up', () => 
   test('gets the mail that asks from one click, chosen and ready', async () => {
     const { page, complaints } = await open('/lists/new');
     await page.getByLabel('Name').fill('With confirmation');
+    await page.getByLabel('After confirming, people go to').fill('https://shop.example.com/welcome');
     await page.getByRole('button', { name: 'Make one for me' }).click();
     await page.getByText('is made and chosen').waitFor();
     await settle(page);
@@ -171,6 +172,8 @@ describe.skipIf(executable === null)('a list that asks whoever signs up', () => 
     const { data } = on.app.services.lists.list(shop().id, {});
     expect(data.find(({ name }) => name === 'With confirmation')).toMatchObject({
       confirmation_template: 'confirm-the-sign-up',
+      confirmed_url: 'https://shop.example.com/welcome',
+      signed_up_url: null,
     });
   });
 });

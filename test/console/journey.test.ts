@@ -83,10 +83,10 @@ describe.skipIf(executable === null)('from an empty directory', () => {
     await page.getByLabel('Email').fill(credentials.email);
     await page.getByLabel('Password').fill(credentials.password);
     await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByRole('link', { name: 'New project' }).click();
+    await page.getByRole('link', { name: 'Store files' }).click();
     await page.getByLabel('Name').fill('Shop');
     await page.getByRole('button', { name: 'Create the project' }).click();
-    await page.getByRole('heading', { name: 'Shop', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Files', level: 1 }).waitFor();
 
     await page.goto(`${server.url}/console/projects/shop/keys`);
     await page.getByRole('link', { name: 'New key' }).first().click();

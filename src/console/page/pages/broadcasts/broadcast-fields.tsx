@@ -10,6 +10,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
+import { readUtm, UtmFields } from '../marketing/utm-fields.tsx';
 import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
 import { AbFields, readAb } from './ab-fields.tsx';
@@ -34,7 +35,7 @@ export interface DraftProps {
 
 type Written = Pick<
   Broadcast,
-  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens'
+  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens' | 'utm'
 > & { ab: AbPlan | null };
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
@@ -80,6 +81,7 @@ export async function writeBroadcast(
     segment: draft.segment || null,
     filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
     track_opens: entered.flag('track_opens'),
+    utm: readUtm(entered),
     ab: readAb(entered),
   };
 }
@@ -116,6 +118,7 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
             is_checked={of?.track_opens}
           />
+          <UtmFields of={of?.utm} />
         </div>
       </Panel>
       <Panel title="A/B test">

@@ -59,7 +59,7 @@ export default function BroadcastsPage({ params }: PageProps<'project'>) {
           {
             title: 'Clicked',
             is_number: true,
-            cell: ({ stats }) => <WithShare of={stats.clicked} in={stats.sent} />,
+            cell: ({ stats }) => <WithShare of={stats.clicked} in={stats.sent - stats.untracked} />,
           },
           {
             title: 'Bounced',

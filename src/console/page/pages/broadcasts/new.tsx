@@ -13,7 +13,7 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const fields = { project: params.project, ...useDraft() };
   const create = async (entered: Entered): Promise<void> => {
     await askAboutBroadcast(params.project, entered.text('name'));
-    const { template, preheader, segment, filter, ab, ...rest } = await writeBroadcast(fields, entered);
+    const { template, preheader, segment, filter, utm, ab, ...rest } = await writeBroadcast(fields, entered);
     const made = await call('POST /projects/{project}/email-broadcasts', {
       path: params,
       body: {
@@ -22,6 +22,7 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
         ...(preheader !== null && { preheader }),
         ...(segment !== null && { segment }),
         ...(filter !== null && { filter }),
+        ...(utm !== null && { utm }),
         ...(ab !== null && { ab }),
       },
     });

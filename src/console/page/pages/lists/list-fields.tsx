@@ -64,6 +64,20 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         is_checked={list?.is_public}
         hint="Readers see its name on the page of their choices, where they join and leave it."
       />
+      <TextField
+        name="signed_up_url"
+        label="After signing up, people go to"
+        value={list?.signed_up_url}
+        placeholder="https://shop.example.com/check-your-inbox"
+        hint="A page of yours. Empty: Satchel's own words."
+      />
+      <TextField
+        name="confirmed_url"
+        label="After confirming, people go to"
+        value={list?.confirmed_url}
+        placeholder="https://shop.example.com/welcome"
+        hint="A page of yours. Empty: Satchel's own words."
+      />
       <ConfirmationField project={project} value={list?.confirmation_template ?? null} />
       <TextField
         name="from"
@@ -102,6 +116,8 @@ export function enteredList(entered: Entered) {
     double_opt_in: entered.flag('double_opt_in'),
     sign_up_page: entered.flag('sign_up_page'),
     is_public: entered.flag('is_public'),
+    signed_up_url: entered.textOrNull('signed_up_url'),
+    confirmed_url: entered.textOrNull('confirmed_url'),
     confirmation_template: entered.textOrNull('confirmation_template'),
     from: entered.textOrNull('from'),
     token_hosts: entered.words('token_hosts'),
@@ -110,15 +126,7 @@ export function enteredList(entered: Entered) {
 
 /** The same for a new list, where what is empty is left out. */
 export function enteredNewList(entered: Entered): NewContactList {
-  const { name, description, default_consent_basis, language, confirmation_template, from, ...rest } =
-    enteredList(entered);
-  return {
-    name,
-    ...rest,
-    ...(description !== null && { description }),
-    ...(default_consent_basis !== null && { default_consent_basis }),
-    ...(language !== null && { language }),
-    ...(confirmation_template !== null && { confirmation_template }),
-    ...(from !== null && { from }),
-  };
+  const { name, double_opt_in, sign_up_page, is_public, token_hosts, ...optional } = enteredList(entered);
+  const given = Object.entries(optional).filter(([, value]) => value !== null);
+  return { name, double_opt_in, sign_up_page, is_public, token_hosts, ...Object.fromEntries(given) };
 }

@@ -9,6 +9,7 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { readUtm, UtmFields } from '../marketing/utm-fields.tsx';
 import type { SequencePartProps } from './part.ts';
 import { FirstFields, FurtherFields } from './sequence-fields.tsx';
 
@@ -26,6 +27,7 @@ export function Settings(props: SequencePartProps) {
         name: entered.text('name'),
         max_recipients: entered.numberOrNull('max_recipients') ?? 0,
         track_opens: entered.flag('track_opens'),
+        utm: readUtm(entered),
         ...(is_draft && {
           list: entered.text('list'),
           enroll_tags: entered.words('enroll_tags'),
@@ -52,6 +54,7 @@ export function Settings(props: SequencePartProps) {
           <Form is_wide submit="Save the settings" version={etag} onSubmit={save}>
             <FirstFields project={path.project} of={of} />
             <FurtherFields of={of} />
+            <UtmFields of={of.utm} />
           </Form>
         </Panel>
       )}

@@ -159,14 +159,15 @@ function Moves({ step, tracks, onMove, onRemove }: StepCardProps) {
 
 function Numbers({ of, step: { stats } }: { of: Sequence; step: Step }) {
   const ended = stats.sent + stats.lost;
+  const tracked = stats.sent - stats.untracked;
   const all: [label: string, value: number, whole: number, is_optional?: boolean][] = [
     ['under way', stats.active, 0],
     ['sent', stats.sent, 0],
     ['waiting', stats.waiting, 0, true],
     ['lost', stats.lost, ended, true],
-    ['clicked', stats.clicked, stats.sent],
+    ['clicked', stats.clicked, tracked],
     ['answered', stats.replied, stats.sent, true],
-    ['opened', stats.opened, stats.sent, !of.track_opens],
+    ['opened', stats.opened, tracked, !of.track_opens],
     ['by machines', stats.opened_by_machine, stats.sent, true],
     ['bounced', stats.bounced, ended],
     ['complaints', stats.complained, stats.sent, true],

@@ -32,10 +32,10 @@ export function Totals({ path, of: { stats, track_opens } }: SequencePartProps) 
             note: stats.waiting > 0 ? `${stats.waiting} waiting` : '',
           },
           mails('Lost', stats.lost, ended),
-          mails('Clicked', stats.clicked),
+          mails('Clicked', stats.clicked, stats.sent - stats.untracked),
           ...(stats.replied > 0 ? [mails('Answered', stats.replied)] : []),
           track_opens || stats.opened > 0
-            ? mails('Opened', stats.opened)
+            ? mails('Opened', stats.opened, stats.sent - stats.untracked)
             : { label: 'Opened', value: 0, note: 'not counted' },
           ...(stats.opened_by_machine > 0 ? [mails('Opened by machines', stats.opened_by_machine)] : []),
           mails('Bounced', stats.bounced, ended),
