@@ -12,6 +12,8 @@ import { type Server, satchel, startServer } from './binary.ts';
 import { freePort } from './paste.ts';
 
 const HOST = 'satchel.example.com';
+/** A project's own name for its links, which leads to the same proxy. */
+const LINKS = 'links.example.com';
 const blockOf = (language: string) => blocksOf(guide('proxies'), language)[0] ?? '';
 const SETTINGS = Object.fromEntries(
   blockOf('ini')
@@ -27,7 +29,10 @@ const PROXIES = [
     /** The block as it stands, but for the ports, and a certificate that no authority has to give. */
     start(program: string, dir: string, ports: { https: string; satchel: string }) {
       const options = `{\n\tadmin off\n\tskip_install_trust\n\thttps_port ${ports.https}\n\thttp_port ${freePort()}\n}\n`;
-      const site = blockOf('caddy').replace('8420', ports.satchel).replace('{\n', '{\n\ttls internal\n');
+      const site = blockOf('caddy')
+        .replace('8420', ports.satchel)
+        .replace('{\n', '{\n\ttls internal\n')
+        .replace(HOST, `${HOST}, ${LINKS}`);
       writeFileSync(join(dir, 'Caddyfile'), options + site);
       return Bun.spawn([program, 'run', '--config', join(dir, 'Caddyfile')], {
         ...{ stdout: 'ignore', stderr: 'ignore' },
@@ -45,6 +50,7 @@ const PROXIES = [
       const server = blockOf('nginx')
         .replace('listen [::]:443 ssl;', '')
         .replace('443', ports.https)
+        .replace(`server_name ${HOST}`, `server_name ${HOST} ${LINKS}`)
         .replace('8420', ports.satchel)
         .replace(/\/etc\/\S+fullchain.pem/, join(dir, 'cert.pem'))
         .replace(/\/etc\/\S+privkey.pem/, join(dir, 'key.pem'));
@@ -90,7 +96,8 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
 
   /** By curl, which can come from another address of this machine than the proxy. */
   async function ask(path: string, ...options: string[]): Promise<string> {
-    const resolve = ['--resolve', `${HOST}:${port}:127.0.0.1`, '--interface', '127.0.0.2'];
+    const names = [HOST, LINKS].flatMap((name) => ['--resolve', `${name}:${port}:127.0.0.1`]);
+    const resolve = [...names, '--interface', '127.0.0.2'];
     const headers = [
       '-H',
       `X-API-Key: ${key}`,
@@ -116,6 +123,19 @@ describe.each(PROXIES)('$name', ({ program, start }) => {
     expect(readFileSync(join(dir, 'back.bin')).equals(readFileSync(file))).toBe(true);
     writeFileSync(file, new Uint8Array(60_000_000));
     expect(await ask('/api/v1/objects', '-F', `file=@${file}`)).toContain('SATCHEL_MAX_UPLOAD_BYTES');
+  });
+
+  test.skipIf(program === null)("answers under a project's own name its files and nothing else", async () => {
+    const { public_id } = JSON.parse(
+      await ask('/api/v1/objects', '-F', 'file=hello;filename=a.txt', '-F', 'visibility=public'),
+    );
+    const data_dir = join(dir, 'data');
+    await satchel(['project', 'change', 'shop', '--link-domain', LINKS, '--data-dir', data_dir]);
+    const at = (path: string) => ask(`https://${LINKS}:${port}${path}`, '-w', ' %{http_code}');
+    expect(await at('/.well-known/satchel')).toMatch(/^[0-9a-f]{64} 200$/);
+    expect(await at(`/api/v1/objects/${public_id}`)).toBe('hello 200');
+    for (const path of ['/console', '/docs', '/api/health', '/']) expect(await at(path)).toEndWith(' 404');
+    expect(await ask('/api/health')).toContain('"ok"');
   });
 
   test.skipIf(program === null)('tells who asks, whatever they say themselves', async () => {
