@@ -224,6 +224,35 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.close();
   });
 
+  test('a reader chooses: leaves one list, pauses, is counted no more, and stays on the other lists', async () => {
+    const [news, offers] = [
+      await on.list({ name: 'Letters', is_public: true }),
+      await on.list({ name: 'Offers', is_public: true }),
+    ];
+    const reader = await on.contact(news, 'chooser@example.com');
+    await on.contact(offers, 'chooser@example.com');
+    const { subscriptions, projects, database } = on.app.services;
+    const url = await database.write((tx) =>
+      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(reader.id) }),
+    );
+    const { page, complaints } = await openPage();
+    await page.goto(`${on.app.url}${new URL(url).pathname}#choices`);
+    await expectAccessible(page);
+    await page.getByLabel('Offers').uncheck();
+    await page.getByLabel('Pause for 30 days').check();
+    await page.getByLabel('Count what I open and click').uncheck();
+    await page.getByRole('button', { name: 'Save my choices' }).click();
+    await page.getByRole('heading', { name: 'Your choices are saved' }).waitFor();
+    await expectAccessible(page);
+    const at = async (of: string) => rowsOf(await on.call('GET', `/email-lists/${of}/contacts?q=chooser`))[0];
+    expect([await at(news), await at(offers)]).toMatchObject([
+      { status: 'active', tracking: 'refused', paused_until: expect.stringMatching(/Z$/) },
+      { status: 'unsubscribed' },
+    ]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('in the dark, with a name that is long and hostile, a page stays readable and runs nothing', async () => {
     const name = `<script>document.title='owned'</script>${'Wideword'.repeat(20)}`;
     await on.call('PATCH', '/email-marketing/settings', { brand_name: name, brand_logo_url: null });
