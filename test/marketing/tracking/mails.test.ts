@@ -152,6 +152,17 @@ describe('after a refusal', () => {
     ]);
   });
 
+  test('links of older mail gain no UTM any more', async () => {
+    const { mail: got } = await mail.send('ann@example.com', mail.step({ utm: { source: 'news' } }));
+    const [one = ''] = linksOf(got.html);
+    const led = async () => (await mail.follow(one)).headers.get('location');
+    expect(await led()).toMatch(
+      /^https:\/\/shop\.example\.com\/a\?x=1&y=2&contact_token=[\w-]+&utm_source=news#top$/,
+    );
+    await refuse();
+    expect(await led()).toBe('https://shop.example.com/a?x=1&y=2#top');
+  });
+
   test('a click from before is what it was', async () => {
     const { mail: got } = await mail.send('ann@example.com', step());
     await mail.follow(linksOf(got.html)[0] ?? '');
