@@ -552,7 +552,9 @@ CREATE TABLE email_templates ( -- TemplateRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   slug TEXT NOT NULL,
   name TEXT NOT NULL,
-  category TEXT NOT NULL,
+  category TEXT NOT NULL CHECK (category IN ( -- TemplateCategory
+    'transactional', 'marketing', 'welcome', 'opt_in', 'notification', 'receipt', 'other'
+  )),
   subject TEXT NOT NULL,
   body_html TEXT,
   body_text TEXT,
@@ -561,7 +563,7 @@ CREATE TABLE email_templates ( -- TemplateRow
   variables TEXT NOT NULL DEFAULT '[]', -- JSON TemplateVariable[]
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   is_marketing INTEGER NOT NULL DEFAULT 0 CHECK (is_marketing IN (0, 1)),
-  layout TEXT,
+  layout TEXT CHECK (layout IN ('marketing')),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (project_id, slug)
