@@ -1000,6 +1000,7 @@ CREATE TABLE contacts ( -- ContactRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
+  status_before_leaving TEXT CHECK (status_before_leaving IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')), -- ContactStatus; what an unsubscription that is taken back gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
   paused_until INTEGER, -- until when they get no marketing mail, as they chose; the same of all contacts of the address
@@ -1120,6 +1121,7 @@ CREATE TABLE suppressions ( -- SuppressionRow
   kind TEXT NOT NULL CHECK (kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; weakest first: a stronger reason takes the place of a weaker one, and what somebody decided outlasts a bounce
   created_at INTEGER NOT NULL,
   mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
+  also_kind TEXT CHECK (also_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; the strongest other reason that was given, which stays where an unsubscription is taken back
   UNIQUE (project_id, hash)
 ) STRICT;
 CREATE INDEX suppressions_by_project ON suppressions (project_id, id);
