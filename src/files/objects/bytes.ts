@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type ByteStore, bytesMissing, type Span, type StoreName } from '../../platform/files/byte-store.ts';
+import {
+  type ByteStore,
+  bytesMissing,
+  CONTENTS_MAX_BYTES,
+  type Span,
+  type StoreName,
+} from '../../platform/files/byte-store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -16,7 +22,7 @@ import { readHold } from '../../platform/files/store-hold.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { CONTENTS_MAX_BYTES, ContentStore } from './contents.ts';
+import { ContentStore } from './contents.ts';
 import { spool, writeStream } from './spool.ts';
 import {
   deleteRemovals,

@@ -4,12 +4,9 @@
  */
 import { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
-import type { ByteStore, Span } from '../../platform/files/byte-store.ts';
+import { type ByteStore, CONTENTS_MAX_BYTES, type Span } from '../../platform/files/byte-store.ts';
 import { BlobUpload } from '../../platform/files/upload.ts';
 import { findContents } from './store.ts';
-
-/** The largest object that is kept in the database: 64 KiB, as a larger one is read faster from a file. */
-export const CONTENTS_MAX_BYTES = 64 * 1024;
 
 export class ContentStore implements ByteStore {
   readonly name = 'database';

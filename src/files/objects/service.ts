@@ -48,7 +48,6 @@ import type { ObjectRow } from './tables.ts';
 import { hashOf } from './upload-hash.ts';
 
 export { hasObjectIn, ObjectBytes, type Pins } from './bytes.ts';
-export { CONTENTS_MAX_BYTES } from './contents.ts';
 export { InternalObjects } from './internal.ts';
 export { ObjectLinks } from './links.ts';
 export type { ObjectEvent } from './listeners.ts';

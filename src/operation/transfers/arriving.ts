@@ -4,7 +4,7 @@
  */
 
 import { AppError } from '../../errors.ts';
-import { CONTENTS_MAX_BYTES } from '../../files/objects/service.ts';
+import { CONTENTS_MAX_BYTES } from '../../platform/files/byte-store.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 import { NAMES, type Numbered } from './inventory-tables.ts';
