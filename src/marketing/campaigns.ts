@@ -3,11 +3,13 @@
  * starts. What both can do to be written, found and looked at stands here; `campaign-life.ts` has what they
  * can do once they go out.
  */
+
 import type { Projects } from '../access/projects/service.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
 import type { Emails } from '../mail/emails/service.ts';
+import type { MailboxDnsCheck } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
 import { createNaming, type Naming } from '../platform/cli/naming.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
@@ -21,7 +23,7 @@ import type { CampaignRow, CampaignStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Lists } from './lists/service.ts';
 import type { Mailing, MailOwner, MarketingMail } from './mails/service.ts';
-import type { MailboxDnsCheck, MarketingSettings } from './settings/service.ts';
+import type { MarketingSettings } from './settings/service.ts';
 import type { Suppressions } from './suppressions/service.ts';
 
 /** What sequences and broadcasts need. */

@@ -147,6 +147,7 @@ export function createMarketing(needs: MarketingNeeds) {
     needs.webhooks.holderOfAddresses(),
   ];
   const explainMore = (project_id: number, email: string) => [
+    ...sequencing.contact_events.explainAddress(project_id, email),
     ...sequences.explainAddress(project_id, email),
     ...broadcasts.explainAddress(project_id, email),
     ...needs.replies.explainAddress(project_id, email),

@@ -86,7 +86,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
-  registerContactAddCommand(cli, contact);
+  registerContactAddCommand(contact);
   registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')

@@ -568,7 +568,9 @@ CREATE TABLE email_templates ( -- TemplateRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   slug TEXT NOT NULL,
   name TEXT NOT NULL,
-  category TEXT NOT NULL,
+  category TEXT NOT NULL CHECK (category IN ( -- TemplateCategory
+    'transactional', 'marketing', 'welcome', 'opt_in', 'notification', 'receipt', 'other'
+  )),
   subject TEXT NOT NULL,
   body_html TEXT,
   body_text TEXT,
@@ -577,7 +579,7 @@ CREATE TABLE email_templates ( -- TemplateRow
   variables TEXT NOT NULL DEFAULT '[]', -- JSON TemplateVariable[]
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   is_marketing INTEGER NOT NULL DEFAULT 0 CHECK (is_marketing IN (0, 1)),
-  layout TEXT,
+  layout TEXT CHECK (layout IN ('marketing')),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (project_id, slug)
@@ -1019,6 +1021,7 @@ CREATE TABLE contacts ( -- ContactRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
+  status_before_leaving TEXT CHECK (status_before_leaving IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')), -- ContactStatus; what an unsubscription that is taken back gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
   paused_until INTEGER, -- until when they get no marketing mail, as they chose; the same of all contacts of the address
@@ -1139,6 +1142,7 @@ CREATE TABLE suppressions ( -- SuppressionRow
   kind TEXT NOT NULL CHECK (kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; weakest first: a stronger reason takes the place of a weaker one, and what somebody decided outlasts a bounce
   created_at INTEGER NOT NULL,
   mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
+  also_kind TEXT CHECK (also_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; the strongest other reason that was given, which stays where an unsubscription is taken back
   UNIQUE (project_id, hash)
 ) STRICT;
 CREATE INDEX suppressions_by_project ON suppressions (project_id, id);
