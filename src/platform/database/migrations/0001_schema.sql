@@ -336,7 +336,7 @@ CREATE TABLE person_networks (
 
 -- --- files: objects ------------------------------------------------------------------------------------------------
 
--- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store. Those of internal ones, such
+-- Stored objects. The bytes are files of the data directory or keys of the store, named by public_id, or stand in object_contents. Those of internal ones, such
 -- as messages that came by SMTP, are the server's own: they are in no list, in no count, and nobody's to fetch.
 CREATE TABLE objects ( -- ObjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -347,7 +347,7 @@ CREATE TABLE objects ( -- ObjectRow
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
   visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'internal')), -- Visibility
-  store TEXT NOT NULL CHECK (store IN ('local', 's3')),
+  store TEXT NOT NULL CHECK (store IN ('local', 'database', 's3')),
   missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
   created_at INTEGER NOT NULL
@@ -387,6 +387,22 @@ END;
 CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects WHEN OLD.visibility <> 'internal' BEGIN
   UPDATE row_counts SET n = n - OLD.size_bytes
     WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- The bytes of the objects whose store is the database. They go with their row.
+CREATE TABLE object_contents (
+  object_id INTEGER PRIMARY KEY REFERENCES objects (id) ON DELETE CASCADE,
+  bytes BLOB NOT NULL
+) STRICT;
+-- But for those that a waiting mail needs: they go with the last such mail.
+CREATE TABLE pinned_contents (
+  public_id TEXT NOT NULL UNIQUE,
+  bytes BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER objects_keep_pinned BEFORE DELETE ON objects
+  WHEN OLD.store = 'database' AND EXISTS (SELECT 1 FROM attachment_pins WHERE object_public_id = OLD.public_id)
+BEGIN
+  INSERT INTO pinned_contents SELECT OLD.public_id, bytes FROM object_contents WHERE object_id = OLD.id;
 END;
 
 -- Keys of the store that no row names any more: their bytes go once the store takes it and no waiting mail needs them. Every way
@@ -715,6 +731,11 @@ CREATE TABLE attachment_pins (
   PRIMARY KEY (object_public_id, email_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_pins_by_email ON attachment_pins (email_id);
+CREATE TRIGGER attachment_pins_release AFTER DELETE ON attachment_pins
+  WHEN NOT EXISTS (SELECT 1 FROM attachment_pins WHERE object_public_id = OLD.object_public_id)
+BEGIN
+  DELETE FROM pinned_contents WHERE public_id = OLD.object_public_id;
+END;
 
 CREATE TABLE email_hours (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
