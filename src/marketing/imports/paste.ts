@@ -33,7 +33,10 @@ function readTable(text: string): Paste | null {
   const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
   if (head.includes('@')) return null;
   const [headers = [], ...rows] = parse(text.trimStart(), {
-    ...{ delimiter: commonest(head), relax_quotes: true, relax_column_count: true, skip_empty_lines: true },
+    delimiter: commonest(head),
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
     to: MAX_PASTED_ROWS + 2,
   });
   const fields = recogniseFields(headers);
