@@ -364,6 +364,11 @@ export const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 /** Decision: the passphrase of an exported project; shorter ones are guessed, even against argon2id. */
 export const MIN_TRANSFER_PASSPHRASE_CHARS = 12;
+export const MAX_TRANSFER_PASSPHRASE_CHARS = 1_000;
+/** Decision: a project file that the server keeps is on its way somewhere else; it takes room, and holds what is not sealed. */
+export const TRANSFER_FILE_MS = 24 * 3_600_000;
+/** Decision: how long a project file may take to come: 100 GB at 10 Mbit/s. */
+export const TRANSFER_UPLOAD_MS = 24 * 3_600_000;
 /** Ids that a finding lists before it only counts. */
 export const FINDING_EXAMPLES = 3;
 
