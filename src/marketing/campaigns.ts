@@ -17,7 +17,7 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import type { NewJob } from '../platform/jobs/store.ts';
+import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { ReadinessFacts } from './campaign-readiness.ts';
 import type { CampaignRow, CampaignStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
@@ -27,7 +27,7 @@ import type { MarketingSettings } from './settings/service.ts';
 import type { Suppressions } from './suppressions/service.ts';
 
 /** What sequences and broadcasts need. */
-export interface CampaignDeps {
+export interface CampaignDeps extends JobQueue {
   database: Database;
   clock: Clock;
   lists: Lists;
@@ -40,9 +40,6 @@ export interface CampaignDeps {
   projectOf(id: number): MailOwner | null;
   emails: Pick<Emails, 'accept' | 'acceptBulk' | 'hold' | 'release' | 'standingsOf' | 'errorOf'>;
   deliveries: Pick<Deliveries, 'withhold'>;
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 /** What the name of a copy ends with. */

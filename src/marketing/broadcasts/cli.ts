@@ -1,5 +1,4 @@
 /** `satchel broadcast`: one mail to a list, from its draft to who got it. */
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, invalid } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import { given, inOptions, readLongText } from '../../platform/cli/fields.ts';
@@ -12,22 +11,15 @@ import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import { changes, creation, FIELDS, sending } from './schemas.ts';
-import type { BroadcastRecord, Broadcasts } from './service.ts';
+import type { BroadcastRecord } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  broadcasts: Broadcasts;
-  broadcast_life: BroadcastLife;
-  broadcast_names: Naming;
-  list_names: Naming;
-  template_names: Naming;
-  segment_names: Naming;
-}
+type Services = MarketingServices & { broadcast_life: BroadcastLife };
 
-const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastRecord>(
+const { recordOf, named, copy, transition } = campaignVerbs<Services, BroadcastRecord>(
   'broadcast',
   (services) => ({
     campaigns: services.broadcasts,
@@ -44,7 +36,7 @@ const AB_HELP =
  * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | decide | cancel | delete |
  * copy | recipients`.
  */
-export function registerBroadcastCommands(cli: Cli<Needs>): void {
+export function registerBroadcastCommands(cli: Cli<Services>): void {
   const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
   registerWriting(cli, noun);
   registerLooking(noun);
@@ -55,8 +47,8 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
 
 /** What is given of fields that the shell calls otherwise than the API, such as a list by its name. */
 async function readNamed(
-  cli: Cli<Needs>,
-  { projects, list_names, template_names, segment_names }: Needs,
+  cli: Cli<Services>,
+  { projects, list_names, template_names, segment_names }: Services,
   project: { id: number },
   options: Options,
 ) {
@@ -85,7 +77,7 @@ function readJson(text: string): unknown {
   }
 }
 
-function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
+function registerWriting(cli: Cli<Services>, noun: Noun<Services>): void {
   noun
     .verb('create', 'make a draft')
     .ofProject()
@@ -170,7 +162,7 @@ function tableOf({
   );
 }
 
-function registerLooking(noun: Noun<Needs>): void {
+function registerLooking(noun: Noun<Services>): void {
   noun
     .verb('list', 'broadcasts of a project, newest first')
     .ofProject()
@@ -231,7 +223,7 @@ function registerLooking(noun: Noun<Needs>): void {
     );
 }
 
-function registerSending(noun: Noun<Needs>): void {
+function registerSending(noun: Noun<Services>): void {
   noun
     .verb(
       'check <broadcast>',
@@ -300,14 +292,14 @@ function registerSending(noun: Noun<Needs>): void {
     });
 }
 
-function told(services: Needs, id: string): CliResult {
+function told(services: Services, id: string): CliResult {
   const record = recordOf(services, id);
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
 }
 
-function registerDecide(noun: Noun<Needs>): void {
+function registerDecide(noun: Noun<Services>): void {
   noun
     .verb('decide <broadcast>', 'say which variant of its A/B the rest gets')
     .named(named)
@@ -322,7 +314,7 @@ function registerDecide(noun: Noun<Needs>): void {
     });
 }
 
-function registerTransitions(noun: Noun<Needs>): void {
+function registerTransitions(noun: Noun<Services>): void {
   const tell = (record: BroadcastRecord): string => {
     const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
     return `${stateOf(record)}.${why}`;

@@ -1,27 +1,17 @@
 /** `satchel contact add`: one address through the whole pipeline. */
-import type { Projects } from '../../access/projects/service.ts';
-import { addProjectOfName, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { addProjectOfName, resolveNamed } from '../../platform/cli/naming.ts';
 import { type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
+import type { ListRow } from '../lists/service.ts';
 import { creation, NEW_FIELDS } from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
-import type { Contacts } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  list_names: Naming;
-  contacts: Contacts;
-  clock: Clock;
-}
 
 /** The row of the list that an option names. */
 export function listOf(
-  { projects, lists, list_names }: Pick<Needs, 'projects' | 'lists' | 'list_names'>,
+  { projects, lists, list_names }: Pick<MarketingServices, 'projects' | 'lists' | 'list_names'>,
   options: Options,
 ): ListRow {
   const ref = textOption(options, 'list') ?? '';
@@ -29,7 +19,7 @@ export function listOf(
 }
 
 /** Registers `satchel contact add`. */
-export function registerContactAddCommand(contact: Noun<Needs>): void {
+export function registerContactAddCommand(contact: Noun<MarketingServices>): void {
   addProjectOfName(contact.verb('add <address>', 'put somebody on a list'))
     .requiredOption('--list <list>', 'the list: its id or name')
     .creates(NEW_FIELDS, { default_consent_basis: '--basis' })

@@ -1,30 +1,21 @@
 /** `satchel list`: the lists that contacts are on. */
-import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { given } from '../../platform/cli/fields.ts';
-import { isSecond, keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
+import { isSecond, keyOrAsGiven } from '../../platform/cli/naming.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
-import type { MarketingSettings } from '../settings/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { changes, creation, FIELDS } from './schemas.ts';
-import { type ListRecord, type Lists, ownFormOf } from './service.ts';
+import { type ListRecord, ownFormOf } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  marketing: MarketingSettings;
-  list_names: Naming;
-  template_names: Naming;
-}
-
-const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_names });
+const named_list = ({ projects, list_names }: MarketingServices) => ({ projects, ...list_names });
 
 /** Registers `satchel list create | list | show | change | archive`. */
-export function registerListCommands(cli: Cli<Needs>): void {
+export function registerListCommands(cli: Cli<MarketingServices>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
   list
     .verb('create', 'make a list')
@@ -80,7 +71,7 @@ export function registerListCommands(cli: Cli<Needs>): void {
   registerArchive(list);
 }
 
-function registerArchive(list: Noun<Needs>): void {
+function registerArchive(list: Noun<MarketingServices>): void {
   list
     .verb('archive <list>', 'have a list take nobody any more; its contacts stay')
     .named(named_list)
@@ -94,7 +85,7 @@ function registerArchive(list: Noun<Needs>): void {
     });
 }
 
-function registerChange(list: Noun<Needs>): void {
+function registerChange(list: Noun<MarketingServices>): void {
   list
     .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
     .named(named_list)
@@ -118,7 +109,7 @@ function registerChange(list: Noun<Needs>): void {
 }
 
 /** The shell may name the template of the confirmation, too. */
-function templateIn({ template_names }: Needs, project: { id: number }, options: Options) {
+function templateIn({ template_names }: MarketingServices, project: { id: number }, options: Options) {
   const template = textOption(options, 'confirmationTemplate') || undefined;
   return given({ confirmation_template: keyOrAsGiven(template_names, project, template) });
 }

@@ -1,33 +1,23 @@
 /** `satchel segment`: filters of a list, kept under a name. */
-import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { isSecond, resolveNamed } from '../../platform/cli/naming.ts';
 import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
-import type { Lists } from '../lists/service.ts';
 import { CHANGEABLE, changes, creation, FIELDS } from './schemas.ts';
-import type { Segments } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  segments: Segments;
-  segment_names: Naming;
-  list_names: Naming;
-}
 
 const ID = '01J00000000000000000000000';
-const named = ({ projects, segment_names }: Needs) => ({ projects, ...segment_names });
-const ofList = ({ projects, list_names }: Needs, project: { id: number }, ref: string): string =>
+const named = ({ projects, segment_names }: MarketingServices) => ({ projects, ...segment_names });
+const ofList = ({ projects, list_names }: MarketingServices, project: { id: number }, ref: string): string =>
   resolveNamed({ projects, ...list_names }, ref, { project: String(project.id) });
 
 /** Registers `satchel segment create | list | show | change | remove`. */
-export function registerSegmentCommands(cli: Cli<Needs>): void {
+export function registerSegmentCommands(cli: Cli<MarketingServices>): void {
   const noun = cli.noun('segment', 'filters of a list, kept under a name');
   registerMaking(noun);
   registerLooking(noun);
@@ -61,7 +51,7 @@ export function registerSegmentCommands(cli: Cli<Needs>): void {
     });
 }
 
-function registerMaking(noun: Noun<Needs>): void {
+function registerMaking(noun: Noun<MarketingServices>): void {
   noun
     .verb('create', 'keep a filter of a list under a name')
     .ofProject()
@@ -88,7 +78,7 @@ function registerMaking(noun: Noun<Needs>): void {
     });
 }
 
-function registerLooking(noun: Noun<Needs>): void {
+function registerLooking(noun: Noun<MarketingServices>): void {
   noun
     .verb('list', 'segments of a project, newest first')
     .ofProject()

@@ -38,10 +38,6 @@ import type { EnrollmentState, SequenceRow } from './tables.ts';
 
 export type { SequenceRecord } from './schemas.ts';
 
-interface SequencesDeps extends CampaignDeps {
-  going_on: Pick<GoingOn, 'retime'>;
-}
-
 /** What becomes of one once it runs. */
 const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
 
@@ -49,7 +45,7 @@ export class Sequences extends Campaigns<
   SequenceRow,
   SequenceRecord,
   keyof typeof NOT_STARTED,
-  SequencesDeps
+  CampaignDeps & { going_on: Pick<GoingOn, 'retime'> }
 > {
   readonly what = 'sequence';
   readonly rows = store.rows;

@@ -1,22 +1,17 @@
 /** `satchel marketing`: a project's sender, its look, and when and how much of its marketing goes out. */
-import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { changes, FIELDS } from './schemas.ts';
 import { lackOf, type MarketingSettings, type Settings } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  marketing: MarketingSettings;
-}
 
 const OF_WINDOW = { send_window_start: '--window', send_window_end: '--window' };
 
 /** Registers `satchel marketing show | change`. */
-export function registerMarketingCommands(cli: Cli<Needs>): void {
+export function registerMarketingCommands(cli: Cli<MarketingServices>): void {
   const noun = cli.noun('marketing', "a project's marketing: its sender, its look, its times");
   noun
     .verb('show', 'the settings, and what keeps mail from going out')
