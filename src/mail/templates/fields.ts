@@ -5,7 +5,7 @@ import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
-import type { TemplateVariable } from './schemas.ts';
+import { BODY_FIELDS, type TemplateDraft, type TemplateVariable } from './schemas.ts';
 import type { TemplateRow } from './tables.ts';
 
 export type TemplateFields = Pick<
@@ -21,6 +21,8 @@ export type TemplateFields = Pick<
   | 'is_active'
   | 'is_marketing'
   | 'layout'
+  | 'is_own'
+  | 'draft'
 >;
 
 interface SentVariable {
@@ -43,6 +45,9 @@ export interface TemplateChanges {
   is_active?: boolean | null;
   is_marketing?: boolean | null;
   layout?: string | null;
+  /** Of a new one. */
+  is_own?: boolean;
+  draft?: TemplateDraft | null;
 }
 
 /** Control characters, which would begin another header or be invisible in this one. */
@@ -60,6 +65,8 @@ const BLANK: TemplateFields = {
   is_active: true,
   is_marketing: false,
   layout: null,
+  is_own: false,
+  draft: null,
 };
 
 /**
@@ -101,12 +108,21 @@ export function checkTemplate(
     is_active: pick(sent.is_active, old.is_active, true),
     is_marketing: pick(sent.is_marketing, old.is_marketing, false),
     layout: pick(sent.layout, old.layout, null),
+    is_own: current ? current.is_own : (sent.is_own ?? false),
+    draft: pick(sent.draft, old.draft, null),
   };
   if (rules.slug !== null && !/^[A-Za-z0-9_-]+$/.test(rules.slug)) {
     errors.slug = ['must be of letters, digits, dashes and underscores'];
   }
   if (!sent.body_markdown) Object.assign(errors, bodyErrors(fields, rules.max_body_bytes));
   Object.assign(errors, variableErrors(fields.variables));
+  if (fields.is_own && !fields.is_marketing)
+    errors.is_own = ['is for marketing: send is_marketing, too, and leave that as it is'];
+  for (const body of BODY_FIELDS) {
+    const written = sent.draft?.[body];
+    if (written && Buffer.byteLength(written) > rules.max_body_bytes)
+      errors[`draft.${body}`] = [tooLong(written, rules.max_body_bytes)];
+  }
   if (CONTROL.test(fields.subject))
     errors.subject ??= ['must have no line breaks or other control characters'];
   refuseAll(errors);

@@ -2,6 +2,7 @@
 import {
   MAX_DESCRIPTION_CHARS,
   MAX_NAME_CHARS,
+  MAX_PREHEADER_CHARS,
   MAX_SUBJECT_CHARS,
   MAX_TEMPLATE_VARIABLES,
 } from '../../limits.ts';
@@ -13,6 +14,7 @@ import {
   nullables,
   oneOf,
   optionals,
+  type Static,
   t,
   text,
 } from '../../platform/http/schema.ts';
@@ -87,8 +89,36 @@ export const newTemplate = named(
     category,
     subject,
     ...optionals(optional_fields),
+    is_own: t.Optional(
+      t.Boolean({
+        description:
+          'Default false; for good. The words of one broadcast or step: the list leaves them out, a copy of the broadcast or ' +
+          'sequence has its own, and a day after nothing names them any more they are deleted. Needs `is_marketing`.',
+      }),
+    ),
   }),
 );
+
+const { description, is_marketing, layout, body_html, body_text, body_markdown } = optional_fields;
+
+/** As much of a mail as is written yet; a template that is half a sentence is one, too. */
+const template_draft = named(
+  'TemplateDraft',
+  t.Object(
+    {
+      ...changesOf({
+        subject: text({ max: MAX_SUBJECT_CHARS }),
+        preheader: text({
+          max: MAX_PREHEADER_CHARS,
+          description: 'Of the step or broadcast whose words these are.',
+        }),
+        ...nullables({ body_html, body_text, body_markdown, variables }),
+      }).properties,
+    },
+    { additionalProperties: false },
+  ),
+);
+export type TemplateDraft = Static<typeof template_draft>;
 
 export const templateChanges = named(
   'TemplateChanges',
@@ -97,10 +127,15 @@ export const templateChanges = named(
     category,
     subject,
     ...nullables(optional_fields),
+    draft: {
+      ...nullable(template_draft),
+      description:
+        'What is being written, whole: kept beside the template, judged by its length alone, and in no mail. To publish it send its ' +
+        'fields as the template’s own, with `draft` null.',
+    },
   }),
 );
 
-const { description, is_marketing, layout, body_html, body_text, body_markdown } = optional_fields;
 /** What a mail is written of. Anything but a body may be missing while it is. */
 export const draft_fields = {
   subject: t.Optional(text({ max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' })),
@@ -131,6 +166,7 @@ const templateSummary = named(
     is_active: t.Boolean(),
     is_marketing: t.Boolean(),
     layout: nullable(oneOf(TEMPLATE_LAYOUTS)),
+    is_own: t.Boolean({ description: 'The words of one broadcast or step.' }),
     created_at: dateTime(),
     updated_at: dateTime(),
   }),
@@ -146,6 +182,7 @@ export const templateRecord = named(
     body_markdown: nullable(
       t.String({ description: 'What both bodies were made from; null where they were not.' }),
     ),
+    draft: nullable(template_draft),
   }),
 );
 export const templatePreview = named(

@@ -3,7 +3,7 @@ import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import {
@@ -24,13 +24,14 @@ import {
   refuseUnsendable,
   renderMail,
 } from './rendering.ts';
-import type { TemplateVariable } from './schemas.ts';
+import type { TemplateDraft, TemplateVariable } from './schemas.ts';
 import {
   deleteTemplate,
   findAnyTemplate,
   findTemplate,
   findTemplateState,
   insertTemplate,
+  listOwn,
   listTemplates,
   listTemplatesCalled,
   type TemplateState,
@@ -73,6 +74,7 @@ interface TemplateListItem {
   is_active: boolean;
   is_marketing: boolean;
   layout: string | null;
+  is_own: boolean;
   created_at: string;
   updated_at: string;
 }
@@ -82,6 +84,8 @@ export interface TemplateRecord extends TemplateListItem {
   body_text: string | null;
   /** What both were made from, where they were. */
   body_markdown: string | null;
+  /** What is being written, and in no mail yet. */
+  draft: TemplateDraft | null;
 }
 
 function toListItem(row: TemplateSummary): TemplateListItem {
@@ -96,14 +100,15 @@ function toListItem(row: TemplateSummary): TemplateListItem {
     is_active: row.is_active,
     is_marketing: row.is_marketing,
     layout: row.layout,
+    is_own: row.is_own,
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   };
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  const { body_html, body_text, body_markdown } = row;
-  return { ...toListItem(row), body_html, body_text, body_markdown };
+  const { body_html, body_text, body_markdown, draft } = row;
+  return { ...toListItem(row), body_html, body_text, body_markdown, draft };
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
@@ -135,9 +140,9 @@ export class Templates {
     this.#markdown.stop();
   }
 
-  /** All templates of a project, newest first. */
-  list(project_id: number): TemplateListItem[] {
-    return listTemplates(this.deps.database.read, project_id).map(toListItem);
+  /** All templates of a project, newest first; the words of its broadcasts and steps only where they are asked for. */
+  list(project_id: number, of: { with_own: boolean } = { with_own: false }): TemplateListItem[] {
+    return listTemplates(this.deps.database.read, project_id, of).map(toListItem);
   }
 
   /** Throws AppError `not_found`. */
@@ -184,23 +189,25 @@ export class Templates {
     const row = await this.deps.database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
       const now = this.deps.clock.now();
+      const public_id = newId(now);
       const created = insertTemplate(tx, {
         ...fields,
-        public_id: newId(now),
+        public_id,
         project_id,
-        slug: chooseSlug(slug, fields.name, isTaken),
+        // The names are for what people call by them.
+        slug: chooseSlug(slug ?? (fields.is_own ? ownSlug(public_id) : null), fields.name, isTaken),
         created_at: now,
         updated_at: now,
       });
-      note(tx, { event: 'template.created', target: targetOf(created.slug) });
+      note(tx, { event: 'template.created', ...toldOf(created) });
       return created;
     });
     return toRecord(row);
   }
 
   /**
-   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError
-   * `not_found`, and `invalid` for what would leave a template that could not be created so.
+   * Changes what is given; null clears an optional field. The next send has the new form. A draft alone is in no mail, and on
+   * no trail. Throws AppError `not_found`, and `invalid` for what would leave a template that could not be created so.
    */
   async update(
     project_id: number,
@@ -214,11 +221,18 @@ export class Templates {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
       const fields = checkTemplate(current, changes, rules);
+      if (Object.keys(changes).every((name) => name === 'draft'))
+        return updateTemplate(tx, current.id, { draft: fields.draft });
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
       const updated_at = Math.max(this.deps.clock.now(), current.updated_at + 1);
       const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
-      const told = { event: 'template.changed', target: targetOf(slug) };
-      note(tx, { ...told, changes: changesOf(current, changed) });
+      const { draft: _, ...published } = changed;
+      note(tx, {
+        event: 'template.changed',
+        ...toldOf(changed),
+        changes: changesOf(current, published),
+        ...(current.is_own && { sitting_ms: SITTING_MS }),
+      });
       return changed;
     });
     return toRecord(row);
@@ -231,6 +245,26 @@ export class Templates {
       if (!current) throw notFound('Template');
       deleteTemplate(tx, current.id);
       note(tx, { event: 'template.deleted', target: targetOf(slug) });
+    });
+  }
+
+  /** The slug that a copy of what uses this template has: of own words another, which say the same. */
+  copyOwn(tx: Tx, project_id: number, slug: string): string {
+    const row = findTemplate(tx, project_id, slug);
+    if (!row?.is_own) return slug;
+    const { id: _, ...words } = row;
+    const now = this.deps.clock.now();
+    const public_id = newId(now);
+    const fresh = { public_id, slug: ownSlug(public_id), draft: null, created_at: now, updated_at: now };
+    return insertTemplate(tx, { ...words, ...fresh }).slug;
+  }
+
+  /** Deletes own words of a day ago and longer that nothing names; `isNamed` is asked in the transaction. */
+  async sweepOwn(isNamed: (tx: Tx) => (project_id: number, slug: string) => boolean): Promise<void> {
+    await this.deps.database.write((tx) => {
+      const named = isNamed(tx);
+      for (const { id, project_id, slug } of listOwn(tx, this.deps.clock.now() - DAY_MS))
+        if (!named(project_id, slug)) deleteTemplate(tx, id);
     });
   }
 
@@ -386,6 +420,18 @@ export class Templates {
 function targetOf(slug: string): string {
   return `template:${slug}`;
 }
+
+/** Own words are told by their name: nobody chose their slug. */
+function toldOf({ slug, name, is_own }: TemplateRow) {
+  return { target: targetOf(slug), ...(is_own && { metadata: { name } }) };
+}
+
+function ownSlug(public_id: string): string {
+  return `own-${public_id.toLowerCase()}`;
+}
+
+/** What somebody changes of own words within so long is on the trail once: they are saved as one types. */
+const SITTING_MS = 10 * MINUTE_MS;
 
 const UNKNOWN = 'must be the slug of a template of this project';
 

@@ -32,12 +32,10 @@ export function Problems(props: ProblemsProps) {
 }
 
 /** Where what is the broadcast's own is mended. */
-function placeOf({ path, of }: ProblemsProps, code: string): Place {
+function placeOf({ path }: ProblemsProps, code: string): Place {
+  const write = to`/projects/${path.project}/broadcasts/${path.broadcast}/write`;
   const edit = to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`;
-  if (code === 'no_template') return [edit, 'Write the mail'];
-  if (code === 'template_missing') return [edit, 'Choose another'];
+  if (code === 'no_template' || code.startsWith('template_')) return [write, 'Write the mail'];
   if (code === 'nobody' || code === 'filter_gone') return [edit, 'Change the filter'];
-  if (code.startsWith('template_') && of.template !== null)
-    return [to`/projects/${path.project}/templates/${of.template}`, 'The template'];
   return [edit, 'Edit the broadcast'];
 }

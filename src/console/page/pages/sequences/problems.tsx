@@ -52,13 +52,11 @@ function tell({ code, message }: Problem): string {
 }
 
 /** Where what is the sequence's own is mended. */
-function placeOf({ path, of }: ProblemsProps, { code, step }: Problem): Place {
+function placeOf({ path }: ProblemsProps, { code, step }: Problem): Place {
   const here = to`/projects/${path.project}/sequences/${path.sequence}`;
   const at_step = step === undefined ? here : `${here}?step=${encodeURIComponent(step)}`;
   if (code === 'too_many_recipients') return [`${here}?tab=settings`, 'Settings'];
-  if (code === 'template_missing') return [at_step, 'Choose another'];
-  const template = of.steps.find(({ key }) => key === step)?.template;
-  if (code.startsWith('template_') && template)
-    return [to`/projects/${path.project}/templates/${template}`, 'The template'];
+  if (code.startsWith('template_') && step !== undefined)
+    return [`${here}/steps/${encodeURIComponent(step)}/write`, 'Write the mail'];
   return [at_step, 'Edit the step'];
 }
