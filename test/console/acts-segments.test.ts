@@ -60,7 +60,7 @@ describe.skipIf(executable === null)('a segment', () => {
     await page.getByLabel('Keep it as a segment').fill('Customers');
     await page.getByRole('button', { name: 'Keep it', exact: true }).click();
     await page.getByText('Those tagged “customer”.').waitFor();
-    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByRole('button', { name: 'Write the mail' }).click();
     await page.getByRole('heading', { name: 'To a few', level: 1 }).waitFor();
     const { segments, broadcasts, projects } = on.app.services;
     const { id } = projects.require('shop');

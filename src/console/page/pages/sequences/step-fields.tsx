@@ -97,14 +97,16 @@ export function StepFields(props: StepFieldsProps) {
   );
 }
 
+const OWN = 'Its own';
+
 function TemplateField({ name, of, templates, onChange }: StepFieldsProps) {
   const known = templates
     .filter(({ is_own, slug }) => !is_own || slug === of.template)
     .map(({ slug, name: title, is_active, is_own }): [string, string] => [
       slug,
-      is_own ? 'Its own' : `Of the template ${title}${is_active ? '' : ', inactive'}`,
+      is_own ? OWN : `${title === slug ? slug : `${title} (${slug})`}${is_active ? '' : ', inactive'}`,
     ]);
-  if (!known.some(([slug]) => isOwnSlug(slug))) known.unshift([BLANK, 'Its own']);
+  if (!known.some(([slug]) => isOwnSlug(slug))) known.unshift([BLANK, OWN]);
   if (!known.some(([slug]) => slug === of.template))
     known.unshift([of.template, templates.length === 0 ? of.template : `${of.template}, not there`]);
   return (

@@ -28,12 +28,21 @@ export function requestOf(words: Words, kind: MailKind, reader: Reader): DraftPr
     ...Object.fromEntries(given),
     declared,
     is_marketing,
-    variables: { ...reader.samples, ...values },
+    variables: { ...(is_marketing ? {} : samplesOf(reader)), ...values },
     ...(layout !== null && { layout }),
     ...(is_marketing && words.preheader.trim() !== '' && { preheader: words.preheader.trim() }),
     ...(reader.contact === null ? { sample: true } : { contact: reader.contact }),
   };
 }
+
+/** What a contact has itself is theirs. */
+function samplesOf({ contact, samples }: Reader): Readonly<Record<string, unknown>> {
+  const all = Object.entries({ ...SAMPLES, ...samples });
+  return Object.fromEntries(contact === null ? all : all.filter(([name]) => !OF_CONTACTS.includes(name)));
+}
+
+const OF_CONTACTS: readonly string[] = ['email', 'first_name', 'last_name', 'custom'];
+const SAMPLES = { first_name: 'Ann', last_name: 'Example', name: 'Ann Example', email: 'ann@example.org' };
 
 export function isEmpty({ body_markdown, body_html, body_text }: Words): boolean {
   return ![body_markdown, body_html, body_text].some((body) => body?.trim());

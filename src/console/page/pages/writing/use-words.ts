@@ -76,8 +76,7 @@ export class Writing {
   constructor(place: Place, loaded: Version | null, starter: Words) {
     this.#place = place;
     this.#key = `satchel-words:${place.project}/${place.key}`;
-    const words = loaded ? draftedOf(loaded.template, place.preheader) : starter;
-    const kept = read(this.#key) ?? { version: loaded, saved: words, words };
+    const kept = begin(this.#key, loaded, loaded ? draftedOf(loaded.template, place.preheader) : starter);
     this.words = signal(kept.words);
     this.version = signal(kept.version);
     this.#preheader = signal(place.preheader);
@@ -279,6 +278,14 @@ interface Kept {
   version: Version | null;
   saved: Words;
   words: Words;
+}
+
+/** What was kept, over what is there now: where that is as it was when it was written, or says the same already, nobody else wrote. */
+function begin(key: string, version: Version | null, there: Words): Kept {
+  const kept = read(key);
+  if (!kept) return { version, saved: there, words: there };
+  const is_ours = [kept.words, kept.saved].some((words) => differences(words, there).length === 0);
+  return is_ours ? { version, saved: there, words: kept.words } : kept;
 }
 
 function keep(key: string, kept: Kept): void {
