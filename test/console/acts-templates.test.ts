@@ -150,13 +150,14 @@ describe.skipIf(executable === null)('a template in a browser', () => {
     expect(Object(stored('letter')).body_html).toContain('<strong>now</strong>');
 
     await page.getByLabel('Written in').selectOption('HTML and text');
-    expect(await html(page).textContent()).toContain('<em>on</em>');
+    await html(page).getByText('<em>').first().waitFor();
+    expect(await html(page).textContent()).toContain('Read <em>on</em>');
     await publish(page);
     expect(stored('letter')).toMatchObject({ body_markdown: null });
     await page.getByLabel('Written in').selectOption('Markdown');
     await write(page, 'Plain', markdownOf(page));
     await button(page, 'Give up the draft').click();
-    await html(page).getByText('<em>on</em>').first().waitFor();
+    await html(page).getByText('<em>').first().waitFor();
     await until(() => draftOf('letter') === null);
     // Where files are told to be, nothing listens here.
     expect(complaints.filter((told) => !/422|:8420|ERR_CONNECTION_REFUSED/.test(told))).toEqual([]);

@@ -3,16 +3,12 @@ import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
+import { present } from '../../platform/http/fields.ts';
+import type { Static } from '../../platform/http/schema.ts';
 import { CompiledCache } from './compiled-cache.ts';
-import {
-  checkTemplate,
-  chooseSlug,
-  refusalOfMarkdown,
-  type TemplateChanges,
-  type TemplateFields,
-} from './fields.ts';
+import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { MarkdownMaking } from './markdown-making.ts';
 import {
@@ -24,7 +20,15 @@ import {
   refuseUnsendable,
   renderMail,
 } from './rendering.ts';
-import type { TemplateDraft, TemplateVariable } from './schemas.ts';
+import {
+  FIELDS,
+  type newTemplate,
+  SUMMARY_FIELDS,
+  type TemplateChanges,
+  type TemplateFields,
+  type TemplateListItem,
+  type TemplateRecord,
+} from './schemas.ts';
 import {
   deleteTemplate,
   findAnyTemplate,
@@ -43,9 +47,8 @@ import type { TemplateRow } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
-export type { TemplateFields } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
-export { draft_fields } from './schemas.ts';
+export { draft_fields, type TemplateFields, type TemplateRecord } from './schemas.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
 
@@ -62,53 +65,12 @@ export interface TemplateFacts {
   placeholders: ReadonlySet<string>;
 }
 
-/** A template as the list shows it. */
-interface TemplateListItem {
-  id: string;
-  slug: string;
-  name: string;
-  category: string;
-  subject: string;
-  description: string | null;
-  variables: TemplateVariable[];
-  is_active: boolean;
-  is_marketing: boolean;
-  layout: string | null;
-  is_own: boolean;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface TemplateRecord extends TemplateListItem {
-  body_html: string | null;
-  body_text: string | null;
-  /** What both were made from, where they were. */
-  body_markdown: string | null;
-  /** What is being written, and in no mail yet. */
-  draft: TemplateDraft | null;
-}
-
 function toListItem(row: TemplateSummary): TemplateListItem {
-  return {
-    id: row.public_id,
-    slug: row.slug,
-    name: row.name,
-    category: row.category,
-    subject: row.subject,
-    description: row.description,
-    variables: row.variables,
-    is_active: row.is_active,
-    is_marketing: row.is_marketing,
-    layout: row.layout,
-    is_own: row.is_own,
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
+  return present(SUMMARY_FIELDS, { ...row, id: row.public_id });
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  const { body_html, body_text, body_markdown, draft } = row;
-  return { ...toListItem(row), body_html, body_text, body_markdown, draft };
+  return present(FIELDS, { ...row, id: row.public_id });
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
@@ -164,10 +126,10 @@ export class Templates {
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
-    sent: TemplateChanges & { slug?: string | undefined },
+    sent: TemplateChanges & { slug?: string | undefined; is_own?: boolean | undefined },
   ): FieldErrors {
-    const { slug, ...given } = sent;
-    const rules = { slug: slug ?? null, max_body_bytes: this.deps.max_body_bytes, made: null };
+    const { slug, is_own = current?.is_own ?? false, ...given } = sent;
+    const rules = { slug: slug ?? null, is_own, max_body_bytes: this.deps.max_body_bytes, made: null };
     return collectErrors(
       () => checkTemplate(current, given, rules),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
@@ -178,24 +140,22 @@ export class Templates {
    * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid`
    * by field, also for a given slug that another template of the project has.
    */
-  async create(
-    project_id: number,
-    input: TemplateChanges & { name: string; category: string; subject: string; slug?: string | null },
-    note: Note,
-  ): Promise<TemplateRecord> {
-    const { slug = null, ...given } = input;
+  async create(project_id: number, input: Static<typeof newTemplate>, note: Note): Promise<TemplateRecord> {
+    const { slug = null, is_own = false, ...given } = input;
     const made = await this.#make(project_id, given);
-    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.deps.max_body_bytes, made });
+    const rules = { slug, is_own, max_body_bytes: this.deps.max_body_bytes, made };
+    const fields = checkTemplate(null, given, rules);
     const row = await this.deps.database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
       const now = this.deps.clock.now();
       const public_id = newId(now);
       const created = insertTemplate(tx, {
         ...fields,
+        is_own,
         public_id,
         project_id,
         // The names are for what people call by them.
-        slug: chooseSlug(slug ?? (fields.is_own ? ownSlug(public_id) : null), fields.name, isTaken),
+        slug: chooseSlug(slug ?? (is_own ? ownSlug(public_id) : null), fields.name, isTaken),
         created_at: now,
         updated_at: now,
       });
@@ -220,7 +180,7 @@ export class Templates {
     const row = await this.deps.database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
-      const fields = checkTemplate(current, changes, rules);
+      const fields = checkTemplate(current, changes, { ...rules, is_own: current.is_own });
       if (Object.keys(changes).every((name) => name === 'draft'))
         return updateTemplate(tx, current.id, { draft: fields.draft });
       // Always later than before, also within one millisecond: compiled forms are told apart by it.

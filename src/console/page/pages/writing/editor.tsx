@@ -1,6 +1,6 @@
 /** The one editor of mails: text at the left, at the right what a reader sees of it as one types. */
 import { useRef, useState } from 'preact/hooks';
-import { uploadFile } from '../../api.ts';
+import { call, uploadFile } from '../../api.ts';
 import { Choice } from '../../components/choice.tsx';
 import { CodeEditor, type EditorHandle } from '../../components/code-editor.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -62,6 +62,10 @@ function Body({ kind, words, onChange }: EditorProps) {
     words.body_html === null && words.body_text !== null ? 'text' : 'html',
   );
   const language: Language = is_markdown ? 'markdown' : part;
+  const writeIn = async (chosen: string): Promise<void> => {
+    if (chosen === 'markdown') onChange({ body_markdown: words.body_text ?? '' });
+    else onChange({ body_markdown: null, ...(await bodiesOf(kind.project, words)) });
+  };
   return (
     <>
       <div class="row">
@@ -73,9 +77,7 @@ function Body({ kind, words, onChange }: EditorProps) {
             ['html', 'HTML and text'],
           ]}
           value={is_markdown ? 'markdown' : 'html'}
-          onChange={(chosen) =>
-            onChange({ body_markdown: chosen === 'markdown' ? (words.body_text ?? '') : null })
-          }
+          onChange={writeIn}
         />
         <span class="spacer" />
         {!is_markdown && (
@@ -93,6 +95,17 @@ function Body({ kind, words, onChange }: EditorProps) {
       <Writing key={language} language={language} kind={kind} words={words} onChange={onChange} />
     </>
   );
+}
+
+/** What Markdown makes, its placeholders as they are; nothing where it makes nothing. */
+async function bodiesOf(project: string, { body_markdown }: Words): Promise<Partial<Words>> {
+  if (!body_markdown?.trim()) return {};
+  const body = { body_markdown };
+  const path = { project };
+  const made = await call('POST /projects/{project}/email-templates/preview', { path, body }).catch(
+    (error: unknown) => toast(error instanceof Error ? error.message : String(error), 'bad'),
+  );
+  return made ? { body_html: made.body_html, body_text: made.body_text } : {};
 }
 
 type WritingProps = Pick<EditorProps, 'kind' | 'words' | 'onChange'> & { language: Language };
