@@ -440,12 +440,8 @@ describe.skipIf(executable === null)('a broadcast', () => {
     expect(own()).toMatchObject({ subject: 'Not that letter', body_markdown: letter.body_markdown });
     expect(templates.get(magazine().id, 'letter')).toEqual(letter);
 
-    await on.app.services.broadcast_life.change(
-      magazine().id,
-      id,
-      { send_at: new Date(on.app.clock.now() + 86_400_000).toISOString() },
-      noNote,
-    );
+    const send_at = new Date(on.app.clock.now() + 86_400_000).toISOString();
+    await on.app.services.broadcast_life.send(actor, magazine(), id, { send_at, is_test: false });
     await page.reload();
     await page.getByLabel('Subject').fill('Later');
     await page.getByText('Draft saved').waitFor();

@@ -46,13 +46,6 @@ export function StepFields(props: StepFieldsProps) {
         />
       )}
       <TemplateField {...props} />
-      <TextField
-        name={`${name}.preheader`}
-        label="Preheader"
-        value={of.preheader}
-        hint="What inboxes show behind the subject."
-        onInput={(preheader) => onChange({ preheader })}
-      />
       <div class="delay">
         <TextField
           name={`${name}.delay_hours`}

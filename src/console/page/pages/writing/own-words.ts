@@ -1,38 +1,60 @@
-/** Words of its own for a broadcast or a step that is being made. */
-import { call } from '../../api.ts';
+/** Words of its own for a broadcast or a step. */
+import type { Template } from '../../api.generated.ts';
+import { call, callTelling } from '../../api.ts';
 import { starterOf } from '../templates/starter.ts';
-import { fieldsOf, wordsOf } from './words.ts';
+import { sentVariables, type Version, type Words, wordsOf } from './words.ts';
 
-/** The choice of none: no slug has this character. */
+/** The choice of a blank letter: no slug has this character. */
 export const BLANK = '+';
+
+const NOTHING: Words = {
+  subject: '',
+  preheader: '',
+  body_markdown: null,
+  body_html: null,
+  body_text: null,
+  variables: [],
+};
+/** What a mail begins with. */
+export const STARTER: Words = { ...NOTHING, ...starterOf('markdown', true) };
 
 /** Makes them of a template's, or of a letter to begin with, and returns their slug. Throws ApiError. */
 export async function makeWords(
   project: string,
   { name, from }: { name: string; from: string },
 ): Promise<string> {
-  const path = { project };
-  const words =
-    from === BLANK
-      ? { subject: name, layout: 'marketing' as const, ...starterOf('markdown', true) }
-      : await copyOf(project, from);
-  const body = { name, category: 'marketing' as const, is_marketing: true, is_own: true, ...words };
-  return (await call('POST /projects/{project}/email-templates', { path, body })).slug;
+  const made = await beginWith(project, { name, from });
+  return made.template.slug;
 }
 
-async function copyOf(project: string, slug: string) {
-  const template = await call('GET /projects/{project}/email-templates/{slug}', { path: { project, slug } });
-  const { body_html, body_text, body_markdown, ...rest } = {
-    body_html: null,
-    body_text: null,
-    body_markdown: null,
-    ...fieldsOf(wordsOf(template, null)),
-  };
-  return {
-    ...rest,
-    ...(template.layout !== null && { layout: template.layout }),
-    ...(body_html !== null && { body_html }),
-    ...(body_text !== null && { body_text }),
-    ...(body_markdown !== null && { body_markdown }),
-  };
+async function beginWith(project: string, { name, from }: { name: string; from: string }): Promise<Version> {
+  if (from === BLANK)
+    return createWords(project, { name, layout: 'marketing', words: { ...STARTER, subject: name } });
+  const path = { project, slug: from };
+  const template = await call('GET /projects/{project}/email-templates/{slug}', { path });
+  return createWords(project, { name, layout: template.layout, words: wordsOf(template, null) });
+}
+
+/** Throws ApiError. */
+export async function createWords(
+  project: string,
+  { name, layout, words }: { name: string; layout: Template['layout']; words: Words },
+): Promise<Version> {
+  const { subject, body_markdown, body_html, body_text, variables } = words;
+  const { answer: template, etag } = await callTelling('POST /projects/{project}/email-templates', {
+    path: { project },
+    body: {
+      name,
+      subject,
+      category: 'marketing',
+      is_marketing: true,
+      is_own: true,
+      variables: sentVariables(variables),
+      ...(layout !== null && { layout }),
+      ...(body_markdown !== null && { body_markdown }),
+      ...(body_markdown === null && body_html !== null && { body_html }),
+      ...(body_markdown === null && body_text !== null && { body_text }),
+    },
+  });
+  return { template, etag };
 }

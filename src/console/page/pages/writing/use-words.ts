@@ -5,6 +5,7 @@
 import { computed, type Signal, signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, callTelling } from '../../api.ts';
+import { createWords } from './own-words.ts';
 import {
   differences,
   draftedOf,
@@ -212,35 +213,19 @@ async function store(
 /** Words of its own, for what had none, or those of a template that others use too: that stays as it is. */
 async function makeOwn(place: Place, version: Version | null, mine: Words): Promise<Version> {
   const { project, campaign, is_live } = place;
-  const in_force = is_live && version ? wordsOf(version.template, null) : mine;
-  const { answer: template, etag } = await callTelling('POST /projects/{project}/email-templates', {
-    path: { project },
-    body: {
-      name: campaign?.name ?? '',
-      category: 'marketing',
-      is_marketing: true,
-      is_own: true,
-      ...(version?.template.layout !== null && { layout: 'marketing' }),
-      ...withoutNulls(fieldsOf(in_force)),
-    },
+  const made = await createWords(project, {
+    name: campaign?.name ?? '',
+    layout: version ? version.template.layout : 'marketing',
+    words: is_live && version ? wordsOf(version.template, null) : mine,
   });
   await campaign?.save({
-    template: template.slug,
+    template: made.template.slug,
     ...(!is_live && { preheader: mine.preheader.trim() || null }),
   });
-  return { template, etag };
+  return made;
 }
 
 type Sent = ReturnType<typeof fieldsOf>;
-
-function withoutNulls(
-  fields: Sent,
-): Omit<Sent, 'body_html' | 'body_text'> & { body_html?: string; body_text?: string } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Sent & {
-    body_html?: string;
-    body_text?: string;
-  };
-}
 
 async function change(
   { project }: Place,

@@ -6,23 +6,13 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
 import { TestDialog } from '../marketing/test-dialog.tsx';
-import { starterOf } from '../templates/starter.ts';
 import { Conflict } from './conflict.tsx';
 import { Editor } from './editor.tsx';
 import { type MailKind, type Reader, requestOf } from './mail.ts';
+import { STARTER } from './own-words.ts';
 import { SavedWord } from './saved-word.tsx';
 import { type Place, useWords, type Writing } from './use-words.ts';
-import type { Version, Words } from './words.ts';
-
-const STARTER: Words = {
-  subject: '',
-  preheader: '',
-  body_html: null,
-  body_text: null,
-  body_markdown: null,
-  variables: [],
-  ...starterOf('markdown', true),
-};
+import type { Version } from './words.ts';
 
 interface WritingPageProps {
   title: string;
