@@ -22,7 +22,7 @@ export function Toolbar({ project, language, groups, handle }: ToolbarProps) {
   const close = (): void => setAsking(null);
   const marks = language === 'text' ? null : MARKS[language];
   return (
-    <div class="toolbar" role="toolbar" aria-label="Insert">
+    <div class="writing-tools" role="toolbar" aria-label="Insert">
       {marks && language !== 'text' && (
         <>
           <Tool icon="bold" title="Bold (Ctrl+B)" act={() => handle()?.wrap(...marks.bold, 'bold')} />
