@@ -14,17 +14,17 @@ export function Mail({ path, of }: BroadcastPartProps) {
     return (
       <div class="panel">
         <Empty title="No mail yet">
-          <p>Write it, or take a template that is there.</p>
-          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+          <p>Write it, or start from a template.</p>
+          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}>
             Write the mail
           </a>
         </Empty>
       </div>
     );
-  return <Shown path={path} of={of} template={of.template} />;
+  return <Shown path={path} of={of} />;
 }
 
-function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> & { template: string }) {
+function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
   const [is_testing, setTesting] = useState(false);
   const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}/preview', { path });
   return (
@@ -40,9 +40,14 @@ function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> &
           <button type="button" class="button small" onClick={() => setTesting(true)}>
             Send a test
           </button>
-          <a class="button small" href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
-            Change its words
-          </a>
+          {isPlanned(of) && (
+            <a
+              class="button small"
+              href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}
+            >
+              Write the mail
+            </a>
+          )}
         </>
       }
     >
