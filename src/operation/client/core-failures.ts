@@ -37,7 +37,9 @@ export class SatchelError extends Error {
   }
 }
 
-/** Both envelopes: `{message, code, errors}`, and `{error: {code, message, details}}` of the management plane. */
+/**
+ * Both envelopes: `{message, code, errors}`, and `{error: {code, message, details}}` of the management plane.
+ */
 function readFailure(body: unknown): Record<string, unknown> {
   if (!isObject(body)) return {};
   const { error } = body;

@@ -1,4 +1,4 @@
-/** What stands around every page of the documentation: HTML that needs no script, in the look of the console. */
+/** The frame of every documentation page: HTML that needs no script, in the look of the console. */
 import { Html, html } from '../../platform/http/pages.ts';
 import docs_css from './docs.css' with { type: 'text' };
 import { readGuides } from './guides.ts';
@@ -33,8 +33,8 @@ export interface DocsPage {
 const STYLE = docs_css.replace(/\/\*.*?\*\/|\s*\n\s*/gs, '');
 
 /**
- * Nothing from any other host, ever: the pages work on a server without a way out. A changed style or a script that somebody
- * brought in does nothing.
+ * Nothing from another host: the pages work on a server without internet. Injected styles and scripts do
+ * nothing.
  */
 export const CONTENT_SECURITY_POLICY =
   `default-src 'none'; script-src 'self'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; ` +

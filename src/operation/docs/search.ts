@@ -25,7 +25,10 @@ interface Entry {
 }
 
 const MAX_FOUND = 30;
-/** Anybody may search, and each word is looked for in everything: a hundred single letters would hold all others up for 50 ms. */
+/**
+ * Anybody may search, and each word is looked for in everything: a hundred letters would hold others up for
+ * 50 ms.
+ */
 const MAX_WORDS = 10;
 const tokenize: (text: string) => string[] = MiniSearch.getDefault('tokenize');
 const EXCERPT_CHARS = 200;
@@ -36,7 +39,10 @@ export interface Search {
   is_part: boolean;
 }
 
-/** Looks into the guides and this OpenAPI document. Words may be beginnings, misspelt a little, or what others call it. */
+/**
+ * Searches the guides and this OpenAPI document, by beginnings of words, slight misspellings and other names,
+ * too.
+ */
 export function createDocsSearch(openapi: Record<string, unknown>): (words: string) => Search {
   const sections = sectionsOfGuides();
   const entries = [...sections, ...endpointsOf(openapi)].map((entry, id) => ({ ...entry, id }));

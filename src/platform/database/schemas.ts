@@ -1,4 +1,7 @@
 /** What columns of the platform's own tables hold as JSON. */
 
-/** What each field that changed was and became; of secrets, and of what is known of a contact, only that it did. */
+/**
+ * What each field that changed was and became. Of secrets and of contacts' data it tells only that it
+ * changed.
+ */
 export type Changes = Record<string, { from: unknown; to: unknown } | { secret: true } | { personal: true }>;
