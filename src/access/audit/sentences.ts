@@ -134,7 +134,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'webhook.tested': 'tested the webhook to {name}',
 };
 
-/** One line: who did what, and of a change the fields. An action of a later version is told by its own name. */
+/**
+ * One line: who did what, and which fields a change concerns. Actions of later versions keep their own names.
+ */
 export function sentenceOf(
   row: Pick<AuditRow, 'event' | 'actor_name' | 'target' | 'metadata' | 'changes'>,
 ): string {

@@ -1,4 +1,7 @@
-/** What `satchel doctor` asks of people: second steps that do not decrypt, sign-ins that failed, and whether clients' addresses are known. */
+/**
+ * What doctor asks of people: undecryptable second steps, failed sign-ins, and whether client addresses are
+ * known.
+ */
 import type { Config } from '../../config.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {

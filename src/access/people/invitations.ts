@@ -27,12 +27,18 @@ export class Invitations {
     this.#deps = deps;
   }
 
-  /** Sets who sends them. `prepare` throws AppError `conflict` (no_mailbox, public_url) where nothing could be sent. */
+  /**
+   * Sets who sends them. `prepare` throws AppError `conflict` (no_mailbox, public_url) where nothing can be
+   * sent.
+   */
   mailBy(prepare: () => SendNotice): void {
     this.#prepare = prepare;
   }
 
-  /** As `People.add`; with `send` the link is mailed, and in no answer. Throws AppError `conflict` before anything is made. */
+  /**
+   * As `People.add`. With `send` the link is mailed and in no answer. Throws AppError `conflict` before it
+   * begins.
+   */
   add(
     actor: Actor,
     giver: ManagementCaller | null,

@@ -36,8 +36,8 @@ export function sealField(
 }
 
 /**
- * Rows in the registry's order, names by the alphabet, decrypted where `is_needed`. A row that no registry entry knows is
- * passed over.
+ * Rows in the registry's order, names by the alphabet, decrypted where `is_needed`. Unknown rows are passed
+ * over.
  */
 export function openFields(
   { tx, key_ring }: Keys,
