@@ -1,7 +1,4 @@
-/**
- * The only reader of the environment. Settings and `serve` flags become one frozen Config, or an error with
- * the setting's name.
- */
+/** The only reader of the environment: settings and flags become one frozen Config, or an error. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';

@@ -93,9 +93,7 @@ export function collectErrors(...checks: readonly (() => unknown)[]): FieldError
   return errors;
 }
 
-/**
- * 404 for what is missing and for what is another tenant's. `lister` is the command that shows what there is.
- */
+/** 404 for what is missing and for what is another tenant's. `lister` is the command that lists. */
 export function notFound(noun: string, lister?: string): AppError {
   return new AppError('not_found', `${noun} not found.${lister ? ` Those there are: ${lister}` : ''}`);
 }

@@ -13,17 +13,11 @@ export const MAX_PER_PAGE = 50;
 export const COMPLETED_WORDS = 200;
 /** What a filter or a search fits is counted up to so many, as nobody reads further: "10,000 or more". */
 export const COUNTED_MATCHES = 10_000;
-/**
- * A JSON body: two email bodies of the default size, escaped, with variables (it grows with the email limit),
- * or three vault files of 1 MiB in base64.
- */
+/** A JSON body: two default email bodies, escaped, and variables (it grows with the email limit). */
 export const MIN_JSON_BODY_BYTES = 5 * 1024 * 1024;
 /** Decision: JSON nested deeper is 422. */
 export const MAX_JSON_DEPTH = 64;
-/**
- * Decision: members of objects and items of arrays in one JSON body. Real ones, a CSV's rows apart, have
- * hundreds.
- */
+/** Decision: members of objects and items of arrays in one JSON body; real ones have hundreds. */
 export const MAX_JSON_MEMBERS = 10_000;
 /** A JSON body is small: a client that needs longer is stalled. */
 export const JSON_BODY_DEADLINE_MS = 30_000;
@@ -37,10 +31,7 @@ export const TAKING_BACK_MS = 10 * 60_000;
 export const PAUSE_MS = 30 * 24 * 60 * 60_000;
 /** Fields of such a form: pages of ours have a handful, and mail programs add their own. */
 export const MAX_FORM_FIELDS = 1_000;
-/**
- * A mail that the console shows: several bodies of the default size, of which a form may write each byte as
- * three.
- */
+/** A mail that the console shows: several default bodies, whose bytes a form may triple. */
 export const MAX_PREVIEW_BODY_BYTES = 6 * 1024 * 1024;
 /** Decision: the Warning header names at most ten unknown fields, each cut at 64 characters. */
 export const MAX_WARNED_FIELDS = 10;
@@ -133,9 +124,7 @@ export const MAX_FORM_PARTS = 32;
 export const MAX_FORM_FIELD_BYTES = 16 * 1024;
 /** Contract: a signed link opens its file for a week at most. */
 export const MAX_OBJECT_LINK_S = 7 * 86_400;
-/**
- * Names that a search looks at, newest first: 15 to 35 ms for all, 100 ms where each is as long as may be.
- */
+/** Names that a search looks at, newest first: 15 to 35 ms for all, 100 ms at the longest. */
 export const OBJECT_SEARCH_ROWS = 100_000;
 
 /* --- Image variants ------------------------------------------------------------------------------------------- */
@@ -151,14 +140,10 @@ export const VARIANTS_AT_ONCE = 2;
 export const VARIANT_DEADLINE_MS = 10_000;
 export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
 export const VARIANTS_WAITING = 20;
-/**
- * Retry-After of one more: the others are done by then, unless all are hard. What was too hard waits longer.
- */
+/** Retry-After of one more: the others are done by then, unless hard. What was too hard waits longer. */
 export const VARIANT_QUEUE_RETRY_AFTER_S = 2;
 export const VARIANT_REFUSAL_KEPT_MS = 60_000;
-/**
- * Decision: what variants may take on the disk. With so little free they give way, long before writes fail.
- */
+/** Decision: what variants may take on the disk. They give way at this little room, before writes fail. */
 export const DEFAULT_VARIANTS_MAX_BYTES = 1024 ** 3;
 export const VARIANTS_FREE_DISK_BYTES = 256 * 1024 * 1024;
 
@@ -178,10 +163,7 @@ export const STORE_PART_BYTES = 8 * 1024 * 1024;
 export const STORE_MAX_PARTS = 10_000;
 /** Decision: a redirect to the store is good for this long at most. */
 export const STORE_LINK_S = 300;
-/**
- * Decision: keys without a row and unfinished uploads in the store are left alone for this long; after a
- * restore all are.
- */
+/** Decision: how long keys without a row and unfinished uploads in the store are left alone. */
 export const STORE_SETTLE_MS = 3_600_000;
 export const STORE_UNFINISHED_MS = 86_400_000;
 export const STORE_HOLD_MS = 7 * 86_400_000;
@@ -196,10 +178,7 @@ export const DEFAULT_MAX_EMAIL_BODY_BYTES = 512_000;
 export const MAX_EMAIL_BODY_SETTING_BYTES = 25 * 1024 * 1024;
 /** Decision: seconds before attempts 2 and 3; the last outlasts a greylisting of five minutes. */
 export const DEFAULT_EMAIL_RETRY_DELAYS_S: readonly [number, number] = [15, 300];
-/**
- * Decision: how many hours a mail of a sequence or broadcast is tried; SATCHEL_MARKETING_PATIENCE_HOURS may
- * say up to a week.
- */
+/** Decision: hours that a campaign's mail is tried, and the most that the setting may say: a week. */
 export const DEFAULT_MARKETING_PATIENCE_HOURS = 24;
 export const MAX_MARKETING_PATIENCE_HOURS = 168;
 /** Decision: seconds between its attempts; the last for all that follow. */
@@ -226,10 +205,7 @@ export const MAX_TIMEZONE_CHARS = 64;
 export const MAX_DESCRIPTION_CHARS = 2_000;
 /** A placeholder's name, dots included. A CSV column's header may be long; what is longer is no name. */
 export const MAX_PLACEHOLDER_CHARS = 255;
-/**
- * Rendering stops here: a short template can repeat a long value 100,000 times. The largest body that can be
- * set.
- */
+/** Rendering stops here: a short template can repeat a long value. The largest body that can be set. */
 export const MAX_RENDERED_CHARS = 25 * 1024 * 1024;
 /** Lists within quotations within lists: writing them recurses, and nobody reads more than ten levels. */
 export const MAX_MARKDOWN_DEPTH = 100;
@@ -245,33 +221,19 @@ export const SCHEDULE_GIVE_UP_MS = 25 * 3_600_000;
 export const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 /** RFC 5321 4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
 export const MAX_ADDRESS_CHARS = 254;
-/**
- * RFC 5321 4.5.3.2: the greeting, MAIL and RCPT; DATA; a block of content; the answer to its dot. Connecting:
- * decision.
- */
+/** RFC 5321 4.5.3.2: greeting, MAIL, RCPT; DATA; a block; the answer to the dot. Connecting: decision. */
 export const SMTP_COMMAND_TIMEOUT_MS = 5 * 60_000;
 export const SMTP_DATA_TIMEOUT_MS = 2 * 60_000;
 export const SMTP_BLOCK_TIMEOUT_MS = 3 * 60_000;
 export const SMTP_ANSWER_TIMEOUT_MS = 10 * 60_000;
 export const SMTP_CONNECT_TIMEOUT_MS = 10_000;
-/**
- * Decision: a client that waits for its mail is answered within 30 s; the last second is for writing it down.
- */
+/** Decision: who waits for a mail is answered within 30 s; the last second is for writing it down. */
 export const SEND_ANSWER_MS = 29_000;
-/**
- * Decision: when a mail is tried again that a relay may have taken, counted from when its answer was given
- * up.
- */
+/** Decision: when a mail that a relay may have taken is tried again, since its answer was given up. */
 export const UNANSWERED_RETRIES_MS: readonly number[] = [30 * 60_000, 4 * 3_600_000];
-/**
- * How much of a message is read to find a report in it. Its fields and the returned mail's headers come
- * first; after that comes that mail's content.
- */
+/** What is read of a message to find a report: its fields and the returned mail's headers come first. */
 export const MAX_REPORT_BYTES = 256 * 1024;
-/**
- * Decision: the most that a report has. Real ones have three to five parts, one or two deep, and some 20 KB
- * of headers.
- */
+/** Decision: the most in a report. Real ones have three to five parts and some 20 KB of headers. */
 export const MAX_REPORT_HEADER_BYTES = 64 * 1024;
 export const MAX_REPORT_PARTS = 100;
 export const MAX_REPORT_DEPTH = 10;
@@ -288,19 +250,13 @@ export const INBOX_SKIPPED_NAMED = 10;
 export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
 /** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
 export const MAX_MAILBOX_RATE = 10_000;
-/**
- * Decision: how long a mailbox waits when its relay asks for less, doubling each time; and what relays may
- * ask.
- */
+/** Decision: how long a mailbox waits for a relay that asks for less, doubling; what relays may ask. */
 export const PACE_WAIT_MIN_MS = 5_000;
 export const PACE_WAIT_MAX_MS = 5 * 60_000;
 export const PACE_ASKED_WAIT_MAX_MS = 15 * 60_000;
 /** Decision: without a refusal in this time, what a relay has taught is forgotten. */
 export const PACE_FORGOTTEN_MS = 10 * 60_000;
-/**
- * Decision: for so long a relay that asks to slow down costs a mail no attempt, and for so long one that
- * speaks of a quota.
- */
+/** Decision: how long relays that ask to slow down, or speak of a quota, cost a mail no attempt. */
 export const PACE_FORGIVEN_MS = 3_600_000;
 export const QUOTA_FORGIVEN_MS = 86_400_000;
 /** How long a client that waits for its mail is kept waiting for its mailbox's turn; longer is 503. */
@@ -321,9 +277,7 @@ export const MAX_USER_AGENT_CHARS = 500;
 /* --- DNS ------------------------------------------------------------------------------------------------------ */
 /** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */
 export const SPF_MAX_LOOKUPS = 10;
-/**
- * How long mail signed with an old key may be on its way: RFC 5321 4.5.4.1 has servers try for 4 to 5 days.
- */
+/** Mail signed with an old key may be on its way for this long: servers try 4 to 5 days (RFC 5321). */
 export const DKIM_OLD_KEY_DAYS = 7;
 /** RFC 1035 2.3.4: a label and a whole name, written with dots. */
 export const MAX_DNS_LABEL_CHARS = 63;
@@ -340,9 +294,7 @@ export const MAX_CAPTCHA_OPTION_CHARS = 255;
 /* --- Vault ---------------------------------------------------------------------------------------------------- */
 /** Decision: a stored configuration file. */
 export const MAX_VAULT_FILE_BYTES = 1024 * 1024;
-/**
- * Linux passes 128 KiB in one environment variable (MAX_ARG_STRLEN): four bytes a character, and the name.
- */
+/** Linux passes 128 KiB in one variable (MAX_ARG_STRLEN): four bytes a character, and its name. */
 export const MAX_VAULT_VALUE_CHARS = 32_000;
 /** Decision: the names of the vault service `env`, and what each may hold. */
 export const MAX_ENV_NAMES = 200;
@@ -360,10 +312,7 @@ export const MAX_ASSIGNMENTS = 1_000;
 /** Decision: a password's length, in code points. */
 export const MIN_PASSWORD_CHARS = 12;
 export const MAX_PASSWORD_CHARS = 256;
-/**
- * Decision: a score of 3 of 4 by zxcvbn (a hundred million guesses) for its first 64 code points. 64 take up
- * to 0.1 s, 256 up to 0.8.
- */
+/** Decision: 3 of 4 by zxcvbn for its first 64 code points. 64 take up to 0.1 s, 256 up to 0.8. */
 export const JUDGED_PASSWORD_CHARS = 64;
 export const MIN_PASSWORD_SCORE = 3;
 /** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
@@ -376,9 +325,7 @@ export const SIGN_IN_FAILURES_OF_ADDRESS = 30;
 export const WRONG_CODES_BEFORE_WAIT = 30;
 export const WRONG_CODES_WAIT_MS = 3_600_000;
 export const MAX_WRONG_CODES_WAIT_MS = 86_400_000;
-/**
- * Decision: one-time links last 24 h. Sessions end 12 h after their last request and 14 days after sign-in.
- */
+/** Decision: one-time links last 24 h; sessions 12 h after their last request, 14 days at most. */
 export const LINK_EXPIRY_MS = 24 * 3_600_000;
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_ABSOLUTE_MS = 14 * 86_400_000;
@@ -466,10 +413,7 @@ export const MAX_PASTE_CHARS = 100 * MAX_PASTED_ROWS;
 export const MAX_CSV_ROW_BYTES = 128 * 1024;
 /** After this long without an answer an import ends as failed; it can be resumed. */
 export const IMPORT_DNS_GIVE_UP_MS = 24 * 3_600_000;
-/**
- * An import that is done within its request has a job, too, in case the server dies. It begins after this
- * long.
- */
+/** An import within its request has a job, too, in case the server dies. It begins after this long. */
 export const IMPORT_REQUEST_GRACE_MS = 5 * 60_000;
 /** Addresses of rejected rows are of people who are on no list: they go after this long. */
 export const IMPORT_REJECTIONS_RETENTION_MS = 90 * 86_400_000;
@@ -480,17 +424,11 @@ export const MAX_CONFIRMATIONS_PER_DAY = 3;
 export const DEFAULT_CONFIRMATIONS_PER_DAY = 1_000;
 /** Decision: a sign-up is an address, two names and a captcha token. */
 export const MAX_SUBSCRIBE_BODY_BYTES = 16 * 1024;
-/**
- * Decision: strangers' names go out in mails to people they chose: long enough for names, too short for a
- * text.
- */
+/** Decision: strangers' names in mails to people they chose: enough for a name, too short for a text. */
 export const MAX_FORM_NAME_CHARS = 64;
 /** Decision: confirm links expire after 7 days. */
 export const CONFIRMATION_EXPIRY_MS = 7 * 86_400_000;
-/**
- * Tries, over some hours, of a sign-up whose confirmation finds no mailbox or whose domain no DNS answers
- * for.
- */
+/** Tries, over hours, of a sign-up whose confirmation finds no mailbox or whose domain no DNS knows. */
 export const SUBSCRIBE_MAX_ATTEMPTS = 8;
 export const SUBSCRIBE_RETRY_MIN_MS = 60_000;
 /** A file that was imported from the shell is kept this long, for a resume. */
@@ -533,23 +471,15 @@ export const REFUSAL_WINDOW_MAILS = 100;
 export const BROADCAST_LATE_MS = 24 * 3_600_000;
 
 /* --- Marketing mail -------------------------------------------------------------------------------------------- */
-/**
- * Clicks and opens gather this long for one transaction, as no redirect waits. Decision: on disk within 200
- * ms of the answer; the rest is for the commit.
- */
+/** Clicks and opens wait this long for a shared transaction. Decision: on disk 200 ms after the answer. */
 export const CLICK_FLUSH_MS = 50;
-/**
- * Clicks of one mail that are kept. A person follows a few links; scanners follow all, some of them daily.
- */
+/** Clicks of one mail that are kept. People follow a few links; scanners all, some of them daily. */
 export const MAX_CLICKS_PER_EMAIL = 100;
 
 /* --- Webhooks --------------------------------------------------------------------------------------------------- */
 /** Of one project: each gets a copy of what happens. */
 export const MAX_WEBHOOKS_PER_PROJECT = 20;
-/**
- * Decision: the wait after each failed try of a delivery, each up to a tenth longer. After the last it has
- * failed.
- */
+/** Decision: the wait after each failed try of a delivery, up to a tenth longer. The last one fails it. */
 export const WEBHOOK_RETRY_DELAYS_S: readonly number[] = [
   5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ];
@@ -557,10 +487,7 @@ export const WEBHOOK_RETRY_DELAYS_S: readonly number[] = [
 export const WEBHOOK_TRY_TIMEOUT_MS = 15_000;
 /** Decision: tries of one webhook at once. */
 export const WEBHOOK_TRIES_AT_ONCE = 4;
-/**
- * Decision: a webhook that only failed for so long is switched off; switched on again it drops what waited
- * longer.
- */
+/** Decision: a webhook that fails for so long is switched off; switched on, it drops what waited longer. */
 export const WEBHOOK_PATIENCE_MS = 3 * 86_400_000;
 /** Decision: both secrets sign for so long after a rotation. */
 export const WEBHOOK_OLD_SECRET_MS = 24 * 3_600_000;

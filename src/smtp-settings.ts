@@ -1,6 +1,4 @@
-/**
- * The SATCHEL_SMTP_ settings: where apps hand mail in by SMTP, who may do so without TLS; and their bounds.
- */
+/** The SATCHEL_SMTP_ settings: where apps hand mail in by SMTP, who may without TLS; their bounds. */
 
 export interface SmtpSettings {
   readonly host: string;

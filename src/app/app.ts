@@ -1,6 +1,4 @@
-/**
- * All wiring, in one visible list: the platform's parts, the nouns on them, routes, tasks and cron entries.
- */
+/** All wiring, in one visible list: the platform's parts, nouns, routes, tasks and cron entries. */
 
 import { Audit } from '../access/audit/service.ts';
 import { Keys, keysShownBy } from '../access/keys/service.ts';

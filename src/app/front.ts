@@ -8,9 +8,7 @@ import type { TlsIdentity } from '../platform/http/listener.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 
 export interface Front {
-  /**
-   * Takes its ports and begins to serve. Returns the port. Throws AppError `conflict` where one is not free.
-   */
+  /** Takes its ports and begins to serve. Returns the port. Throws AppError `conflict` for a taken one. */
   start(): number;
   isServed(): boolean;
   /** Resolves when requests are served. */

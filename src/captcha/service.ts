@@ -1,6 +1,4 @@
-/**
- * Captcha verification: asks the provider about a visitor's token, with the secret in the project's vault.
- */
+/** Captcha verification: asks the provider about a visitor's token, with the vault's secret. */
 import type { Config } from '../config.ts';
 import { AppError, type ErrorKind } from '../errors.ts';
 import type { Logger } from '../platform/host/logger.ts';

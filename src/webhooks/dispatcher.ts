@@ -21,10 +21,7 @@ import type { Outcome, Tries } from './tries.ts';
 
 /** Events that one transaction makes deliveries of. */
 const FAN_OUT_PIECE = 50;
-/**
- * Tries of all webhooks at once, each a connection; and those of failing webhooks, which leave room for
- * others.
- */
+/** Tries of all webhooks at once, each a connection; and fewer of failing ones, to leave room. */
 const MOST_AT_ONCE = 256;
 const MOST_FAILING_AT_ONCE = 128;
 /** So seldom it looks for what is due: with a thousand webhooks that wait this takes some milliseconds. */
@@ -35,10 +32,7 @@ const MOST_SLEEP_MS = 60_000;
 const OURS_RETRY_MS = 5_000;
 /** A receiver that hangs holds no stop up. */
 const STOP_DEADLINE_MS = 2_000;
-/**
- * While the result of a try stays unwritten for so long, a webhook is told no more: a crash would repeat it
- * all.
- */
+/** While a try's result stays unwritten for so long, a webhook is told no more: a crash repeats it. */
 const UNWRITTEN_MS = 200;
 /** A clock that is set back by more than this may have left times behind that are too late. */
 const CLOCK_STEP_MS = SECOND_MS;
@@ -85,10 +79,7 @@ export class Dispatcher {
   /** By the monotonic clock. */
   #looked_at = Number.NEGATIVE_INFINITY;
   #timer: { at_ms: number; handle: ReturnType<typeof setTimeout> } | null = null;
-  /**
-   * How far the clock was ahead of the monotonic one when times were noted. The first look is as after a step
-   * back.
-   */
+  /** How far the clock was ahead of the monotonic one. The first look is as after a step back. */
   #ahead_ms = Number.POSITIVE_INFINITY;
   /** The webhook that had no room last: the next look begins there. */
   #first_webhook = 0;

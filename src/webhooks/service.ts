@@ -157,9 +157,7 @@ export class Webhooks {
     store.dropWaiting(tx, webhook.id, { before_ms: now_ms - WEBHOOK_PATIENCE_MS, error });
   }
 
-  /**
-   * Gives a new secret; the former one signs as well for WEBHOOK_OLD_SECRET_MS. Throws AppError `not_found`.
-   */
+  /** A new secret; the former one signs for WEBHOOK_OLD_SECRET_MS, too. Throws AppError `not_found`. */
   async rotate(owner: Owner, public_id: string, note: Note): Promise<WebhookWithSecret> {
     const { database, clock } = this.deps;
     const secret = createSecret();

@@ -1,6 +1,4 @@
-/**
- * Signatures of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA-256 over id, time and body.
- */
+/** Signatures of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA-256 of id, time, body. */
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';

@@ -60,9 +60,7 @@ const listening = rawSql<{ id: number }, [number, string]>(
      AND (types IS NULL OR EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?)) LIMIT 1`,
 );
 
-/**
- * Whether any webhook of a project listens to this. Runs for all that happens: one seek where there is none.
- */
+/** Whether any webhook of a project listens to this. Runs for all that happens: one seek if none. */
 export function isListenedTo(tx: Tx, project_id: number, type: string): boolean {
   return listening.get(tx, project_id, type) !== null;
 }
@@ -244,9 +242,7 @@ const mendLate = rawSql<never, [number, number, string]>(
   `UPDATE webhook_deliveries SET next_at = ? WHERE ${IS_LATE}`,
 );
 
-/**
- * Whether anything waits longer than `longest_ms` allows for its number of tries. Looks at all that waits.
- */
+/** Whether anything waits longer than `longest_ms` allows for its tries. Looks at all that waits. */
 export function hasLate(read: Tx, now_ms: number, longest_ms: readonly number[]): boolean {
   return anyLate.get(read, now_ms, JSON.stringify(longest_ms)) !== null;
 }

@@ -134,9 +134,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'webhook.tested': 'tested the webhook to {name}',
 };
 
-/**
- * One line: who did what, and which fields a change concerns. Actions of later versions keep their own names.
- */
+/** One line: who did what, and which fields changed. Actions of later versions keep their own names. */
 export function sentenceOf(
   row: Pick<AuditRow, 'event' | 'actor_name' | 'target' | 'metadata' | 'changes'>,
 ): string {

@@ -240,10 +240,7 @@ export class Keys {
     return store.countRestrictedKeys(this.deps.database.read);
   }
 
-  /**
-   * Ids of the project's keys whose kept copy does not decrypt. Nothing is revealed, so nothing goes on
-   * record.
-   */
+  /** Ids of the project's keys whose kept copy does not decrypt. Nothing is revealed, none recorded. */
   listUndecryptable(project: ProjectRow): number[] {
     const { read } = this.deps.database;
     return store
@@ -261,9 +258,7 @@ export class Keys {
     return present(FIELDS, { ...key, origins_count: this.deps.origins.count(key) });
   }
 
-  /**
-   * What a plaintext key is. Throws AppError `not_found` for one that is unknown or out of the token's scope.
-   */
+  /** What a plaintext key is. Throws AppError `not_found` for one that is unknown or out of scope. */
   lookup(
     caller: ManagementCaller,
     secret: string,
@@ -311,10 +306,7 @@ export class Keys {
     });
   }
 
-  /**
-   * Changes given fields; null clears a limit. Throws AppError `invalid`, and `not_found` when the key is
-   * gone.
-   */
+  /** Changes given fields; null clears a limit. Throws AppError `invalid`, `not_found` without the key. */
   async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
     const values = setBy(CHANGED_FIELDS, changes);
     if (Object.keys(changes).length === 0) return this.present(key);

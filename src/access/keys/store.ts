@@ -90,10 +90,7 @@ export function listKeys(read: Tx, project_id: number, page: { limit: number; of
   return ofProject(read).all({ project_id, ...page });
 }
 
-/**
- * Keys of a project whose name begins so, or whose number does; newest first. For the shell: it may look at
- * every key.
- */
+/** Keys of a project whose name or number begins so, newest first. For the shell: it may look at all. */
 export function listKeysFrom(
   read: Tx,
   { beginning, project_id }: { beginning: string; project_id: number | null },

@@ -60,10 +60,7 @@ export interface OriginCandidate {
   cert_fingerprint?: string | null;
 }
 
-/**
- * Contract, `/global-origins/check`: `reason` is there only where the value or its certificate is not
- * accepted.
- */
+/** Contract, `/global-origins/check`: `reason` is there where the value or certificate is refused. */
 export interface OriginVerdict {
   type: OriginType;
   value: string;
@@ -228,9 +225,7 @@ export function matchRequest(request: RequestOrigin, key: KeyOrigins): OriginDec
   });
 }
 
-/**
- * Whether a rule accepts everything that a candidate means: an origin, an app, or all that a wildcard names.
- */
+/** Whether a rule accepts all that a candidate means: an origin, an app, or what a wildcard names. */
 export function checkCandidate(candidate: OriginCandidate, rules: readonly OriginRule[]): OriginVerdict {
   const { type, value } = candidate;
   const canonical = canonicalizeOrigin(type, value);

@@ -74,10 +74,7 @@ export class Origins {
     return origin;
   }
 
-  /**
-   * Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` without
-   * the key.
-   */
+  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found`. */
   add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
     const values = canonicalValues(input);
     const now = this.deps.clock.now();

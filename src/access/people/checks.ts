@@ -1,7 +1,4 @@
-/**
- * What doctor asks of people: undecryptable second steps, failed sign-ins, and whether client addresses are
- * known.
- */
+/** What doctor asks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
 import type { Config } from '../../config.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {

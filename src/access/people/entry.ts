@@ -1,7 +1,4 @@
-/**
- * People, and how they get in, stay in and leave: the console's own services, which share the hashing of
- * passwords.
- */
+/** People, and how they get in, stay in and leave: the console's services, sharing one hasher. */
 import type { Config } from '../../config.ts';
 import { Invitations } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';

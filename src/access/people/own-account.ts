@@ -31,10 +31,7 @@ export class OwnAccount {
     return { ...people.present(this.#find(caller)), session_id, recovery_codes_left };
   }
 
-  /**
-   * Sets another password and ends the other sessions. Throws AppError `invalid`, `rate_limited`,
-   * `unavailable`.
-   */
+  /** Sets a password, ends the other sessions. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async changePassword(
     caller: SessionCaller,
     input: { current_password: string; password: string },
@@ -55,8 +52,7 @@ export class OwnAccount {
   }
 
   /**
-   * A secret for an authenticator app, in force once a code of it was given. Throws AppError `conflict`,
-   * `invalid`.
+   * A secret for an authenticator app, in force after its first code. Throws AppError `conflict`, `invalid`.
    */
   async offerTotp(caller: SessionCaller, password: string): Promise<{ secret: string; uri: string }> {
     const { database, key_ring } = this.deps;
@@ -70,8 +66,7 @@ export class OwnAccount {
   }
 
   /**
-   * Turns the second step on. Returns the recovery codes, which are not kept. Throws AppError `conflict`,
-   * `invalid`.
+   * Turns the second step on; returns recovery codes, kept nowhere. Throws AppError `conflict`, `invalid`.
    */
   async startTotp(caller: SessionCaller, code: string, ip: string | null): Promise<string[]> {
     const { database, clock, key_ring } = this.deps;
@@ -128,10 +123,7 @@ export class OwnAccount {
     }
   }
 
-  /**
-   * Checks the caller's password and returns their row. Throws AppError `invalid`, `rate_limited`,
-   * `unavailable`.
-   */
+  /** Checks the password and returns the row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
     const { database, passwords, tries } = this.deps;
     const person = this.#find(caller);

@@ -33,10 +33,7 @@ const TOO_EASY =
   'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
   'must have, and build on neither your name nor your address nor "satchel"';
 
-/**
- * What somebody who knows the person tries first, as single words: `wilhelmina12` does not hold a longer
- * piece.
- */
+/** What somebody who knows the person tries first, as single words: pieces of them would not be found. */
 function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
   const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   const at = email.lastIndexOf('@');

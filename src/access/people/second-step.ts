@@ -1,6 +1,4 @@
-/**
- * The second step of signing in: codes of an authenticator app (RFC 6238), and recovery codes in their place.
- */
+/** The second step of signing in: an authenticator app's codes (RFC 6238), and recovery codes. */
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
@@ -90,9 +88,7 @@ function hashOfRecoveryCode(code: string): string {
 /** What is stored while no wrong code came since the last right one. */
 export const NO_WRONG_CODES = { wrong_codes: 0, wrong_code_at: null };
 
-/**
- * Milliseconds until another code of a person is looked at, against guessing. 0 where the clock was set back.
- */
+/** Milliseconds until another code of a person is looked at. 0 where the clock was set back. */
 export function waitOfCodes(
   person: Pick<PersonRow, 'wrong_codes' | 'wrong_code_at'>,
   now_ms: number,

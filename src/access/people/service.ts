@@ -128,10 +128,7 @@ export class People {
     return { ...this.present(row), link };
   }
 
-  /**
-   * What a new person is to have. Throws AppError `invalid`, or in the shell (null) `not_found`, for unknown
-   * projects.
-   */
+  /** What a new person is to have. For unknown projects: AppError `invalid`; in the shell `not_found`. */
   powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
     const { read_only = false, all_projects = false, projects = [] } = input;
     const project_ids = this.deps.projects.resolveScope(giver, projects);

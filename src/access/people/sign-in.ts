@@ -1,7 +1,4 @@
-/**
- * Signing in: limits come before the password, unknown names take as long, and no stranger can lock a person
- * out.
- */
+/** Signing in: limits before the password, unknown names take as long, no stranger locks anybody out. */
 import { AppError } from '../../errors.ts';
 import { MAX_USER_AGENT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';

@@ -12,10 +12,7 @@ import type { LinkRow, PersonRow } from './tables.ts';
 export class Welcome {
   constructor(private readonly deps: PeopleDeps & { people: People; passwords: Passwords }) {}
 
-  /**
-   * Whose link this is; null: the first person's. Throws AppError `not_found` where it was used, is void or
-   * expired.
-   */
+  /** Whose link this is; null: the first person's. Throws AppError `not_found` unless it is good. */
   find(secret: string, read: Tx = this.deps.database.read): { link: LinkRow; person: PersonRow | null } {
     const link = store.findLink(read, hashToken(secret));
     const person = link?.person_id ? store.findPerson(read, link.person_id) : null;

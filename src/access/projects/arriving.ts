@@ -51,10 +51,7 @@ const show = rawSql<never, [string, string, number, number]>(
   "UPDATE projects SET status = ?, slug = ?, updated_at = ? WHERE id = ? AND status = 'arriving'",
 );
 
-/**
- * Shows the project under its slug or, where that is taken, with a number. Returns the slug; null: it is
- * gone.
- */
+/** Shows the project under its slug, or with a number where that is taken. Returns it; null: gone. */
 export function showArriving(
   tx: Tx,
   id: number,

@@ -56,9 +56,7 @@ export class LinkDomains {
     return store.findProjectAtLinkDomain(this.deps.database.read, name);
   }
 
-  /**
-   * What only this Satchel answers for a project at its link domain; null where nothing was ever asked for.
-   */
+  /** What only this Satchel answers for a project at its link domain; null where none was asked for. */
   proofOf(project_id: number): string | null {
     const { read } = this.deps.database;
     const project = store.findProjectById(read, project_id);

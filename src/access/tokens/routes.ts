@@ -1,7 +1,4 @@
-/**
- * Access tokens on the management plane: what a caller is; for administrators making, listing and revoking
- * them.
- */
+/** Access tokens on the management plane: what a caller is; making, listing and revoking them. */
 import { collectErrors, notFound } from '../../errors.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { capabilitiesIn, POWERS, requireGivable } from '../../platform/http/capabilities.ts';

@@ -1,6 +1,4 @@
-/**
- * What doctor asks of the object store: whether it works as it must, what it lost, and what it keeps in vain.
- */
+/** What doctor asks of the object store: whether it works, what it lost, what it keeps in vain. */
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
@@ -124,10 +122,7 @@ async function compare(database: Database, store: S3Store): Promise<Finding[]> {
   ];
 }
 
-/**
- * After a restore or a take-over, keys without a row are the trace of what was lost, and are kept for a
- * while.
- */
+/** After a restore or a take-over, keys without a row show what was lost, and are kept for a while. */
 async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store): Promise<Finding[]> {
   const hold = readHold(database.read, clock.now());
   if (!hold) return [];

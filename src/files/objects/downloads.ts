@@ -1,6 +1,4 @@
-/**
- * How the bytes of an object or its variant are sent: whole, in part or not at all, and with which headers.
- */
+/** How the bytes of an object or variant are sent: whole, in part or not at all; with which headers. */
 import { messageOf } from '../../errors.ts';
 import { STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';

@@ -39,10 +39,7 @@ const KEY_BYTES = 32;
 export class ObjectLinks {
   constructor(private readonly deps: ObjectLinksDeps) {}
 
-  /**
-   * Makes a link to an object of the project; `note` tells of it, without the link. Throws AppError
-   * `not_found`.
-   */
+  /** Makes a link to an object of the project; `note` tells of it alone. Throws AppError `not_found`. */
   async create(owner: Owner, object: ObjectRow, wishes: LinkWishes, note: Note): Promise<ObjectLink> {
     const { clock, database, public_url } = this.deps;
     const expires_at = clock.now() + wishes.expires_in_seconds * 1000;

@@ -206,10 +206,7 @@ export class Objects {
     }
   }
 
-  /**
-   * The one look at the file system inside a write: so no other process sweeps the file before its row is
-   * there.
-   */
+  /** The one look at files inside a write: no other process sweeps the file before its row is there. */
   #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
     if (store === 'local') return this.deps.blobs.has(public_id);
     return store === 'database' || !isNoted(tx, public_id);

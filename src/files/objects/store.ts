@@ -210,9 +210,7 @@ const matchesBetween = rawSql<{ id: number }, [number, number, number, string, V
    AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
 );
 
-/**
- * Ids of unexpired files whose name contains `q` (ASCII case ignored), newest first, so many names a piece.
- */
+/** Ids of unexpired files with `q` in their name (ASCII case ignored), newest first, in pieces. */
 export function* matchesOf(
   current: () => Tx,
   { project_id, visibility, q }: ObjectFilter & { q: string },

@@ -43,9 +43,7 @@ import { cutShort, Writing } from './writing.ts';
 export { isUnfinishedUpload } from './store.ts';
 export type { UploadRow } from './tables.ts';
 
-/**
- * A request that brought nothing for this long gives way to another of the same upload: its client has gone.
- */
+/** A request that brought nothing for this long gives way to another one: its client has gone. */
 const UPLOAD_GIVES_WAY_MS = 3_000;
 
 interface UploadsDeps {
@@ -191,10 +189,7 @@ export class Uploads {
     return this.#isWhole(taken) ? this.#finished(taken) : taken;
   }
 
-  /**
-   * Ends an upload and removes what came of it; requests that write to it find it gone. A finished object
-   * stays.
-   */
+  /** Ends an upload and removes it; requests that write to it find it gone. A finished object stays. */
   async remove({ id }: UploadRow): Promise<void> {
     const gone = await this.deps.database.write((tx) => deleteUploads(tx, [id]));
     await this.#removeEnded(unfinishedOf(gone));

@@ -31,9 +31,7 @@ const MAX_CHUNKS = 10_000;
 /** Name and length. */
 const RIFF_CHUNK_HEAD_BYTES = 8;
 
-/**
- * The first chunks of a WebP (developers.google.com/speed/webp/docs/riff_container); none of another file.
- */
+/** The first chunks of a WebP (developers.google.com/speed/webp/docs/riff_container), else none. */
 export function* webpChunks(file: Buffer): Generator<Chunk> {
   if (nameAt(file, 0) !== 'RIFF' || nameAt(file, 8) !== 'WEBP') return;
   let left = MAX_CHUNKS;

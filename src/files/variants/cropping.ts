@@ -74,9 +74,7 @@ export async function cropPng(png: Uint8Array, piece: Piece): Promise<Uint8Array
   return file;
 }
 
-/**
- * Puts the piece's rows into their blocks, each behind the byte of its filter (none), as the source unpacks.
- */
+/** Puts the piece's rows into their blocks, each behind its filter's byte, as the source unpacks. */
 async function cutRows(
   chunks: readonly Chunk[],
   source_width: number,
@@ -107,9 +105,7 @@ async function cutRows(
   }
 }
 
-/**
- * Writes the head of each block, which is a row. Combines the rows' checksums (Adler-32) and returns that.
- */
+/** Writes the head of each block, which is a row. Returns the checksum (Adler-32) of all rows. */
 function sealBlocks(blocks: Buffer, block_bytes: number): number {
   const length = block_bytes - BLOCK_HEAD_BYTES;
   let [a, b] = [1, 0];

@@ -78,10 +78,7 @@ export class VariantProcesses {
     }
   }
 
-  /**
-   * Anybody may ask for images of a public file. Where places are taken, the project with the most gives one
-   * up.
-   */
+  /** Anybody may ask for images of a public file. At the limit the project with the most gives way. */
   #wait(project_id: number, network: string): Promise<void> {
     const of_network = this.#waiting.filter((one) => one.network === network).length;
     if (of_network >= VARIANTS_WAITING_OF_ADDRESS) throw tooManyOfOne();
@@ -99,10 +96,7 @@ export class VariantProcesses {
     return turn.promise;
   }
 
-  /**
-   * Nobody has two turns while somebody waits. Projects take turns; within one, the next steps behind all
-   * others.
-   */
+  /** Nobody has two turns while somebody waits. Projects take turns; within one the next goes last. */
   #giveTurn(): void {
     const next = this.#waiting.find(({ network }) => !this.#busy.includes(network)) ?? this.#waiting[0];
     if (!next) return;

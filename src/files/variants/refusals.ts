@@ -6,10 +6,7 @@ import { monotonicMs } from '../../platform/host/clock.ts';
 const MAX_REMEMBERED = 1_000;
 
 export class Refusals {
-  /**
-   * By the id of a source that nothing can be made of, or the name of a variant that was too hard; oldest
-   * first.
-   */
+  /** By the id of a useless source, or by the name of a variant that was too hard; oldest first. */
   readonly #refused = new Map<string, { error: AppError; until_ms: number }>();
 
   /** Throws what was thrown before for any of these. */

@@ -192,10 +192,7 @@ export class Variants {
     throw error;
   }
 
-  /**
-   * Names a made variant. Throws 404 where the object was deleted meanwhile, when there was no variant to
-   * delete.
-   */
+  /** Names a made variant. Throws 404 where the object was deleted before there was a file to delete. */
   async #keep(source: Source, name: string, format: VariantFormat, part: string) {
     const folder = this.#folderOf(source.public_id);
     const path = join(folder, `${name}.${EXTENSIONS[format]}`);
@@ -344,9 +341,7 @@ function bytesOf(found: readonly Kept[], until_ms: number): number {
   return found.reduce((sum, { bytes, used_ms }) => (used_ms <= until_ms ? sum + bytes : sum), 0);
 }
 
-/**
- * Since when the rest was used, if so many bytes go. It halves the time: sorting a million files would block.
- */
+/** Since when the rest was used, if so many bytes go. It halves the time: sorting would block. */
 async function ageOf(found: readonly Kept[], bytes: number): Promise<number> {
   let [low, high] = [0, Number.MAX_SAFE_INTEGER];
   while (high - low > 1) {

@@ -1,6 +1,4 @@
-/**
- * The bytes of the object store that a backup brings along: fetched as it is made, placed as it is restored.
- */
+/** The bytes of the object store that a backup brings along: fetched with it, placed by a restore. */
 import { createReadStream, existsSync, rmSync } from 'node:fs';
 import { conflict } from '../../errors.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';

@@ -10,9 +10,7 @@ import { looksWhole } from './reader.ts';
 interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */
   removed: string[];
-  /**
-   * Files with the name of such a backup that are none or incomplete. They are neither counted nor touched.
-   */
+  /** Files with the name of such a backup that are none or incomplete. They are neither counted nor used. */
   unsound: string[];
 }
 

@@ -171,10 +171,7 @@ export class Backups {
     return join(this.#folder, name);
   }
 
-  /**
-   * Reads and checks all of a backup in a scratch folder. Throws AppError `conflict`, and `unavailable`
-   * without room.
-   */
+  /** Checks all of a backup in a scratch folder. Throws AppError `conflict`, `unavailable` without room. */
   async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
     requireWhole(status);
     const { database, clock, work } = this.deps;

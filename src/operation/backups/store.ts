@@ -161,9 +161,7 @@ function catchUpEmail(sqlite: Sqlite, email_id: string): void {
   catchUpRow(sqlite, 'emails', email_id);
 }
 
-/**
- * Makes a row what it is in the live database, or deletes it where that has none. Triggers keep the counters.
- */
+/** Makes a row what it is in the live database, or deletes it without one. Triggers keep counters. */
 function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void {
   if (readCount(sqlite, `SELECT count(*) FROM live.${table} WHERE id = ?`, id) === 0) {
     sqlite.query(`DELETE FROM main.${table} WHERE id = ?`).run(id);

@@ -1,7 +1,4 @@
-/**
- * Asks an authority for a certificate, in a thread of its own: only there is its client loaded, and it can be
- * ended.
- */
+/** Asks an authority for a certificate, in a thread: only there its client is loaded; it can be ended. */
 import { Thread, ThreadEnded } from '../../platform/host/threads.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
 

@@ -1,7 +1,4 @@
-/**
- * What doctor asks of built-in TLS: until when the certificate is good, why the last order failed, where
- * names lead.
- */
+/** What doctor asks of built-in TLS: how long its certificate lasts, failed orders, where names lead. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';

@@ -53,10 +53,7 @@ export function orderFileOf(data_dir: string): string {
   return join(folderOf(data_dir), ORDER_FILE);
 }
 
-/**
- * Reads what an authority gave for a key and names. Throws AppError `invalid` where it is no such
- * certificate.
- */
+/** Reads what an authority gave for a key and names. Throws AppError `invalid` for anything else. */
 export function readCertificate(given: Omit<Certificate, 'from_ms' | 'to_ms'>): Certificate {
   try {
     const certificate = new X509Certificate(given.chain);

@@ -1,7 +1,4 @@
-/**
- * The answers of the plain http port beside built-in TLS: the authority's challenge, and redirects for all
- * others.
- */
+/** The plain http port's answers beside built-in TLS: the authority's challenge, and redirects. */
 import { Listener } from '../../platform/http/listener.ts';
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
@@ -31,9 +28,7 @@ export function createPlainPort(deps: PlainPortDeps): Listener {
   });
 }
 
-/**
- * RFC 8555 8.3 for the authority; else 308 to https at a name of ours, or 503 until there is a certificate.
- */
+/** RFC 8555 8.3 for the authority; else 308 to https at our name, or 503 until there is a certificate. */
 function answerPlain(request: Request, deps: PlainPortDeps): Response {
   // Without a usable Host there is no URL, only a target.
   const target = URL.canParse(request.url) ? new URL(request.url) : null;

@@ -131,10 +131,7 @@ export class Certificates {
     return clock.now() >= renewalOf(kept);
   }
 
-  /**
-   * Whether the last failure is long enough ago. One that would wait longer than any does came of a wrong
-   * clock.
-   */
+  /** Whether the last failure is old enough. One that would wait too long came of a wrong clock. */
   #mayOrder(): boolean {
     const failed = this.#failedHere();
     if (!failed) return true;
@@ -201,10 +198,7 @@ export function renewalOf({ from_ms, to_ms }: Certificate): number {
   return to_ms - (to_ms - from_ms) * RENEW_AT_LIFE_LEFT;
 }
 
-/**
- * Milliseconds until the next look: an hour, or a tenth of a shorter life, or when an order may be tried
- * again.
- */
+/** Milliseconds until the next look: an hour, a tenth of a shorter life, or until the next try. */
 export function waitToLook(
   kept: Pick<Certificate, 'from_ms' | 'to_ms'> | null,
   failed: Pick<FailedOrder, 'next_ms'> | null,

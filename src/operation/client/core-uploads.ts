@@ -1,7 +1,4 @@
-/**
- * How a client sends a file and tells its progress: XMLHttpRequest in browsers, streamed bodies in Node and
- * Bun.
- */
+/** How a client sends a file and tells its progress: XMLHttpRequest in browsers, else streams. */
 import type { Delivery, OnceOptions, Sent } from './core.ts';
 
 /** A File, a Blob such as Bun.file(path), bytes, or a stream. A stream is sent once and never again. */

@@ -1,7 +1,4 @@
-/**
- * Names and parameters of the client's methods: one for each operation of the data plane, grouped as the docs
- * are.
- */
+/** Names and parameters of the client's methods: one for each operation of the data plane. */
 import {
   type ApiDocument,
   nameIn,
@@ -126,9 +123,7 @@ function methodOf(path: string, verb: string, operation: Operation): Method {
   };
 }
 
-/**
- * `POST /emails/templates/{slug}/preview` of Email templates is `preview`, `GET /emails/templates` is `list`.
- */
+/** `POST /emails/templates/{slug}/preview` of Email templates is `preview`, and its GET `list`. */
 function nameOf(
   path: string,
   { verb, is_many, tag }: { verb: string; is_many: boolean; tag: string },

@@ -1,7 +1,4 @@
-/**
- * The typed client: one TypeScript file without dependencies, written from the OpenAPI document of this
- * version.
- */
+/** The typed client: a TypeScript file without dependencies, of this version's OpenAPI document. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiDocument, Schema } from './document.ts';

@@ -1,6 +1,4 @@
-/**
- * The handbook: Markdown guides that the executable carries, as pages and as sections that a search finds.
- */
+/** The handbook: Markdown guides that the executable carries, as pages and as sections to search. */
 import { decodeHTML } from 'entities';
 import backups from '../../../handbook/backups.md' with { type: 'text' };
 import captcha from '../../../handbook/captcha.md' with { type: 'text' };

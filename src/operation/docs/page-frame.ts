@@ -32,10 +32,7 @@ export interface DocsPage {
 /** Loaded in the page itself: on a slow line each further request is a second before anything is seen. */
 const STYLE = docs_css.replace(/\/\*.*?\*\/|\s*\n\s*/gs, '');
 
-/**
- * Nothing from another host: the pages work on a server without internet. Injected styles and scripts do
- * nothing.
- */
+/** Nothing from another host: the pages work without internet. Injected styles and scripts fail. */
 export const CONTENT_SECURITY_POLICY =
   `default-src 'none'; script-src 'self'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; ` +
   "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

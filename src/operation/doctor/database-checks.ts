@@ -1,6 +1,4 @@
-/**
- * What doctor asks of the database as a whole: its schema, its soundness, and whether the clock went back.
- */
+/** What doctor asks of the database: its schema, its soundness, and whether the clock went back. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { messageOf } from '../../errors.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';

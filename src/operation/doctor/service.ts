@@ -160,9 +160,7 @@ interface Running {
 export class Doctor {
   #running: Running | null = null;
   #last: Examination | null = null;
-  /**
-   * The last examination that read everything. It keeps good findings only: bad ones are looked at each time.
-   */
+  /** The last examination that read everything, without problems: those are looked at each time. */
   #read_all: Examination | null = null;
 
   constructor(

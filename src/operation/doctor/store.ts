@@ -15,10 +15,7 @@ export function newestMoment(sqlite: Sqlite): number {
   );
 }
 
-/**
- * The size of the database's file, and how much of it is free: SQLite uses that again and never gives it
- * back.
- */
+/** The size of the database's file, and how much of it is free: SQLite uses that, and gives none back. */
 export function sizeOf(sqlite: Sqlite): { bytes: number; free_bytes: number } {
   const pragma = (name: string): number => Number(sqlite.query(`PRAGMA ${name}`).values()[0]?.[0]);
   const page_bytes = pragma('page_size');

@@ -1,6 +1,4 @@
-/**
- * Metrics: what the server measured since its start, and what counters and indexes tell. No table is walked.
- */
+/** Metrics: what the server measured since its start, and counters and indexes. It walks no table. */
 import { statfsSync, statSync } from 'node:fs';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';

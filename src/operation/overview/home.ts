@@ -1,7 +1,4 @@
-/**
- * A home page's beginning: how today compares, the shares of mail that bounced or was clicked, and what to
- * do.
- */
+/** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
 import { ACTIVITY_DAYS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
@@ -37,10 +34,7 @@ export function compareDays(days: readonly DayNumbers[]): {
   };
 }
 
-/**
- * The mean of this weekday over four weeks, to a tenth, without weeks before the first event. Null without
- * any.
- */
+/** This weekday's mean over four weeks, to a tenth, without weeks before the first event, or null. */
 function usualOf(days: readonly DayNumbers[]): Usual | null {
   const began = days.findIndex((day) => Object.values(numbersOf(day)).some((n) => n > 0));
   const present = days.length - 1;

@@ -1,7 +1,4 @@
-/**
- * SQL of the overview and of a project's activity. It reads counters that triggers keep, so its cost does not
- * grow.
- */
+/** SQL of the overview and a project's activity. Triggers keep its counters: the cost does not grow. */
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';

@@ -98,9 +98,7 @@ export class Ownership {
     return foreign && waysOut(store, foreign, this.deps.config.data_dir);
   }
 
-  /**
-   * Called before each write to the store. Throws AppError `unavailable` where it is not for this database.
-   */
+  /** Called before each write to the store. Throws AppError `unavailable` where it is not ours. */
   async refuseForeign(): Promise<void> {
     const { object_store: store, database } = this.deps;
     if (!store || this.#is_known) return;
@@ -247,9 +245,7 @@ export class Ownership {
     this.#is_known = true;
   }
 
-  /**
-   * Files of another Satchel or of an earlier database have no row here. They stay until somebody has looked.
-   */
+  /** Files of others or of an earlier database have no row here. They stay until somebody has looked. */
   async #holdStore(before: Mark | null): Promise<void> {
     const { clock, database, logger } = this.deps;
     const now_ms = clock.now();

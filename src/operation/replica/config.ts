@@ -79,9 +79,7 @@ function readIfThere(path: string): string | null {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : null;
 }
 
-/**
- * Where Litestream tells its metrics: on this machine, at no port that Prometheus' exporters are known by.
- */
+/** Where Litestream tells its metrics: on this machine, at no usual port of Prometheus' exporters. */
 const METRICS_ADDRESS = '127.0.0.1:9392';
 /** What a path of a Unix socket may have on every system (sun_path of macOS, less its end). */
 const MAX_SOCKET_PATH_BYTES = 103;

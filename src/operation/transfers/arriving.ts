@@ -52,10 +52,7 @@ export class Arrival {
     this.facts = facts;
   }
 
-  /**
-   * The number that a row gets here. Null for none, and for a number that no row has had. 0 names nothing,
-   * and stays.
-   */
+  /** The number that a row gets here. Null for none, and for one that no row has had. 0 stays: no row. */
   numberOf(table: Numbered | 'projects', value: Value): number | null {
     if (table === 'projects') return this.facts.project_id;
     if (value === 0) return 0;

@@ -24,9 +24,7 @@ import { type Going, listColumns, listGoing, type Row } from './rows-store.ts';
 
 /** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
-/**
- * How far apart numbers of one table may be: other projects used those between, and numbers here must last.
- */
+/** How far apart a table's numbers may be: other projects used those between; those here must last. */
 const MOST_NUMBERS = 10 ** 11;
 /** Requests to the object store at once. */
 const ASKED_AT_ONCE = 8;

@@ -63,9 +63,7 @@ export function checkPlace(file: string): string {
   return path;
 }
 
-/**
- * Writes the file, mode 0600. Throws AppError `unavailable` where it can't be written, and leaves nothing.
- */
+/** Writes the file, mode 0600. Throws AppError `unavailable` where it can't, and leaves nothing. */
 export async function writeProject(job: ExportJob): Promise<Exported> {
   const { file, data_dir } = job;
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);

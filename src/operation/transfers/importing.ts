@@ -146,9 +146,7 @@ export class Import {
     return new Import(deps, job, examined, begun);
   }
 
-  /**
-   * Takes everything in and shows it. If it throws, nobody has seen anything: the caller takes it out again.
-   */
+  /** Takes everything in and shows it. If it throws, nobody saw anything: the caller takes it out. */
   async run(): Promise<Imported> {
     const { path, key, onProgress } = this.job;
     const reader = new ProjectReader(path, key);

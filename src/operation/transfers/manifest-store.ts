@@ -1,7 +1,4 @@
-/**
- * SQL of the beginning of a project's file: the project, how its rows are numbered, what they refer to
- * outside.
- */
+/** SQL of a project's file's beginning: the project, its rows' numbers, what they refer to outside. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { nullable, type Static, t } from '../../platform/http/schema.ts';
 import { NUMBERED, type Numbered } from './inventory-tables.ts';

@@ -85,9 +85,7 @@ function isOwnNumber(table: string, { name, type }: Column): boolean {
   return name === 'id' && type === 'INTEGER' && !isNumbered(table);
 }
 
-/**
- * The tables from the one that names the project down to a table, each with the column that refers upwards.
- */
+/** The tables from the one that names the project down, each with the column that refers upwards. */
 function pathTo(table: string, schema: Schema): { table: string; column: string }[] {
   const names = schema.get(table)?.map(({ name }) => name) ?? [];
   if (names.includes('project_id') && !FOUND_BY_PARENT.includes(table))
@@ -113,9 +111,7 @@ function placeOf(table: string, schema: Schema): { from: string; order: string }
   };
 }
 
-/**
- * Reads the least and greatest numbers of a table that rows of project ?1 have or refer to; null without any.
- */
+/** Reads the least and greatest numbers that rows of project ?1 have or refer to; null without any. */
 export type Ranges = readonly { table: Numbered; select: string }[];
 
 export function selectRanges(read: Tx): Ranges {

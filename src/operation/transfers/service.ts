@@ -239,10 +239,7 @@ export class Transfers {
 
   /* --- On --------------------------------------------------------------------------------------------------------- */
 
-  /**
-   * Resumes what an export or import paused, and sends mail that waits. What can't go on stays paused, and is
-   * told.
-   */
+  /** Resumes what an export or import paused, and waiting mail. What can't go on stays paused. */
   async letGo(project: Owner, actor: Actor): Promise<LetGo> {
     const { database, clock, engine, projects, schedules, sequence_life, broadcast_life } = this.deps;
     const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };

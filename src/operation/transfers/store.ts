@@ -134,10 +134,7 @@ export function nameFormerly(tx: Tx, former_id: number, source_id: number): void
   nameSource.run(tx, former_id, source_id);
 }
 
-/**
- * What a sequence or broadcast becomes once everything has arrived. Until then it is a draft, which does
- * nothing.
- */
+/** What a sequence or broadcast becomes once everything has arrived. Until then it is a draft. */
 export interface Standing {
   table: 'sequences' | 'broadcasts';
   id: number;
@@ -188,10 +185,7 @@ const anothers = {
   import: isAnothers('contact_imports'),
 };
 
-/**
- * What a row refers to by an id that is the same everywhere. A file is an object, an upload or a mail's
- * attachment.
- */
+/** What a row refers to by a global id. A file is an object, an upload or a mail's attachment. */
 export interface Named {
   kind: keyof typeof anothers;
   id: string;

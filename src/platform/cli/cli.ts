@@ -1,6 +1,4 @@
-/**
- * The frame of the command line: how a verb is declared, runs, prints and fails. Verbs are in nouns' cli.ts.
- */
+/** The frame of the command line: how a verb is declared, runs, prints and fails. */
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';

@@ -13,9 +13,7 @@ export function textOption(options: Options, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/**
- * Which projects somebody new is for, by --all-projects or --project. Throws UsageError for neither or both.
- */
+/** Which projects somebody new is for: --all-projects or --project. Throws UsageError unless one is. */
 export function requireScope(options: Options, whom: string): { all_projects: boolean; projects: string[] } {
   const projects = listOption(options, 'project');
   const all_projects = options.allProjects === true;

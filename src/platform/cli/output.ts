@@ -3,10 +3,7 @@ import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { errorCodeOf } from '../../errors.ts';
 
-/**
- * Paints text after it lost all that would steer a terminal. Synchronous, so that an exit cannot cut it off
- * in a pipe.
- */
+/** Paints text that can't steer a terminal any more. Synchronous: no exit cuts it off in a pipe. */
 export function writeTo(descriptor: number, text: string, paint = (shown: string) => shown): void {
   writeAll(descriptor, Buffer.from(paint(isatty(descriptor) ? showControls(text) : text)));
 }

@@ -29,10 +29,7 @@ export async function readHiddenSecret<S>(cli: Cli<S>, argument: string, option:
   return await readSecret(cli, argument, option);
 }
 
-/**
- * The text of a file, or for `-` of standard input. Throws AppError `invalid` where it is unreadable or no
- * UTF-8.
- */
+/** A file's text, or for `-` standard input's. Throws AppError `invalid`: unreadable, or no UTF-8. */
 export async function readFileText<S>(cli: Cli<S>, path: string): Promise<string> {
   const bytes = path === '-' ? await cli.host.process.input() : readBytes(path, 'The file');
   if (!isUtf8(bytes))

@@ -92,9 +92,7 @@ export class Verb<S> extends Command {
     return has_project ? this : addProjectOfName(this);
   }
 
-  /**
-   * It makes a thing of these fields, each by its option. `others`: fields with options of the verb's own.
-   */
+  /** It makes a thing of these fields, each by its option. `others` have options of the verb's own. */
   creates(fields: FieldList, others: OptionNames = {}): this {
     addCreationOptions(this, fields);
     return this.#reads(fields, others);

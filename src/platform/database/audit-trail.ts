@@ -57,10 +57,7 @@ function shownAs(name: string, value: unknown): unknown {
   return text.length > MAX_CHANGE_CHARS ? text.slice(0, MAX_CHANGE_CHARS) : value;
 }
 
-/**
- * Puts a change on the audit trail, in the change's own transaction. Who made it, and in which project, is
- * bound in.
- */
+/** Puts a change on the audit trail, in the change's own transaction, with who made it and where. */
 export type Note = (tx: Tx, entry: Omit<AuditEntry, 'project'>) => void;
 
 /** For changes that are not put on the trail. */

@@ -166,10 +166,7 @@ class GroupCommitDatabase implements Database {
   #is_end_planned = false;
   /** What waits for a transaction. */
   readonly #queues: Record<'changes' | 'pieces', QueuedChange[]> = { changes: [], pieces: [] };
-  /**
-   * How many changes go before the next piece: those that waited when the last one was on disk. Null: not
-   * counted.
-   */
+  /** How many changes go before the next piece: those that waited at the last commit. Null: unknown. */
   #ahead: number | null = null;
   #is_scheduled = false;
   #is_closed = false;
@@ -371,9 +368,7 @@ class GroupCommitDatabase implements Database {
     if (this.#is_waiting) this.#scheduleFlush();
   }
 
-  /**
-   * Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction.
-   */
+  /** Null when the change stands, else why it was undone. Throws when SQLite gave up everything. */
   #runInSavepoint(change: QueuedChange): { reason: unknown } | null {
     this.#steps.save.run();
     try {

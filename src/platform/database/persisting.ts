@@ -1,15 +1,10 @@
-/**
- * Writes what came of outside work, such as a mail that a relay has taken: unwritten, it would be done again.
- */
+/** Writes what came of outside work, such as a mail that a relay took: else it is done again. */
 import { mayPass } from './database.ts';
 
 /** While the disk is full or the database busy, what can't be written is tried again after this. */
 export const DATABASE_RETRY_MS = 1_000;
 
-/**
- * Retries a write while the disk is full or the database busy, unless the server stops. Throws any other
- * failure.
- */
+/** Retries a write while the disk is full or the database busy, unless the server stops. Else throws. */
 export async function persist<T>(write: () => Promise<T>, isStopping: () => boolean): Promise<T> {
   for (;;) {
     try {

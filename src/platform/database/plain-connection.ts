@@ -1,7 +1,4 @@
-/**
- * Plain connections to database files: snapshots, restored copies and damaged databases, and a little SQL for
- * them.
- */
+/** Plain connections to database files, such as snapshots and damaged ones, and a little SQL for them. */
 import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
 import { BUSY_TIMEOUT_MS } from '../../limits.ts';
 

@@ -65,10 +65,7 @@ const NAME = { at: 0, length: 100 };
 const SIZE = { at: 124, length: 12 };
 const MTIME = { at: 136, length: 12 };
 const CHECKSUM = { at: 148, length: 8 };
-/**
- * What eleven octal digits can say. Larger sizes are binary with the first bit set, as in GNU, BSD and
- * BusyBox.
- */
+/** What eleven octal digits can say. Larger sizes are binary with the first bit set, as in GNU tar. */
 const MAX_OCTAL_SIZE = 0o77777777777;
 
 function octal(value: number, digits: number): string {

@@ -18,10 +18,7 @@ import { describeDiskFailure } from '../host/disk-failures.ts';
 import type { Histogram } from '../host/measures.ts';
 import type { UploadSink } from './upload.ts';
 
-/**
- * Bytes of an upload that are written at once: larger writes gain nothing, and an upload holds two such
- * buffers.
- */
+/** Bytes of an upload written at once: more gains nothing, and an upload holds two such buffers. */
 export const BLOB_WRITE_BYTES = 256 * 1024;
 /** A large upload is flushed each time this much is written, so that its end is quick. */
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;

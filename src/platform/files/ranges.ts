@@ -1,6 +1,4 @@
-/**
- * Conditional and range requests (RFC 9110, 13 and 14) as pure functions: from headers to status and span.
- */
+/** Conditional and range requests (RFC 9110, 13 and 14) as pure functions: headers to a status. */
 
 interface RangeQuestion {
   method: string;

@@ -1,7 +1,4 @@
-/**
- * Keys of an S3 store that several processes write, each only over what it saw: by ETags and the store's
- * clock.
- */
+/** Keys of an S3 store that several processes write, each over what it saw: by ETags and its clock. */
 import type { Clock } from '../host/clock.ts';
 import { newId } from '../host/ids.ts';
 import { type S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
@@ -54,10 +51,7 @@ export class ConditionalKeys {
     }
   }
 
-  /**
-   * Tries with its own key whether the store obeys conditions: null, or what it does instead. Throws
-   * StoreFault.
-   */
+  /** Tries on its own key whether the store obeys conditions: null, or what it does. Throws StoreFault. */
   async findFlaw(): Promise<string | null> {
     const name = `scratch-${newId(this.clock.now())}`;
     try {

@@ -17,9 +17,7 @@ import type { ByteStore, Span } from './byte-store.ts';
 import { FileSink, flushFolder } from './file-sink.ts';
 import { BlobUpload } from './upload.ts';
 
-/**
- * A sweep rests so many times as long as it works: 130,000 files take it 6 s, which uploads hardly notice.
- */
+/** A sweep rests so many times as long as it works: 130,000 files take 6 s that uploads hardly notice. */
 const BLOB_SWEEP_RESTS = 9;
 /** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
 export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;

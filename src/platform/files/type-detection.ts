@@ -110,9 +110,7 @@ function fits(sniffed: string, essence: string): boolean {
   return isAlias('application/zip', essence) && ZIP_BASED.test(sniffed);
 }
 
-/**
- * A type with a known signature would have shown it. Of the others, media and archives are surely no text.
- */
+/** A type with a known signature would have shown it. Media and archives are surely no text. */
 function isTextual(essence: string): boolean {
   if (essence === 'image/svg+xml') return false;
   if (essence.startsWith('text/') || TEXT_MEDIA.test(essence) || XML_BASED.test(essence)) return true;

@@ -1,7 +1,4 @@
-/**
- * Opens a data directory: modes, master key, migrations, database, in such an order that a refusal changes
- * nothing.
- */
+/** Opens a data directory: modes, master key, migrations, database. A refusal changes nothing. */
 import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';

@@ -1,7 +1,4 @@
-/**
- * What install.sh installs, a systemd service or a folder: where data and settings are, so that verbs find
- * them.
- */
+/** What install.sh installs, a service or a folder: where data and settings are, for verbs. */
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';

@@ -17,16 +17,11 @@ type Reply<Answer, Told> =
   | { id: number; failure: { kind: ErrorKind; message: string } }
   | { told: Told };
 
-/**
- * The thread ended before it answered: by an error outside a request, from outside, or for lack of memory.
- */
+/** The thread ended before it answered: by an error, from outside, or for lack of memory. */
 export class ThreadEnded extends Error {}
 
 export interface ThreadOptions<Told> {
-  /**
-   * `new Worker(new URL('./x.worker.ts', import.meta.url))`: the build names workers flatly, so this works
-   * there, too.
-   */
+  /** `new Worker(new URL('./x.worker.ts', import.meta.url))`: the build names workers flatly. */
   start: () => Worker;
   /** The thread and its 20 to 30 MB are given back after so long without a request. */
   idle_stop_ms: number;

@@ -42,10 +42,7 @@ export interface Accepted<C> extends Exchange {
 
 /* --- Who asks, and may they ------------------------------------------------------------------------------------ */
 
-/**
- * 401, then 403 for origin or app, then 403 for permission. The rate comes last: refused requests use none of
- * it.
- */
+/** 401, then 403 for origin or app, then 403 for permission, then the rate: refusals use none of it. */
 export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Accepted<KeyCaller> {
   const { ctx, deps } = exchange;
   const { headers } = ctx.request;
@@ -117,9 +114,7 @@ function recorder({ clock }: Pick<HttpDeps, 'clock'>, actor: Actor, project: Pro
   return (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
 }
 
-/**
- * As `acceptManager`, for the path's project. A project that the caller may not see is 404, after the rate.
- */
+/** As `acceptManager`, for the path's project. One that the caller may not see is 404, after the rate. */
 export function acceptProjectManager(
   exchange: Exchange,
   needs: readonly Capability[],

@@ -41,9 +41,7 @@ function isFromOwnPage({ request, url }: RequestContext, config: Config): boolea
   return page.protocol === 'http:' && isLoopback(hostOf(page)) && page.port === url.port;
 }
 
-/**
- * Whether a cookie counts. Forms and pages of other sites can have a browser send it, but not this header.
- */
+/** Whether a cookie counts. Other sites can have a browser send it, but not this header. */
 export function isConsoleRequest(ctx: RequestContext, config: Config, { is_file = false } = {}): boolean {
   const has_header = ctx.request.headers.get(CONSOLE_HEADER) === '1';
   return (has_header || (is_file && isFollowedLink(ctx))) && isFromOwnPage(ctx, config);
@@ -59,10 +57,7 @@ function isFollowedLink({ request: { method, headers } }: RequestContext): boole
   return headers.get('sec-fetch-site') === 'same-origin' && is_wanted && method === 'GET';
 }
 
-/**
- * Throws AppError `forbidden` for what another site may have caused, `invalid` for a body that a form could
- * send.
- */
+/** Throws AppError `forbidden` for what another site may cause, `invalid` for a body that a form can send. */
 export function requireConsoleRequest(ctx: RequestContext, config: Config, has_body: boolean): void {
   if (!isFromOwnPage(ctx, config))
     throw forbidden('This endpoint takes no request from a page of another site.');

@@ -57,10 +57,7 @@ export function jsonResponse(
   return compressed(Buffer.from(text), { status, headers: new Headers(init.headers) });
 }
 
-/**
- * Compresses a route's page or table where that is worth it and the client takes it. Stored files stay as
- * they are.
- */
+/** Compresses a route's page or table where that is worth it and the client takes it; no stored file. */
 export async function compressText(request: Request, response: Response): Promise<Response> {
   const { status, headers } = response;
   if (!isText(status, headers) || headers.has('content-encoding') || !takesGzip(request)) return response;

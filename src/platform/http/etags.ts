@@ -12,9 +12,7 @@ import { isPlainObject } from './schema.ts';
 /** A route that reads a record. */
 type Reader = Route & Required<Pick<Route, 'read'>>;
 
-/**
- * The routes, with ETag and If-Match for each record of the management plane that can be read and changed.
- */
+/** The routes, with ETag and If-Match for each record of the management plane that can be changed. */
 export function withEtags(routes: readonly Route[]): Route[] {
   const changed = new Set(routes.filter(isChange).map(({ path }) => path));
   const readers = new Map(routes.flatMap((route) => (isReader(route) ? [[route.path, route]] : [])));
@@ -54,9 +52,7 @@ function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   };
 }
 
-/**
- * Adds If-Match to a route: another version is 409 and changes nothing. An answered record has the new ETag.
- */
+/** Adds If-Match to a route: another version is 409 and changes nothing. Records have the new ETag. */
 function guarded(route: Route, reader: Reader): Route {
   const changing: Route = {
     ...route,

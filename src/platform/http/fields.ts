@@ -22,9 +22,7 @@ interface Words {
   readonly says?: string;
   /** Its option, as commander has it: `--timezone <zone>`. */
   readonly option?: string;
-  /**
-   * The option that clears a flag where things are changed, such as `--off`. Default: `--no-` and its own.
-   */
+  /** The option that clears a flag in a change, such as `--off`. Default: `--no-` and its own. */
   readonly unset_option?: string;
   /** In a verb that changes: what clearing a flag does. */
   readonly unset?: string;

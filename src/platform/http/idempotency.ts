@@ -22,9 +22,7 @@ export interface KeptAnswer {
   value: unknown;
 }
 
-/**
- * A failure, as it is kept, after which the request may not be carried out again: of the kind `unavailable`.
- */
+/** A failure, as kept, after which the request may not be carried out again: kind `unavailable`. */
 export function keptFailure({ status, message, code, details }: AppError): KeptAnswer {
   return { status, value: { message, code, details } };
 }
@@ -83,9 +81,7 @@ export function hashRequest(method: string, path: string, ...body: (string | Uin
 }
 
 export class Idempotency {
-  /**
-   * Requests under way, by key: a second one waits. One server serves a data directory, so memory will do.
-   */
+  /** Requests under way, by key: a second one waits. One server has the data directory: memory will do. */
   readonly #under_way = new Map<string, Promise<void>>();
   /** Keys of requests that were answered before their outcome was recorded. */
   readonly #held = new Set<string>();

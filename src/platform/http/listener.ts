@@ -4,16 +4,11 @@ import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
 import { until } from '../host/waiting.ts';
 
-/**
- * Beyond it Bun answers 413 without a body before any handler. The contract wants 422, so this is above every
- * limit.
- */
+/** Beyond it Bun answers an empty 413 before any handler. The contract wants 422: above every limit. */
 const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 /** What closing the connections that are left may take. */
 const STOP_CONNECTIONS_DEADLINE_MS = 500;
-/**
- * By then each connection has had its last answer or idled out. Bun looks at idle ones every four seconds.
- */
+/** By then each connection had its last answer or idled out. Bun looks at idle ones each four seconds. */
 const DRAIN_MS = (HTTP_IDLE_TIMEOUT_S + 10) * 1_000;
 
 export type BunServer = Server<undefined>;
@@ -59,10 +54,7 @@ export class Listener {
     return this.#port;
   }
 
-  /**
-   * Serves plain http; returns the port. A second server on it fails at its start instead of sharing
-   * requests.
-   */
+  /** Serves plain http; returns the port. A second server on it fails at its start, and shares nothing. */
   listen(): number {
     return this.#serve({ reusePort: false });
   }

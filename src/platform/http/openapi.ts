@@ -107,9 +107,7 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
   };
 }
 
-/**
- * The data plane's open route serves public things to all and the rest by key. The console's let people in.
- */
+/** The data plane's open route serves public things to all. The console's open routes let people in. */
 function securityOf({ needs, plane }: Route): readonly Json[] {
   if (needs !== null) return SECURITY[plane];
   return plane === 'data' ? [{}, ...SECURITY.data] : [];

@@ -104,20 +104,14 @@ export function pageOf<T>(
   });
 }
 
-/**
- * What was found piece by piece: a page's rows and their total, or the least that it is where counting
- * stopped.
- */
+/** What was found by pieces: a page's rows, and their total or the least it is. */
 export interface Found<T> {
   data: T[];
   total: number;
   is_capped: boolean;
 }
 
-/**
- * A page of what pieces hold, in their order. Others have their turn between pieces; none is asked for in
- * vain.
- */
+/** A page of what pieces hold, in their order. Others have their turn between pieces. */
 export async function findInPieces<T>(query: PageQuery, pieces: Iterable<readonly T[]>): Promise<Found<T>> {
   const { offset, per_page } = startOf(query);
   // Whoever goes on behind what is counted finds a next page as long as there is one.
@@ -141,9 +135,7 @@ export function paginateAll<T>(query: PageQuery, rows: readonly T[]): Page<T> {
   });
 }
 
-/**
- * Says where in the list this page is, and what the next call is. `path` is the request's, with its query.
- */
+/** Says where in the list this page is, and the next call. `path` is the request's, with its query. */
 export function pageMessage(meta: PageMeta, url: URL): string {
   const total = meta.total_capped ? `${meta.total} or more` : meta.total;
   const place =

@@ -15,10 +15,7 @@ import { showNames } from './ignored-fields.ts';
 import { RateLimitError } from './rate-limit.ts';
 import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
 
-/**
- * Runs a route and answers with what comes of it, failures too. Never throws. `may_compress`: see
- * encoding.ts.
- */
+/** Runs a route and answers with what comes of it. Never throws. `may_compress`: see encoding.ts. */
 export async function answer(
   route: Route,
   ctx: RequestContext,
@@ -179,9 +176,7 @@ function logRequest(
   });
 }
 
-/**
- * The log cuts path segments as long as a token: links in mails hold tokens. Ids and most names are shorter.
- */
+/** The log cuts path segments as long as a token: links in mails hold tokens. Ids are shorter. */
 function withoutTokens(path: string): string {
   return path.replace(/[^/]{32,}/g, '…');
 }

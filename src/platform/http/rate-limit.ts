@@ -58,10 +58,7 @@ interface Window {
   used: number;
 }
 
-/**
- * The current window. One that begins in the future is dropped: the clock was set back, and nobody should
- * wait.
- */
+/** The current window. One in the future goes: the clock was set back, and nobody should wait. */
 function currentOf(window: Window | undefined, rate: Rate, now: number): Window {
   const length_ms = LENGTH_MS[rate.per];
   if (window && now < window.ends_at && window.ends_at - now <= length_ms) return window;

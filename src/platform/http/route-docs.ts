@@ -18,9 +18,7 @@ export interface RouteDocs {
   may_be_capped?: boolean;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
-  /**
-   * Media type of a success other than JSON: a file, which a link of the console may save; see browser.ts.
-   */
+  /** Media type of a success other than JSON: a file that a console's link may save; see browser.ts. */
   produces?: string;
   /** A body that works as it stands. */
   example?: unknown;

@@ -354,9 +354,7 @@ export interface ProjectCaller {
   readonly identity: string;
   /** Who is held responsible for what the request does. */
   readonly actor: Actor;
-  /**
-   * Puts a change on the audit trail. Keys' changes are left out: they would be every request of every app.
-   */
+  /** Puts a change on the audit trail. Keys' changes are left out: they are every app's every request. */
   readonly note: Note;
   /** As `note`, by keys too: for what takes everything along. */
   readonly record: Note;
@@ -426,10 +424,7 @@ interface OpenRouteSpec<F extends TSchema>
   family?: Family;
   method: Method;
   path: string;
-  /**
-   * Shape of the form that a page posts. Fields are text, read as numbers and booleans where the shape wants
-   * it.
-   */
+  /** Shape of the form that a page posts. Its texts are read as numbers and booleans where asked for. */
   form?: F;
   /** The path's project, at whose link domain the route answers, too; null where there is none. */
   projectOf?(ctx: RequestContext): number | null | Promise<number | null>;

@@ -54,10 +54,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   });
 
   const is_https = deps.config.public_url.startsWith('https:');
-  /**
-   * Browsers that came by https use nothing else for a year. Over plain http they ignore this (RFC 6797,
-   * 8.1).
-   */
+  /** Browsers that came by https use nothing else for a year. Plain http ignores this (RFC 6797, 8.1). */
   const secured = (response: Response): Response => {
     if (is_https) response.headers.set('Strict-Transport-Security', `max-age=${HSTS_MAX_AGE_S}`);
     return response;
@@ -105,10 +102,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   };
 }
 
-/**
- * The answer where a response's body, such as a file, could not be opened. Bun does not say for which
- * request.
- */
+/** The answer where a response's body, such as a file, could not be opened, for whichever request. */
 function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock' | 'logger'>): Response {
   const request_id = newId(clock.now());
   const explained = explainDescriptors(thrown);

@@ -201,9 +201,7 @@ function firstInstantOf(local_ms: number, timezone: string): number {
   return (jump ?? zoned).epochMilliseconds;
 }
 
-/**
- * Every moment with a matching wall-clock time: an hour that repeats runs twice, a skipped one not at all.
- */
+/** Every moment with a matching wall-clock time: a repeated hour runs twice, a skipped one never. */
 function nextInRealTime({ nextLocal, timezone }: ZonedCalendar, after_ms: number): number | null {
   let zoned = zonedAt(after_ms, timezone);
   let local = after_ms + offsetMs(zoned);

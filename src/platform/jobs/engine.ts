@@ -245,9 +245,7 @@ class Engine implements JobEngine {
     }
   }
 
-  /**
-   * Nothing was claimed. A job that can't begin is ended, else it would hold up all others again and again.
-   */
+  /** Nothing was claimed. A job that can't begin is ended, else it would hold up all others. */
   async #afterFailedClaim(error: unknown): Promise<void> {
     try {
       if (!(error instanceof UnfitJob)) throw error;
@@ -423,9 +421,7 @@ class Engine implements JobEngine {
     return { status: 'failed', result: null, error: 'Something went wrong on the server.', apply };
   }
 
-  /**
-   * Records an outcome, and waits out a full disk or a busy database: what was done must not be done again.
-   */
+  /** Records an outcome, and waits out a full disk or a busy database: nothing must be done twice. */
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
     if (this.#stopping.signal.aborted && outcome.status === 'retry' && outcome.is_cut_off) return;

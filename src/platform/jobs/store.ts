@@ -165,10 +165,7 @@ export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void
   finish.run(tx, end.status, result, end.error, now_ms, id);
 }
 
-/**
- * Puts a job back to wait until `run_at`, with the reason. Unless it counts, the attempt that was begun is
- * taken back.
- */
+/** Puts a job back to wait until `run_at`, with the reason. Its attempt counts only if that is said. */
 export function postponeJob(
   tx: Tx,
   id: string,

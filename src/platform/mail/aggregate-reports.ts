@@ -58,10 +58,7 @@ export interface AggregateReport {
   tls: { domain: string; reason: string; sessions: number }[];
 }
 
-/**
- * Whether a message's fields are those of such a report, as RFC 7489 7.2.1.1 and RFC 8460 5.3 have them or
- * nearly so.
- */
+/** Whether a message's fields are nearly those of RFC 7489 7.2.1.1 and RFC 8460 5.3. */
 export function mayBeAggregate(head: string): boolean {
   const type = fieldOf(head, 'content-type');
   return (
@@ -112,9 +109,7 @@ function unpack(bytes: Buffer): Buffer | null {
   return bytes.toString('latin1', 0, 4) === 'PK\x03\x04' ? unzip(bytes) : bytes;
 }
 
-/**
- * The only file of a zip (APPNOTE 4.3), by its directory: the header before a file may not know its length.
- */
+/** The only file of a zip (APPNOTE 4.3), by its directory: a file's own header may lack its length. */
 function unzip(bytes: Buffer): Buffer | null {
   const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
   if (end === -1 || bytes.readUInt16LE(end + 10) !== 1) return null;

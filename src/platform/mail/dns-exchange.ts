@@ -1,7 +1,4 @@
-/**
- * One DNS question to one server: builds the query, uses UDP and then TCP, and knows which answers to
- * believe.
- */
+/** One DNS question to one server: the query, UDP and then TCP, and which answers to believe. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';

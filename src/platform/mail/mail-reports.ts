@@ -33,9 +33,7 @@ export interface MailReport {
 }
 
 interface ReportedRecipient {
-  /**
-   * Addresses by which the report may mean our recipient, likeliest first. Empty: a complaint names nobody.
-   */
+  /** Addresses by which the report may mean our recipient, likeliest first. Complaints may have none. */
   addresses: string[];
   /** Null where nothing is final: a delay, or a relay that reports no further. */
   kind: 'delivered' | ReportedEnd | 'complained' | null;

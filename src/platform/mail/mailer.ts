@@ -1,7 +1,4 @@
-/**
- * The main thread's side of sending mail. It starts the mailer's thread when needed, and again when that
- * dies.
- */
+/** The main thread's side of sending mail. It starts the mailer's thread when needed, and anew. */
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { Thread, ThreadEnded } from '../host/threads.ts';
@@ -29,18 +26,13 @@ const SMTP_CHECK_MS = 14_000;
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
 /** How long the thread may take to tell how far each mail came that it gives up. */
 const GIVING_UP_MS = 200;
-/**
- * Frames that the thread keeps, as given and as composed: some dozens of 100 KB. When full it begins anew.
- */
+/** Frames that the thread keeps, given and composed: some dozens of 100 KB. When full it begins anew. */
 const MAX_FRAME_CHARS_KEPT = 8 * 1024 * 1024;
 /** What keeping a part takes besides its text. */
 const CHARS_OF_A_PART = 100;
 
 export interface Mailer {
-  /**
-   * Sends a mail to those of its recipients (to, cc and bcc) that are given. Resolves with any outcome; never
-   * rejects.
-   */
+  /** Sends a mail to the given ones of its recipients (to, cc, bcc). Resolves with any outcome. */
   deliver(
     content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,

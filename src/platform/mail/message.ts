@@ -98,10 +98,7 @@ export async function signWhole({ path, size_bytes, dkim }: WholeContent): Promi
   return signMessage(() => held ?? createReadStream(path), dkim);
 }
 
-/**
- * A message with its signature; each call of `unsigned` reads it from the start. Throws as composeMessage
- * does.
- */
+/** A message with its signature; `unsigned` reads it from the start. Throws as composeMessage does. */
 export async function signMessage(
   unsigned: () => Iterable<Buffer> | AsyncIterable<Buffer>,
   dkim: DkimIdentity | null,

@@ -1,6 +1,4 @@
-/**
- * Whether domains take mail, remembered for a while: 100,000 contacts have few domains, each looked up once.
- */
+/** Whether domains take mail, remembered for a while: 100,000 contacts have few domains. */
 import type { Clock } from '../host/clock.ts';
 import type { Lookup, MxRecord } from './dns.ts';
 
@@ -33,9 +31,7 @@ export class MxCache {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Never throws. Callers that ask about a domain at once share a look-up, and look-ups at once are bounded.
-   */
+  /** Never throws. Callers who ask about a domain at once share a look-up; look-ups are bounded. */
   takesMail(domain: string): Promise<TakesMail> {
     const key = domain.toLowerCase();
     const known = this.#known.get(key);
@@ -64,9 +60,7 @@ export class MxCache {
     }
   }
 
-  /**
-   * RFC 5321 5.1: without any MX, the domain's addresses take its mail. RFC 7505: an MX of `.` means nobody.
-   */
+  /** Without an MX the domain's addresses take its mail (RFC 5321 5.1); `.` means nobody (RFC 7505). */
   async #judge(domain: string): Promise<TakesMail> {
     const mx = await this.lookups.lookupMx(domain);
     if (mx.status === 'unknown') return 'unknown';

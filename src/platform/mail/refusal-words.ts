@@ -101,10 +101,7 @@ const OF_EXPIRY = [
   /\bunable to deliver (?:this |the )?message (?:for|within|after)\b/i,
 ];
 
-/**
- * Whom a refusal's words are about; null: they don't tell. `sender` and `us` are our side; `sender` is
- * certain.
- */
+/** Whom a refusal's words are about, or null. `sender` and `us` are our side; `sender` is certain. */
 type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
 
 export function spokenOf(words: string): SpokenOf {

@@ -5,9 +5,7 @@ import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from './dns.ts';
 
-/**
- * A relay's name without an answer for so long is not left to the system, which would keep a thread waiting.
- */
+/** A relay's name without an answer for so long is not left to the system, which would block a thread. */
 const SLOW_RELAY_NAME_MS = 1_000;
 
 /**

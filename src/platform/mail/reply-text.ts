@@ -71,10 +71,7 @@ function withoutMarked(lines: readonly string[]): string[] {
   return own;
 }
 
-/**
- * Drops the last lines where they introduce a quotation: they end with a colon, and have an address or a
- * time.
- */
+/** Drops the last lines where they introduce a quotation: a colon ends them after an address or time. */
 function dropAttribution(own: string[]): void {
   let end = own.length;
   while (end > 0 && own[end - 1]?.trim() === '') end -= 1;

@@ -1,6 +1,4 @@
-/**
- * Tries a relay: connect, TLS, greeting, log-in, and whether it takes a sender. Sends no mail, never throws.
- */
+/** Tries a relay: connect, TLS, greeting, log-in, a sender. Sends no mail, never throws. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { monotonicMs } from '../host/clock.ts';

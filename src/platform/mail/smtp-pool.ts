@@ -1,6 +1,4 @@
-/**
- * The connections to one relay: a few, reused for many mails, closed when idle. A relay's trouble stays here.
- */
+/** The connections to one relay: a few, reused, closed when idle. A relay's trouble stays here. */
 import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './outcomes.ts';
@@ -9,9 +7,7 @@ import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutc
 
 /** Open connections to one relay; most providers allow at least 10. */
 const SMTP_CONNECTIONS_PER_MAILBOX = 10;
-/**
- * Relays that limit connections may count ended ones for a while. How often one is tried, and for how long.
- */
+/** Relays that limit connections may count ended ones for a while: how often and long one is tried. */
 const SMTP_REOPEN_EVERY_MS = 500;
 const SMTP_REOPEN_WITHIN_MS = 5_000;
 
@@ -45,10 +41,7 @@ export class SmtpPool {
   readonly #idle: IdleSession[] = [];
   readonly #live = new Set<SmtpSession>();
   #opening = 0;
-  /**
-   * The most connections to open: as many as the relay takes while it refuses more, and one where it takes
-   * none.
-   */
+  /** The most connections to open: as many as the relay takes while it refuses more, at least one. */
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
   /** When the last of its connections ended. */
   #last_end_ms = Number.NEGATIVE_INFINITY;

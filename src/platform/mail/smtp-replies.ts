@@ -122,10 +122,7 @@ function readable(words: string): string {
   return cut.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\u{fffd}');
 }
 
-/**
- * The code of a refusal. Null without a reply, or with one that refuses nothing: out of step, or no mail
- * server.
- */
+/** The code of a refusal. Null without a reply, or with one that refuses nothing: no mail server's. */
 function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
   return code !== undefined && code >= 400 && code <= 599 ? code : null;
 }

@@ -118,9 +118,7 @@ function tlsOptions(route: SmtpRoute) {
   };
 }
 
-/**
- * A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS.
- */
+/** A connected socket, with TLS where the route begins so. The deadline covers look-up, TCP and TLS. */
 function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | UnsentOutcome> {
   return new Promise((resolve) => {
     const target = { host: route.address ?? route.host, port: route.port };
@@ -234,10 +232,7 @@ export class SmtpSession {
     else this.connection.once('end', listener);
   }
 
-  /**
-   * Sends one mail. Never throws. After a refusal the session may be closed; else reset it before the next
-   * mail.
-   */
+  /** Sends one mail. Never throws. After a refusal it may be closed; else reset it before the next mail. */
   async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
     const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
     const to = [...original.keys()];
@@ -293,10 +288,7 @@ export class SmtpSession {
     return readReply(words);
   }
 
-  /**
-   * Cuts off the mail in hand, as when the mailer stops, and closes. If it was all written, its answer is
-   * lost.
-   */
+  /** Cuts off the mail in hand, as when the mailer stops. If it was all written, its answer is lost. */
   interrupt(response: string): void {
     const sending = this.#sending;
     this.close();

@@ -1,7 +1,4 @@
-/**
- * Which refusals of a relay ask for less mail and are not about the recipient: 4xx, and whatever speaks of a
- * quota.
- */
+/** Which refusals ask for less mail, and are not about the recipient: 4xx, and words of a quota. */
 import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
 import { enhancedCodeOf, isOfQuota } from './refusals.ts';
 import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
@@ -10,10 +7,7 @@ import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
 const STAGES_OF_MAILBOX: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'mail'];
 /** RFC 3463: the mail system, the network, and security or policy. */
 const CODES_OF_MAILBOX = /^4\.[347]\./;
-/**
- * Disabled, full, too long a message, an unexpandable list: about the recipient, even where its rate is
- * meant.
- */
+/** Disabled, full, too long a message, an unexpandable list: the recipient, even by its rate. */
 const CODES_OF_RECIPIENT = /^4\.2\.[1-4]$/;
 const GREYLISTING = /gr[ae]y[\s_-]?list/i;
 /**

@@ -85,9 +85,7 @@ export interface SmtpRoute {
   /** Identity of the connection pool: must change when any other field does. */
   key: string;
   host: string;
-  /**
-   * Connected to in place of the host, whose name the certificate must still have; looked up unless given.
-   */
+  /** Connected to in place of the host, whose name the certificate must have; looked up unless given. */
   address?: string;
   port: number;
   security: SmtpSecurity;
@@ -95,14 +93,9 @@ export interface SmtpRoute {
   password: string | null;
   /** Envelope sender; without it that is the From address. */
   return_path: string | null;
-  /**
-   * The least time between two mails as they reach the relay, however long each waited; none unless given.
-   */
+  /** The least time between two mails as they reach the relay; none unless given. */
   gap_ms?: number;
-  /**
-   * What EHLO says (RFC 5321 4.1.1.1). A machine's own name is often unknown to the world; some relays refuse
-   * that.
-   */
+  /** What EHLO says (RFC 5321 4.1.1.1). Some relays refuse a machine's own name, unknown to the world. */
   client_name: string;
   /** Trusted instead of the system's certificate authorities. */
   ca_pem?: string;
@@ -181,9 +174,7 @@ export interface UnsentOutcome extends Aside {
   outcome: UnsentKind;
   stage: DeliveryStage;
   tls: string | null;
-  /**
-   * What a final refusal (a 5xx; at RCPT of every recipient) speaks of. Null: another attempt may do better.
-   */
+  /** What a final refusal (a 5xx; at RCPT of all recipients) speaks of. Null: another attempt may do. */
   about: RefusalSubject | null;
   /** All of the content had been handed over when contact was lost: the relay may have taken it. */
   may_be_sent: boolean;

@@ -254,10 +254,7 @@ export class KeyRing {
     for (const { id } of dropped) this.#data_keys.delete(id);
   }
 
-  /**
-   * A scope's data keys, retired ones too, wrapped by another key, to be taken elsewhere. What does not open
-   * stays.
-   */
+  /** A scope's data keys, retired ones too, wrapped by another key to be taken along, if they open. */
   wrapScope(read: Tx, scope: string, under: MasterKey): WrappedKey[] {
     return read
       .select()
@@ -417,9 +414,7 @@ export class KeyRing {
     return { rewrapped, undecryptable };
   }
 
-  /**
-   * Whether the key file is the one in force. If the disk fails both files stay, and the next start ends it.
-   */
+  /** Whether the key file is the one in force. If the disk fails, the next start settles it. */
   async #settle(): Promise<boolean> {
     const source = this.#source;
     if (source.kind !== 'file') return true;

@@ -25,10 +25,7 @@ import { syncFolder } from '../host/folders.ts';
 import { loadArgon2 } from './argon2.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 
-/**
- * RFC 9106, 4: the second recommended argon2id setting. It is part of a passphrase's meaning, so it can't
- * change.
- */
+/** RFC 9106, 4: the second recommended argon2id setting. Part of a passphrase's meaning: never change it. */
 const ARGON2_MEMORY_KIB = 64 * 1024;
 const ARGON2_PASSES = 3;
 const ARGON2_LANES = 4;
@@ -77,9 +74,7 @@ function encodeKey(key: MasterKey): string {
   return Buffer.from(key.bytes).toString('base64');
 }
 
-/**
- * The key in a setting. Throws AppError `invalid` with the setting's name unless it is 32 bytes in base64.
- */
+/** The key in a setting. Throws AppError `invalid` with its name unless it is 32 bytes in base64. */
 export function parseMasterKey(text: string, setting = 'SATCHEL_MASTER_KEY'): MasterKey {
   const key = decodeKey(text);
   if (key) return key;

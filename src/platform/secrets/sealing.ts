@@ -61,10 +61,7 @@ export function openValue(key: DataKey, sealed: string, context: readonly string
   return decrypt(key.bytes, sealed.slice(sealed.lastIndexOf('.') + 1), ['value', ...context]);
 }
 
-/**
- * Encrypts a data key, bound to its id and scope, under the master key it names:
- * `w1.<master_key_id>.<base64url>`.
- */
+/** Encrypts a data key, bound to its id and scope: `w1.<master_key_id>.<base64url>`. */
 export function wrapDataKey(master: MasterKey, key: DataKey, scope: string): string {
   return `w1.${master.id}.${encrypt(master.bytes, key.bytes, dataKeyBinding(key.id, scope))}`;
 }

@@ -1,6 +1,4 @@
-/**
- * Accounts at database providers, with access tokens. They are of no project: for callers of all projects.
- */
+/** Accounts at database providers, with access tokens, of no project: for callers of all projects. */
 import { conflict, forbidden } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';

@@ -146,9 +146,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return row;
   }
 
-  /**
-   * Creates one and gives it to these projects (see `projectsOfNew`). Throws AppError `forbidden`, `invalid`.
-   */
+  /** Creates one for these projects (see `projectsOfNew`). Throws AppError `forbidden`, `invalid`. */
   async create(
     actor: Actor,
     caller: ManagementCaller,
@@ -177,9 +175,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return this.present(made.row);
   }
 
-  /**
-   * Changes given fields; null clears an optional one. Throws AppError `forbidden`, `invalid`, `not_found`.
-   */
+  /** Changes given fields; null clears one. Throws AppError `forbidden`, `invalid`, `not_found`. */
   async update(
     actor: Actor,
     caller: ManagementCaller,

@@ -1,7 +1,4 @@
-/**
- * Reads a .env file into the service `env` as npm's dotenv does, and refuses what dotenv would skip in
- * silence.
- */
+/** Reads a .env file into the service `env` as npm's dotenv does. Refuses what that would skip. */
 import { parse } from 'dotenv';
 import { invalid } from '../../errors.ts';
 import { findVaultField, requireVaultService, VAULT_SERVICES } from './registry.ts';

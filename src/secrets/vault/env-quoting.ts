@@ -68,9 +68,7 @@ function quoteForDotenv(text: string): string | null {
   return `${quote}${inner}${quote}${inner.endsWith('\\') ? ` # ${quote}.` : ''}`;
 }
 
-/**
- * Vite and Expo read with parseEnv of node:util, which Node and Bun implement apart: both read this alike.
- */
+/** Vite and Expo read with parseEnv of node:util. Node's and Bun's differ: both read this alike. */
 function quoteForParseEnv(text: string): string | null {
   if (text.includes('\r')) return null;
   const quotes = text.endsWith('\\') ? [] : ["'", /\\[nr]/.test(text) ? "'" : '"', '`'];
