@@ -64,6 +64,11 @@ export class Origins {
     return store.countOrigins(read, key.id);
   }
 
+  /** Values of the oldest rules of a key, at most so many. */
+  nameFirst(key: OfKey, limit: number): string[] {
+    return store.listFirstValues(this.deps.database.read, key.id, limit);
+  }
+
   /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
   require(key: OfKey, ref: string): OriginRow {
     const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;

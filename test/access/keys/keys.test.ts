@@ -87,6 +87,8 @@ describe('making a key', () => {
       is_test: false,
       is_active: true,
       origins_count: 0,
+      purpose: 'May do nothing',
+      last_used_at: null,
       plaintext_key: expect.stringMatching(/^sat_live_[0-9A-Za-z]{49}$/),
     });
     expect(String(data.plaintext_key)).toStartWith(String(data.key_prefix));
