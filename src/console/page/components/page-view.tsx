@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isMissing, reloads } from '../api.ts';
+import { mayWriteAt } from '../capabilities.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
@@ -63,6 +64,14 @@ export function PageView() {
         <Empty drawing="nothing" title="There is no page here">
           <a href="/console">To the overview</a>
         </Empty>
+      </>
+    );
+  }
+  if (!mayWriteAt(entry.path)) {
+    return (
+      <>
+        <PageHeader title={entry.title} />
+        <Empty drawing="nothing" title="You may look, and change nothing" />
       </>
     );
   }

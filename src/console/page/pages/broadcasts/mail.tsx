@@ -1,5 +1,8 @@
 /** A broadcast's mail in the layout of the project, as its reader sees it; and a test of it to oneself. */
+
 import { useState } from 'preact/hooks';
+import { mayWrite } from '../../capabilities.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { MailView } from '../../components/mail-view.tsx';
@@ -15,9 +18,9 @@ export function Mail({ path, of }: BroadcastPartProps) {
       <div class="panel">
         <Empty title="No mail yet">
           <p>Write it, or take a template that is there.</p>
-          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+          <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
             Write the mail
-          </a>
+          </ButtonLink>
         </Empty>
       </div>
     );
@@ -37,12 +40,14 @@ function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> &
       }
       actions={
         <>
-          <button type="button" class="button small" onClick={() => setTesting(true)}>
-            Send a test
-          </button>
-          <a class="button small" href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
+          {mayWrite() && (
+            <button type="button" class="button small" onClick={() => setTesting(true)}>
+              Send a test
+            </button>
+          )}
+          <ButtonLink is_small href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
             Change its words
-          </a>
+          </ButtonLink>
         </>
       }
     >

@@ -1,5 +1,7 @@
 /** The mail log of a project: what was sent to whom, and what became of it. */
+
 import type { Email } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -43,10 +45,10 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
     ...Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined])),
   };
   const send = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
       <Icon name="mail" />
       Send a mail
-    </a>
+    </ButtonLink>
   );
   return (
     <>

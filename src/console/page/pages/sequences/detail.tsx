@@ -1,7 +1,9 @@
 /** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
+
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
@@ -106,9 +108,9 @@ function Acts({ path, of, onChange }: SequencePartProps) {
       )}
       <ActionButton act={copy}>Copy</ActionButton>
       {runs && (
-        <a class="button primary" href={`${hrefOf(here)}?tab=enrollments`}>
+        <ButtonLink kind="primary" href={`${hrefOf(here)}?tab=enrollments`}>
           Enroll
-        </a>
+        </ButtonLink>
       )}
     </>
   );

@@ -1,7 +1,9 @@
 /** The editor of a template: its texts and fields beside how they look, saved over the version that was read and no other. */
+
 import { useState } from 'preact/hooks';
 import type { TemplateChanges } from '../../api.generated.ts';
 import { ApiError, callTelling } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -34,12 +36,11 @@ export default function TemplatePage({ params }: PageProps<'project' | 'template
         lead={shown && <code>{shown.slug}</code>}
         actions={
           shown && (
-            <a
-              class="button"
+            <ButtonLink
               href={`${hrefOf(to`/projects/${params.project}/emails`)}?template=${encodeURIComponent(shown.slug)}`}
             >
               Its mails
-            </a>
+            </ButtonLink>
           )
         }
       />
