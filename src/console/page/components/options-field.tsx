@@ -23,22 +23,23 @@ export function OptionsField<T extends string>(props: {
       <legend class="field-label">{label}</legend>
       <div class="options">
         {options.map((option) => (
-          <label key={option.value} class="option">
+          <div key={option.value} class="option">
             <input
               type="radio"
+              id={`${id}-${option.value}`}
               name={name}
               value={option.value}
               checked={option.value === value}
-              aria-describedby={option.says ? `${id}-${option.value}` : undefined}
+              aria-describedby={option.says ? `${id}-${option.value}-says` : undefined}
               onChange={() => onChange(option.value)}
             />
-            <span>{option.label}</span>
+            <label for={`${id}-${option.value}`}>{option.label}</label>
             {option.says && (
-              <span class="hint" id={`${id}-${option.value}`}>
+              <p class="hint" id={`${id}-${option.value}-says`}>
                 {option.says}
-              </span>
+              </p>
             )}
-          </label>
+          </div>
         ))}
       </div>
       {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}

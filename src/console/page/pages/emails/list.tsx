@@ -6,7 +6,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FileLink } from '../../components/file-link.tsx';
-import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
@@ -40,6 +40,11 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
     { filters: ['status', ...FILTERS], every_ms: REFRESH_MS },
   );
   const query = useQuery();
+  const named = query.get('template');
+  // One that is gone still has its mails.
+  const slugs = [
+    ...new Set([...(templates.data?.data.map(({ slug }) => slug) ?? []), ...(named ? [named] : [])]),
+  ];
   const asked = {
     status: STATUSES.find((each) => each === query.get('status')),
     ...Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined])),
@@ -58,12 +63,8 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         actions={send}
       />
       <Filters>
-        <TextFilter name="to" label="To address, or its beginning" />
-        <TextFilter
-          name="template"
-          label="Template"
-          list={templates.data?.data.map(({ slug }) => slug) ?? []}
-        />
+        <SearchFilter name="to" label="To" />
+        {slugs.length > 0 && <ChoiceFilter name="template" label="Template" choices={slugs} />}
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />

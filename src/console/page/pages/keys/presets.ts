@@ -25,7 +25,7 @@ export const PRESETS = {
   },
   page: {
     label: 'A web page or an app',
-    says: 'Adds files and checks captchas, from your origins only: every visitor can read the key.',
+    says: 'Adds files and checks captchas, from your origins only: visitors can read it.',
     can: ['upload', 'captcha'],
     is_restricted: true,
   },

@@ -1,6 +1,7 @@
 /** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
 
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
@@ -107,7 +108,7 @@ function Acts({ path, of, onChange }: SequencePartProps) {
         </ActionButton>
       )}
       <ActionButton act={copy}>Copy</ActionButton>
-      {runs && (
+      {runs && mayWrite() && (
         <ButtonLink kind="primary" href={`${hrefOf(here)}?tab=enrollments`}>
           Enroll
         </ButtonLink>
