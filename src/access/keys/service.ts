@@ -409,8 +409,9 @@ export class Keys {
     actor: Actor,
     of: Omit<AuditEntry, 'target' | 'project'> & { key: KeyRow; project: ProjectState },
   ): void {
-    const { key, ...entry } = of;
-    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.deps.clock.now());
+    const { key, metadata, ...entry } = of;
+    const told = { ...entry, metadata: { name: key.name, ...metadata }, target: `api_key:${key.id}` };
+    recordAudit(tx, actor, told, this.deps.clock.now());
   }
 }
 

@@ -36,6 +36,7 @@ export type { OriginRow } from './tables.ts';
 interface OfKey {
   id: number;
   project_id: number;
+  name: string;
 }
 
 export class Origins {
@@ -144,7 +145,7 @@ export class Origins {
   ): void {
     const { event, key, origin, before } = of;
     const project = this.deps.projects.stateOf(key.project_id, tx);
-    const metadata = { origin: presentOrigin(origin) };
+    const metadata = { name: key.name, origin: presentOrigin(origin) };
     const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);
   }

@@ -198,7 +198,7 @@ describe('changing a key', () => {
       event: 'api_key.updated',
       target: 'api_key:1',
       actor_name: 'test token',
-      metadata: {},
+      metadata: { name: 'New' },
       changes: {
         name: { from: expect.any(String), to: 'New' },
         permissions: { from: { captcha: true }, to: { email_template: true } },

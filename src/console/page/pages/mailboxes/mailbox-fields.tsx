@@ -44,6 +44,7 @@ const VERP = [
 
 const KEEP = 'Leave it as it is, *** and all, to keep its password.';
 
+/** Another relay or inbox than before begins their fields anew. */
 export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: OutletName): void }) {
   const { of, onOutlet } = props;
   const [outlet, setOutlet] = useState<OutletName>(of?.kind === 'capture' ? 'capture' : 'relay');
@@ -60,7 +61,7 @@ export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: Ou
         value={outlet}
         onChange={choose}
       />
-      {outlet === 'relay' && <RelayFields relay={of?.relay} />}
+      {outlet === 'relay' && <RelayFields key={of?.relay} relay={of?.relay} />}
       {outlet === 'url' && <RelayUrlField relay={of?.relay} />}
       <fieldset class="field">
         <legend class="field-label">What goes out from it</legend>
@@ -121,7 +122,7 @@ function FineFields({ of }: { of: MailboxDetails | undefined }) {
         hint="At most so many mails in any second, minute or hour: 14/s, 200/m or 1000/h. Empty: as fast as the relay takes them."
         is_mono
       />
-      <InboxFields inbox={of?.inbox?.address} />
+      <InboxFields key={of?.inbox?.address} inbox={of?.inbox?.address} />
       <TextField
         name="return_path"
         label="Return path"
