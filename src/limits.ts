@@ -26,6 +26,8 @@ export const JSON_BODY_DEADLINE_MS = 30_000;
 export const MAX_FORM_BODY_BYTES = 16 * 1024;
 /** Decision: lists of a project that people choose from on one page. */
 export const MAX_PUBLIC_LISTS = 50;
+/** Contract, decisions 19: how long an unsubscription can be taken back on its page. */
+export const TAKING_BACK_MS = 10 * 60_000;
 /** Contract, decisions 17: how long a pause lasts that people choose themselves. */
 export const PAUSE_MS = 30 * 24 * 60 * 60_000;
 /** Fields of such a form: pages of ours have a handful, and mail programs add their own. */

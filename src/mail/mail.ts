@@ -4,13 +4,13 @@
 import type { Keys } from '../access/keys/service.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
-import type { Database, Tx } from '../platform/database/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Idempotency } from '../platform/http/idempotency.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
-import type { NewJob } from '../platform/jobs/store.ts';
 import type { generateDkimKey } from '../platform/mail/dkim.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
@@ -33,7 +33,7 @@ import { type MessageStore, MessageViewer, Submission } from './submission/servi
 import { Templates, templateNaming } from './templates/service.ts';
 
 /** What mail needs. */
-interface MailNeeds {
+interface MailNeeds extends JobQueue {
   config: Config;
   clock: Clock;
   logger: Logger;
@@ -52,9 +52,6 @@ interface MailNeeds {
   internal_objects: ConstructorParameters<typeof Emails>[0]['internal_objects'] & MessageStore;
   limiter: RateLimiter;
   ownership: { refuseChanges(): void };
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 type MailServices = ReturnType<typeof createMail>;

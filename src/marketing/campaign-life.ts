@@ -23,7 +23,7 @@ type Mark =
   | { refused_at: number }
   | { bounced_at: number }
   | { complained_at: number }
-  | { unsubscribed_at: number };
+  | { unsubscribed_at: number | null };
 
 /** `Mail` is the row of a mail, or of whom it was for. */
 export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends CampaignDeps> {
@@ -176,10 +176,10 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
   }
 
   /**
-   * Marks the last mail that somebody got before they left. It may be another campaign's: then nothing is
-   * marked here.
+   * Marks the last mail that somebody got before they left; null where they took that back. It may be another campaign's: then
+   * nothing is marked here.
    */
-  protected markLeft(tx: Tx, contact: ContactRow, at: number): void {
+  protected markLeft(tx: Tx, contact: ContactRow, at: number | null): void {
     const email_id = lastMailTo(tx, contact);
     const mail = email_id === null ? undefined : this.findMail(tx, email_id);
     if (mail) this.mark(tx, mail, { unsubscribed_at: at });

@@ -3,8 +3,9 @@
  * problem.
  */
 
+import type { MailboxDnsCheck } from '../mail/sending-domains/service.ts';
 import type { TemplateFacts } from '../mail/templates/service.ts';
-import type { MailboxDnsCheck, Settings } from './settings/service.ts';
+import type { Settings } from './settings/service.ts';
 
 export interface Problem {
   /** Stable, for programs. */

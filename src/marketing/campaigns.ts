@@ -3,11 +3,13 @@
  * starts. What both can do to be written, found and looked at stands here; `campaign-life.ts` has what they
  * can do once they go out.
  */
+
 import type { Projects } from '../access/projects/service.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { MAX_NAME_CHARS } from '../limits.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
 import type { Emails } from '../mail/emails/service.ts';
+import type { MailboxDnsCheck } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
 import { createNaming, type Naming } from '../platform/cli/naming.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
@@ -15,17 +17,17 @@ import type { Database, Tx } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
-import type { NewJob } from '../platform/jobs/store.ts';
+import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { ReadinessFacts } from './campaign-readiness.ts';
 import type { CampaignRow, CampaignStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Lists } from './lists/service.ts';
 import type { Mailing, MailOwner, MarketingMail } from './mails/service.ts';
-import type { MailboxDnsCheck, MarketingSettings } from './settings/service.ts';
+import type { MarketingSettings } from './settings/service.ts';
 import type { Suppressions } from './suppressions/service.ts';
 
 /** What sequences and broadcasts need. */
-export interface CampaignDeps {
+export interface CampaignDeps extends JobQueue {
   database: Database;
   clock: Clock;
   lists: Lists;
@@ -38,9 +40,6 @@ export interface CampaignDeps {
   projectOf(id: number): MailOwner | null;
   emails: Pick<Emails, 'accept' | 'acceptBulk' | 'hold' | 'release' | 'standingsOf' | 'errorOf'>;
   deliveries: Pick<Deliveries, 'withhold'>;
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 /** What the name of a copy ends with. */

@@ -8,12 +8,12 @@ import type { Mailboxes } from '../mail/mailboxes/service.ts';
 import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
-import type { Database, Tx } from '../platform/database/database.ts';
+import type { Database } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { DurableRates } from '../platform/http/rate-limit.ts';
+import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { CronEntry } from '../platform/jobs/scheduler.ts';
-import type { NewJob } from '../platform/jobs/store.ts';
 import type { Resolver } from '../platform/mail/dns.ts';
 import type { KeyRing } from '../platform/secrets/key-ring.ts';
 import { DEFAULT_LANGUAGE } from '../platform/words/words.ts';
@@ -50,7 +50,7 @@ import { Suppressions } from './suppressions/service.ts';
 import { TrackingChoices } from './tracking/service.ts';
 
 /** What email marketing needs. */
-interface MarketingNeeds {
+interface MarketingNeeds extends JobQueue {
   config: Config;
   clock: Clock;
   logger: Logger;
@@ -70,9 +70,6 @@ interface MarketingNeeds {
   replies: Replies;
   /** What webhooks hold of an address. */
   webhooks: { holderOfAddresses(): PrivacyDeps['holders'][number] };
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 type MarketingServices = ReturnType<typeof createMarketing>;
@@ -147,6 +144,7 @@ export function createMarketing(needs: MarketingNeeds) {
     needs.webhooks.holderOfAddresses(),
   ];
   const explainMore = (project_id: number, email: string) => [
+    ...sequencing.contact_events.explainAddress(project_id, email),
     ...sequences.explainAddress(project_id, email),
     ...broadcasts.explainAddress(project_id, email),
     ...needs.replies.explainAddress(project_id, email),

@@ -1,13 +1,13 @@
 /** `satchel webhook`: where a project has what happens told. */
 import type { Projects } from '../access/projects/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
-import { listOption, type Options, requireChanges, textOption, UsageError } from '../platform/cli/options.ts';
+import { requireChanges } from '../platform/cli/options.ts';
 import { projectOf } from '../platform/cli/project-option.ts';
 import { counted } from '../platform/cli/tables.ts';
-import type { Noun, Verb } from '../platform/cli/verb.ts';
+import type { Noun } from '../platform/cli/verb.ts';
 import { paginateAll } from '../platform/http/pagination.ts';
 import { parse } from '../platform/http/schema.ts';
-import { EVENT_TYPES, newWebhook, webhookChanges } from './schemas.ts';
+import { CHANGED_FIELDS, EVENT_TYPES, FIELDS, newWebhook, webhookChanges } from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
 interface Needs {
@@ -61,42 +61,23 @@ export function registerWebhookCommands(cli: Cli<Needs>): void {
 }
 
 /** A line for each noun. */
-const OF_TYPES = Object.values(Object.groupBy(EVENT_TYPES, (type) => type.split('.')[0] ?? ''))
+const TYPES = `Types:\n${Object.values(Object.groupBy(EVENT_TYPES, (type) => type.split('.')[0] ?? ''))
   .map((of = []) => `  ${of.join(', ')}`)
-  .join('\n');
-
-function withFields(verb: Verb<Needs>, all: string): Verb<Needs> {
-  return verb
-    .option('--types <types>', `what it is told of (${all})`)
-    .option('--description <text>', 'what it is for')
-    .remark(`Types, by commas:\n${OF_TYPES}`);
-}
-
-/** The types that were named; undefined where none were. */
-function typesOf(options: Options): string[] | null | undefined {
-  const given = textOption(options, 'types');
-  if (given === undefined) return undefined;
-  return given === 'all' ? null : listOption(options, 'types');
-}
+  .join('\n')}`;
 
 function registerAdding(webhook: Noun<Needs>): void {
-  withFields(
-    webhook.verb('add <url>', 'have a URL told what happens; prints its secret').ofProject(),
-    'default: all',
-  )
+  webhook
+    .verb('add <url>', 'have a URL told what happens; prints its secret')
+    .ofProject()
+    .creates(FIELDS)
+    .remark(TYPES)
     .example(
       'satchel webhook add https://shop.example.com/hooks --project shop',
       'satchel webhook add https://shop.example.com/hooks --project shop --types email.bounced,contact.unsubscribed',
     )
-    .does(async ({ services, onTrail }, options, url) => {
+    .does(async ({ services, fields, onTrail }, options, url) => {
       const project = projectOf(services, options);
-      const types = typesOf(options);
-      const description = textOption(options, 'description');
-      const input = parse(newWebhook, {
-        url,
-        ...(types === undefined ? {} : { types }),
-        ...(description === undefined ? {} : { description }),
-      });
+      const input = parse(newWebhook, { url, ...fields });
       const made = await services.webhooks.create(project, input, onTrail(project));
       const text = `${made.id}\n${made.secret}\n\n${SECRET_ONCE} Try it: satchel webhook test ${made.id} --project ${project.slug}`;
       return { json: made, text };
@@ -104,30 +85,20 @@ function registerAdding(webhook: Noun<Needs>): void {
 }
 
 function registerChange(webhook: Noun<Needs>): void {
-  withFields(webhook.verb('change <webhook>', 'change what is given').ofProject(), 'or: all')
-    .option('--url <url>', 'where it leads')
-    .option('--on', 'switch it on; what has waited for more than three days is dropped')
-    .option('--off', 'switch it off; while it is, nothing is kept for it')
+  webhook
+    .verb('change <webhook>', 'change what is given')
+    .ofProject()
+    .changes(CHANGED_FIELDS)
+    .remark(TYPES)
     .example(
       `satchel webhook change ${ID} --project shop --on`,
       `satchel webhook change ${ID} --project shop --types all --description ''`,
     )
-    .does(async ({ services, onTrail }, options, id) => {
+    .does(async ({ services, fields, onTrail }, options, id) => {
       const project = projectOf(services, options);
-      if (options.on === true && options.off === true) throw new UsageError('Give either --on or --off.');
-      const description = textOption(options, 'description');
-      const given = requireChanges({
-        url: textOption(options, 'url'),
-        types: typesOf(options),
-        description: description === '' ? null : description,
-        is_active: options.on === true ? true : options.off === true ? false : undefined,
-      });
-      const changed = await services.webhooks.change(
-        project,
-        id,
-        parse(webhookChanges, given),
-        onTrail(project),
-      );
+      const given = requireChanges(fields);
+      const changes = parse(webhookChanges, given);
+      const changed = await services.webhooks.change(project, id, changes, onTrail(project));
       const text = `The webhook to ${changed.url} is changed: ${Object.keys(given).join(', ')}.`;
       return { json: changed, text };
     });

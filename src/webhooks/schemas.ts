@@ -47,14 +47,17 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** The type of what `test` sends. */
 export const TEST_TYPE = 'webhook.test';
 
-const FIELDS = {
+export const FIELDS = {
   id: shown(ulid()),
   url: required({
     ...webUrl(MAX_URL_CHARS),
     description:
       'An https address. Plain http, and addresses of private networks, only where SATCHEL_WEBHOOK_ALLOW has the host.',
   }),
-  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS })),
+  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS }), {
+    option: '--description <text>',
+    says: 'what it is for',
+  }),
   types: optional(
     null,
     t.Array(oneOf(EVENT_TYPES), {
@@ -62,6 +65,7 @@ const FIELDS = {
       maxItems: EVENT_TYPES.length,
       description: 'All unless given.',
     }),
+    { option: '--types <types>', says: 'what it is told of, by commas', null_word: 'all' },
   ),
   is_active: shown(t.Boolean()),
   disabled_reason: shown(
@@ -73,11 +77,18 @@ const FIELDS = {
 };
 export const CHANGED_FIELDS = {
   ...FIELDS,
+  url: { ...FIELDS.url, option: '--url <url>', says: 'where it leads' },
   is_active: preset(
     true,
     t.Boolean({
       description: 'True switches it on again, and drops what has waited for more than three days.',
     }),
+    {
+      option: '--on',
+      says: 'switch it on; what has waited for more than three days is dropped',
+      unset_option: '--off',
+      unset: 'switch it off; while it is, nothing is kept for it',
+    },
   ),
 };
 

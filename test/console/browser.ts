@@ -81,8 +81,8 @@ export function beforeAllInConsole(
     await prepare(on);
   });
   afterEach(async () => {
-    const pages = on ? (signed_in.get(on)?.pages() ?? []) : [];
-    await Promise.all(pages.map((page) => page.close()));
+    const session = on && signed_in.get(on);
+    if (on && session) await clear(on, session);
   });
 }
 
@@ -101,6 +101,8 @@ export async function addPerson(app: TestApp, fields: NewPersonInput): Promise<C
 export interface OpenOptions {
   scheme?: 'light' | 'dark';
   viewport?: { width: number; height: number };
+  /** Whether what moves of itself is drawn where it goes at once. */
+  still?: boolean;
 }
 
 /** A browser in which nobody is signed in. */
@@ -108,8 +110,11 @@ export async function openBrowser(
   on: Pick<ConsoleTest, 'browser'>,
   options: OpenOptions = {},
 ): Promise<BrowserContext> {
-  const { viewport = WIDE, scheme = 'light' } = options;
-  const context = await on.browser.newContext({ viewport, colorScheme: scheme, locale: 'en-GB' });
+  const { viewport = WIDE, scheme = 'light', still = false } = options;
+  const context = await on.browser.newContext({
+    ...{ viewport, colorScheme: scheme, locale: 'en-GB' },
+    reducedMotion: still ? 'reduce' : 'no-preference',
+  });
   context.setDefaultTimeout(GIVE_UP_MS);
   return context;
 }
@@ -136,17 +141,50 @@ async function enter(
   expect(response.status()).toBe(204);
 }
 
-/** Of who may do everything; its pages close after each test. */
-const signed_in = new WeakMap<ConsoleTest, BrowserContext>();
+/** Of who may do everything, signed in once for all tests of a file. */
+interface Session {
+  context: BrowserContext;
+  /** What the last test left: a page that goes on costs half of what a new one does. */
+  free: Page | null;
+}
 
-/** Opens a path below /console as who may do everything, signed in once for all tests of a file; closed after the test. */
+const signed_in = new WeakMap<ConsoleTest, Session>();
+
+/** Opens a path below /console as who may do everything, in a page that the next test goes on with. */
 export async function openSignedIn(on: ConsoleTest, path: string): Promise<OpenPage> {
-  const context = signed_in.get(on) ?? (await openBrowser(on));
-  signed_in.set(on, context);
+  const session = signed_in.get(on) ?? { context: await openBrowser(on), free: null };
+  signed_in.set(on, session);
+  const { context } = session;
   // Tests move the clock on, past the end of sessions too.
-  const session = await context.request.get(`${on.app.url}/console/session`, { headers: OF_A_PAGE });
-  if (!session.ok()) await enter(on, context, on.credentials);
-  return openPage(on, context, path);
+  const answer = await context.request.get(`${on.app.url}/console/session`, { headers: OF_A_PAGE });
+  if (!answer.ok()) await enter(on, context, on.credentials);
+  const page = session.free ?? (await context.newPage());
+  session.free = null;
+  return load(on, page, path);
+}
+
+/** What a test, or this file, may have asked a page to tell. */
+const TOLD = [
+  'console',
+  'dialog',
+  'pageerror',
+  'request',
+  'requestfailed',
+  'requestfinished',
+  'response',
+] as const;
+
+/** Leaves one page, at an address without a script and with nothing that the last test kept in it. */
+async function clear(on: ConsoleTest, session: Session): Promise<void> {
+  const [page, ...others] = session.context.pages();
+  await Promise.all(others.map((other) => other.close()));
+  if (!page) return;
+  for (const type of TOLD) page.removeAllListeners(type);
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.setViewportSize(WIDE);
+  await page.goto(`${on.app.url}/console/assets/none`);
+  await page.evaluate('sessionStorage.clear()');
+  session.free = page;
 }
 
 export interface OpenPage {
@@ -161,7 +199,10 @@ export async function openPage(
   context: BrowserContext,
   path: string,
 ): Promise<OpenPage> {
-  const page = await context.newPage();
+  return load(on, await context.newPage(), path);
+}
+
+async function load(on: { app: Pick<TestApp, 'url'> }, page: Page, path: string): Promise<OpenPage> {
   followRequests(page);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -231,16 +272,23 @@ export function waitForTitle(page: Page, title: string): Promise<void> {
   return until(async () => (await page.title()) === `${title} · Satchel`);
 }
 
-/** What holds of every page, but for the mails that it shows in frames: nothing complained of, nothing to scroll for sideways, no barrier that rules can find. */
-export async function expectSound({ page, complaints }: OpenPage): Promise<void> {
+/** What stands around every page: `#navigation` is also the list of pages that a narrow one opens. */
+const FRAME = ['#navigation', 'header.topbar'];
+
+/**
+ * What holds of every page, but for the mails that it shows in frames: nothing complained of, nothing to scroll for sideways, no
+ * barrier that rules can find. `around` is whether navigation and the bar above are looked at too: they are most of a small page.
+ */
+export async function expectSound({ page, complaints }: OpenPage, { around = true } = {}): Promise<void> {
   const wide = await page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
   expect({ url: page.url(), wide }).toEqual({ url: page.url(), wide: 0 });
   expect({ url: page.url(), complaints }).toEqual({ url: page.url(), complaints: [] });
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
+  const looked_at = around ? 'document' : JSON.stringify({ exclude: FRAME.map((selector) => [selector]) });
   const found: unknown = await page.evaluate(
-    `axe.run(document, { iframes: false, preload: false, resultTypes: ['violations'], selectors: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
+    `axe.run(${looked_at}, { iframes: false, preload: false, resultTypes: ['violations'], selectors: false }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => html + failureSummary)]))`,
   );
   expect({ url: page.url(), found }).toEqual({ url: page.url(), found: [] });
 }

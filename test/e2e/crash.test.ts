@@ -24,7 +24,8 @@ describe('kill -9', () => {
       const enough = acknowledged.size + 20 * (round + 1);
       const uploaders = Array.from({ length: 8 }, async (_, worker) => {
         for (let n = 0; !is_down; n += 1) {
-          const bytes = `${round} ${worker} ${n} `.repeat(2_000);
+          // In turns for the database and for a file.
+          const bytes = `${round} ${worker} ${n} `.repeat(n % 2 === 0 ? 2_000 : 12_000);
           const stored = await upload(url, key, bytes);
           if (stored?.status === 201) acknowledged.set(stored.public_id, bytes);
           if (stored === null) return;
@@ -45,10 +46,13 @@ describe('kill -9', () => {
     // What is on disk is exactly what has a row, once the sweep of the last start is through.
     const db = new Database(join(dir, 'satchel.db'), { readonly: true });
     const rows = db
-      .query('SELECT public_id FROM objects ORDER BY public_id')
+      .query("SELECT public_id FROM objects WHERE store = 'local' ORDER BY public_id")
       .values()
       .map(([id]) => String(id));
+    const [held] = db.query("SELECT count(*) FROM objects WHERE store = 'database'").values();
+    expect(db.query('SELECT count(*) FROM object_contents').values()).toEqual([held ?? []]);
     db.close();
+    expect(Math.min(rows.length, Number(held?.[0]))).toBeGreaterThan(ROUNDS);
     await until(() => storedFiles(dir).length === rows.length);
     await server.end('SIGTERM');
     expect(storedFiles(dir)).toEqual(rows);

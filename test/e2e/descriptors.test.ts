@@ -134,7 +134,7 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
     ]);
     const token = { Authorization: `Bearer ${made.json.token}` };
     const api_key = { 'X-API-Key': key };
-    const csv = await upload(server.url, key, 'email\nann@example.com\n');
+    const csv = await upload(server.url, key, `email\nann@example.com\n${' '.repeat(70_000)}`);
     const hidden = await ask(`PATCH /api/v1/objects/${csv?.public_id}`, api_key, { visibility: 'private' });
     expect(hidden?.status).toBe(200);
     const list = await ask('POST /api/v1/email-lists', api_key, { name: 'News' });
@@ -142,7 +142,8 @@ describe.if(process.platform === 'linux')('more connections than file descriptor
     const vault = '/api/public/v1/projects/shop/vault/captcha';
     expect((await ask(`PUT ${vault}`, token, { values: { secret_key: 's' } }))?.status).toBe(200);
     const form =
-      '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n';
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' +
+      `${'hello'.repeat(14_000)}\r\n--b--\r\n`;
     const multipart = { ...api_key, 'Content-Type': 'multipart/form-data; boundary=b' };
     const requests: [number, Parameters<typeof ask>][] = [
       [201, ['POST /api/v1/objects', multipart, form]],

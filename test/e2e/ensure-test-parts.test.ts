@@ -62,6 +62,11 @@ describe('what tests drive', () => {
     expect([plain_user.run(), plain_user.calls()]).toEqual([[0, `done\n${SKIPPED}`, ''], []]);
   });
 
+  test('is not told of where it would only have been faster', () => {
+    const { run } = machine(`part('chromium-headless-shell')`, ROOT);
+    expect(run()).toEqual([0, 'done\n', '']);
+  });
+
   test('may be of several packages', () => {
     const { run } = machine(`const swaks = ${'part'}('swaks');`, ROOT);
     const told = 'Skipped: tests that need swaks. On Debian: apt-get install swaks libnet-ssleay-perl\n';

@@ -81,6 +81,9 @@ describe.skipIf(!canMount)('a full disk', () => {
     await disk.addMailbox(sink.port);
     holdRoom(dir);
     const stored = new Map<string, Buffer>();
+    /** Of these, those in the database. */
+    const held = new Set<string>();
+    const inFiles = () => [...stored.keys()].filter((id) => !held.has(id)).sort();
     // Uploads until one is refused: of a size that fails in the middle of its bytes.
     let refused: Answer | null = null;
     for (let n = 0; n < 100 && !refused; n += 1) {
@@ -95,7 +98,10 @@ describe.skipIf(!canMount)('a full disk', () => {
     for (const size of [0, 10, 100_000, 3_000_000]) {
       const answer = await uploadBytes(server, key, randomBytes(size));
       if (answer.status !== 201) expectUnavailable(answer);
-      else stored.set(String(answer.body.public_id), Buffer.alloc(0));
+      else {
+        stored.set(String(answer.body.public_id), Buffer.alloc(0));
+        if (size < 65_536) held.add(String(answer.body.public_id));
+      }
     }
     const accepted: string[] = [];
     let sending: Answer | null = null;
@@ -116,7 +122,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     }
     const list = await call(`${server.url}/api/v1/objects`, { headers: { 'X-API-Key': key } });
     expect(list.status).toBe(200);
-    expect(storedFiles(dir)).toEqual([...stored.keys()].sort());
+    expect(storedFiles(dir)).toEqual(inFiles());
     freeDisk(dir);
     const [first = ''] = stored.keys();
     const deleted = await call(`${server.url}/api/v1/objects/${first}`, {
@@ -138,7 +144,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     // Every mail that was accepted goes out, those accepted while the disk was full too.
     await waitForSubjects(sink, accepted);
     expect(storedRows(dir)).toEqual([...stored.keys()].sort());
-    expect(storedFiles(dir)).toEqual([...stored.keys()].sort());
+    expect(storedFiles(dir)).toEqual(inFiles());
     expect(await server.end('SIGTERM')).toBe(0);
     await sink.stop();
   });

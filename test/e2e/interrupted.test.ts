@@ -2,9 +2,11 @@
  * What is cut short or happens twice at once: stops with work in flight, repeated requests, deletes during downloads. Each
  * test has a server of its own and waits most of the time, so they run side by side.
  */
+import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { STOP_REQUESTS_DEADLINE_MS } from '../../src/limits.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { makeTempDir } from '../support/temp.ts';
@@ -52,6 +54,13 @@ async function stop(server: Server): Promise<{ exit: number; taken_ms: number }>
   const started_ms = performance.now();
   const exit = await server.end('SIGTERM');
   return { exit, taken_ms: performance.now() - started_ms };
+}
+
+function countObjects(dir: string): number {
+  const db = new Database(join(dir, 'satchel.db'), { readonly: true });
+  const count = db.query('SELECT count(*) FROM object_contents').values()[0]?.[0];
+  db.close();
+  return Number(count);
 }
 
 const isStopping = (server: Server): boolean => server.stderr().includes('"message":"stopping"');
@@ -155,7 +164,8 @@ describe.concurrent('an Idempotency-Key', () => {
       expect([answer?.status, answer?.headers['idempotent-replayed']]).toEqual([201, undefined]);
     }
     await server.end('SIGTERM');
-    expect(storedFiles(dir)).toHaveLength(2);
+    expect(storedFiles(dir)).toEqual([]);
+    expect(countObjects(dir)).toBe(2);
   });
 });
 

@@ -69,7 +69,7 @@ async function uploadMany(
   return acknowledged;
 }
 
-/** Ids of objects in the replica, once it has been restored and SQLite finds it sound. */
+/** Ids of the objects whose bytes are in the replica, once it has been restored and SQLite finds it sound. */
 async function idsInReplica({ home, data_dir, config }: Place): Promise<Set<string>> {
   const target = join(home, `restored-${Bun.randomUUIDv7()}`, 'satchel.db');
   await restoreReplica(config, { data_dir, target });
@@ -78,7 +78,7 @@ async function idsInReplica({ home, data_dir, config }: Place): Promise<Set<stri
     expect(db.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
     return new Set(
       db
-        .query('SELECT public_id FROM objects')
+        .query('SELECT public_id FROM objects JOIN object_contents ON object_id = id')
         .values()
         .map(([id]) => String(id)),
     );

@@ -20,7 +20,7 @@ test.skipIf(part('versitygw') === null)('to the store beside a server, and back 
   const key = await makeKey(data_dir);
   const texts = new Map<string, string>();
   for (let n = 0; n < FILES; n += 1) {
-    const text = `file ${n} `.repeat(2_000);
+    const text = `file ${n} `.repeat(9_000);
     const stored = await upload(server.url, key, text);
     texts.set(stored?.public_id ?? '', text);
   }

@@ -148,7 +148,9 @@ test.skipIf(part('litestream') === null)(
   'beside Litestream as configured, status and doctor say how it is',
   async () => {
     const { data_dir, url, key, on } = await start();
-    await upload(url, key, 'ten bytes!');
+    await upload(url, key, 'ten bytes!'.repeat(7_000));
+    // Of what is in the database the replica has the bytes.
+    await upload(url, key, 'small');
     const { json } = await satchel(['replica', 'config', '--to', TO, '--json'], on);
     const settings: unknown = Bun.YAML.parse(String(json.config));
     const home = makeTempDir();
@@ -160,11 +162,11 @@ test.skipIf(part('litestream') === null)(
     await replication.catchUp(data_dir);
     await until(async () => (await satchel(['replica', 'status'], on)).exit === 0);
     const status = await satchel(['replica', 'status', '--json'], on);
-    expect(status.json).toMatchObject({ state: 'replicating', not_replicated: { files: 1, bytes: 10 } });
+    expect(status.json).toMatchObject({ state: 'replicating', not_replicated: { files: 1, bytes: 70_000 } });
     expect(await findingIn(on)).toMatchObject({
       status: 'ok',
       message: expect.stringMatching(
-        /^It has all of \S+Z\. Not in the replica, but in backups: 1 file \(10 B\)/,
+        /^It has all of \S+Z\. Not in the replica, but in backups: 1 file \(68\.4 KiB\)/,
       ),
     });
 

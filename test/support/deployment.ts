@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { STORE_HOLD } from '../../src/platform/files/store-hold.ts';
-import type { TestApp } from './helpers.ts';
+import { moveToFiles, type TestApp } from './helpers.ts';
 
 /** Every row of every table, as JSON, table by table. */
 export function dumpRows(data_dir: string): Record<string, string[]> {
@@ -18,7 +18,9 @@ export function dumpRows(data_dir: string): Record<string, string[]> {
           .values()
           // A restore adds that nothing is removed from an object store for a while.
           .filter((row) => row[0] !== STORE_HOLD)
-          .map((row) => JSON.stringify(row))
+          .map((row) =>
+            JSON.stringify(row, (_, value) => (value instanceof Uint8Array ? hashOf(value) : value)),
+          )
           .sort(),
       ]),
     );
@@ -34,14 +36,11 @@ export function dumpBlobs(data_dir: string): Record<string, string> {
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
     statSync(join(root, name)).isFile(),
   );
-  return Object.fromEntries(
-    files
-      .sort()
-      .map((name) => [
-        name,
-        new Bun.CryptoHasher('sha256').update(readFileSync(join(root, name))).digest('hex'),
-      ]),
-  );
+  return Object.fromEntries(files.sort().map((name) => [name, hashOf(readFileSync(join(root, name)))]));
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 }
 
 /** Runs one statement on the database of a directory, beside whoever has it open. */
@@ -50,6 +49,28 @@ export function sql(data_dir: string, statement: string, ...values: (string | nu
   try {
     sqlite.run('PRAGMA busy_timeout = 5000');
     sqlite.query(statement).run(...values);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** As `upload`, of bytes that are to stand in a file however few they are. */
+export async function uploadFile(app: TestApp, key: string, bytes: string): Promise<string> {
+  const id = await upload(app, key, bytes);
+  await moveToFiles(app);
+  return id;
+}
+
+/** The bytes of an object as text, from its file or from the database; null where neither has any. */
+export function readObject(data_dir: string, id: string): string | null {
+  const sqlite = new Database(join(data_dir, 'satchel.db'), { readwrite: true, create: false });
+  try {
+    const held = sqlite
+      .query('SELECT bytes FROM object_contents JOIN objects ON id = object_id WHERE public_id = ?')
+      .values(id)[0]?.[0];
+    if (held instanceof Uint8Array) return Buffer.from(held).toString();
+    const path = blobPath(data_dir, id);
+    return existsSync(path) ? readFileSync(path, 'utf8') : null;
   } finally {
     sqlite.close();
   }

@@ -196,3 +196,11 @@ export async function addCapturingMailbox(app: TestApp, address = 'shop@mail.exa
     return_path: null,
   });
 }
+
+/** Text that is too large for the database, so that it is kept in a file. */
+export const LARGE_TEXT = 'hello '.repeat(12_000);
+
+/** Moves what small files the database keeps into files, whose bytes a test can then touch. */
+export async function moveToFiles({ services }: Pick<TestApp, 'services'>): Promise<void> {
+  await services.object_moves.move('local', { project_id: null, note: () => {}, onProgress: () => {} });
+}

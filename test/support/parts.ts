@@ -15,6 +15,7 @@ export function part(
   name:
     | 'caddy'
     | 'chromium'
+    | 'chromium-headless-shell'
     | 'dkimproxy-verify'
     | 'dkimverify'
     | 'django-admin'

@@ -1,7 +1,6 @@
 /** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
 
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
-import { readFields, takesChanges, takesNew } from '../../platform/cli/fields.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted } from '../../platform/cli/tables.ts';
@@ -25,7 +24,7 @@ type Services = { projects: Projects; keys: Keys };
 /** Registers `satchel key ...`, and returns the noun, below which the verbs of a key's origins go. */
 export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
   const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
-  registerCreate(cli, key);
+  registerCreate(key);
   key
     .verb('list', 'the keys of a project, newest first')
     .ofProject()
@@ -44,7 +43,7 @@ export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
       ({ services }, options) =>
         `There are no keys. Make one with: satchel key create --project ${projectOf(services, options).slug} --name NAME --can read`,
     );
-  registerChange(cli, key);
+  registerChange(key);
   registerSecrets(key);
   registerSwitches(key);
   return key;
@@ -61,8 +60,11 @@ function keyOf({ keys }: Services, options: Options, ref: string): KeyRow {
   return keys.require(ref, textOption(options, 'project'));
 }
 
-function registerCreate<S>(cli: Cli<S>, key: Noun<Services>): void {
-  takesNew(key.verb('create', 'make a key').ofProject(), FIELDS)
+function registerCreate(key: Noun<Services>): void {
+  key
+    .verb('create', 'make a key')
+    .ofProject()
+    .creates(FIELDS)
     .option('--can <abilities>', `comma-separated: ${ABILITY_NAMES}`, readAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
     .option('--no-retain', 'keep no copy: it is shown now and can never be revealed')
@@ -70,10 +72,10 @@ function registerCreate<S>(cli: Cli<S>, key: Noun<Services>): void {
       'satchel key create --project shop --name server --can read,write,email',
       'satchel key create --project shop --name website --can upload,captcha --restricted',
     )
-    .does(async ({ services, actor, note }, options) => {
+    .does(async ({ services, fields, actor, note }, options) => {
       const project = projectOf(services, options);
-      const fields = { ...grantsOf(options), ...(await readFields(cli, FIELDS, options)) };
-      const created = await services.keys.create(actor, project, parse(createKeyBody, fields), {
+      const input = parse(createKeyBody, { ...grantsOf(options), ...fields });
+      const created = await services.keys.create(actor, project, input, {
         retain: options.retain !== false,
       });
       if (services.keys.isSecond({ project_id: project.id, name: created.name }))
@@ -94,20 +96,21 @@ function registerCreate<S>(cli: Cli<S>, key: Noun<Services>): void {
     });
 }
 
-function registerChange<S>(cli: Cli<S>, key: Noun<Services>): void {
-  takesChanges(keyVerb(key, 'change', 'change what is given of a key; its secret stays'), CHANGED_FIELDS)
+function registerChange(key: Noun<Services>): void {
+  keyVerb(key, 'change', 'change what is given of a key; its secret stays')
+    .changes(CHANGED_FIELDS)
     .option('--can <abilities>', `these and no others: none, or ${ABILITY_NAMES}`, readChangedAbilities)
     .option('--no-delete', 'with --can write: it deletes no files')
     .example(
       'satchel key change 12 --can read,write --rate-limit 1200',
       'satchel key change web --project shop --restricted',
     )
-    .shows(async ({ services, actor }, options, ref) => {
+    .shows(({ services, fields, actor }, options, ref) => {
       if (options.delete === false && options.can === undefined)
         throw new UsageError('--no-delete goes with --can, which says all that the key may do.');
       const given = requireChanges({
         ...(Array.isArray(options.can) ? { ...NO_ABILITIES, ...grantsOf(options) } : {}),
-        ...(await readFields(cli, CHANGED_FIELDS, options)),
+        ...fields,
       });
       return services.keys.update(actor, keyOf(services, options, ref), parse(updateKeyBody, given));
     }, present);

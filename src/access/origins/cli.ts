@@ -1,15 +1,14 @@
 /** `satchel key origin` and `satchel origin`: the origins of one key, and those that every restricted key accepts. */
-import { type Command, Option } from 'commander';
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
+import { textOption } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Projects } from '../projects/service.ts';
-import { createOriginBody, newGlobalOrigin, type OriginRecord } from './schemas.ts';
+import { createOriginBody, FIELDS, GLOBAL_FIELDS, newGlobalOrigin, type OriginRecord } from './schemas.ts';
 import type { Origins } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys; origins: Origins };
@@ -20,31 +19,12 @@ export function registerOriginCommands(cli: Cli<Services>, key_noun: Noun<Servic
   registerGlobalOrigins(cli.noun('origin', 'origins that every restricted key accepts'));
 }
 
-function withOriginOptions<C extends Command>(command: C): C {
-  return command
-    .addOption(
-      new Option('--type <type>', 'what it names')
-        .choices(['domain', 'android', 'ios'])
-        .makeOptionMandatory(),
-    )
-    .requiredOption('--value <value>', 'a host or origin, an Android package or an iOS bundle id')
-    .option('--sha256 <fingerprint>', 'android: accept only apps signed with this; may be repeated', collect)
-    .option('--sha1 <fingerprint>', 'android: as --sha256, with SHA-1', collect);
-}
-
-function originInput(options: Options) {
-  return {
-    type: textOption(options, 'type'),
-    value: textOption(options, 'value'),
-    sha256_fingerprints: listOption(options, 'sha256'),
-    sha1_fingerprints: listOption(options, 'sha1'),
-  };
-}
-
 const OF_PROJECT = "the key's project, where <key> is its name rather than its id or prefix";
 
 function registerKeyOrigins(noun: Noun<Services>): void {
-  withOriginOptions(noun.verb('add <key>', 'allow an origin or app'))
+  noun
+    .verb('add <key>', 'allow an origin or app')
+    .creates(FIELDS)
     .option('--project <project>', OF_PROJECT)
     .example(
       'satchel key origin add 12 --type domain --value app.example.com',
@@ -52,9 +32,9 @@ function registerKeyOrigins(noun: Noun<Services>): void {
       "satchel key origin add 12 --type domain --value 'http://localhost:*'",
       'satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(async ({ services, actor }, options, id) => {
+    .does(async ({ services, fields, actor }, options, id) => {
       const key = services.keys.require(id, textOption(options, 'project'));
-      const origin = await services.origins.add(actor, key, parse(createOriginBody, originInput(options)));
+      const origin = await services.origins.add(actor, key, parse(createOriginBody, fields));
       const remark = key.restricted
         ? ''
         : ' The key is not restricted, so it is accepted from anywhere still.';
@@ -95,12 +75,12 @@ function presentOrigin(origin: OriginRecord) {
 }
 
 function registerGlobalOrigins(noun: Noun<Services>): void {
-  withOriginOptions(noun.verb('add', 'allow an origin or app for every restricted key'))
-    .option('--note <text>', 'why it is there')
+  noun
+    .verb('add', 'allow an origin or app for every restricted key')
+    .creates(GLOBAL_FIELDS)
     .example("satchel origin add --type domain --value 'http://localhost:*' --note development")
-    .does(async ({ services, actor }, options) => {
-      const input = parse(newGlobalOrigin, { ...originInput(options), note: textOption(options, 'note') });
-      const origin = await services.origins.addGlobal(actor, input);
+    .does(async ({ services, fields, actor }) => {
+      const origin = await services.origins.addGlobal(actor, parse(newGlobalOrigin, fields));
       const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
       return { json: origin, text };
     });

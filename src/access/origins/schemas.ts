@@ -1,41 +1,41 @@
 /** Shapes of origins, for the API and the command line alike. */
 import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_ORIGIN_CHECKS, MAX_URL_CHARS } from '../../limits.ts';
-import { changesOf, named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
+import { changesOfFields, creationOf, optional, required } from '../../platform/http/fields.ts';
+import { named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
 
 const originType = oneOf(['domain', 'android', 'ios']);
-/** A generous bound; the matcher refuses much shorter texts that are no origin. */
-const originValue = text({ min: 1, max: MAX_URL_CHARS });
 const fingerprints = t.Array(t.String(), {
   maxItems: MAX_LIST_ENTRIES,
   description: 'Certificates that an android app must be signed with; hex, colons optional.',
 });
 
-export const createOriginBody = named(
-  'NewOrigin',
-  t.Object({
-    type: originType,
-    value: originValue,
-    sha256_fingerprints: t.Optional(fingerprints),
-    sha1_fingerprints: t.Optional(fingerprints),
+/** What may be set of a rule. */
+export const FIELDS = {
+  type: required(originType, { option: '--type <type>', says: 'what it names' }),
+  /** A generous bound; the matcher refuses much shorter texts that are no origin. */
+  value: required(text({ min: 1, max: MAX_URL_CHARS }), {
+    option: '--value <value>',
+    says: 'a host or origin, an Android package or an iOS bundle id',
   }),
-);
+  sha256_fingerprints: optional([], fingerprints, {
+    option: '--sha256 <fingerprint>',
+    says: 'android: accept only apps signed with this; may be repeated',
+  }),
+  sha1_fingerprints: optional([], fingerprints, {
+    option: '--sha1 <fingerprint>',
+    says: 'android: as --sha256, with SHA-1',
+  }),
+};
+export const GLOBAL_FIELDS = {
+  ...FIELDS,
+  note: optional(null, text({ max: MAX_NAME_CHARS }), { option: '--note <text>', says: 'why it is there' }),
+};
+
+export const createOriginBody = named('NewOrigin', creationOf(FIELDS));
 export type NewOriginInput = Static<typeof createOriginBody>;
-
-export const newGlobalOrigin = named(
-  'NewGlobalOrigin',
-  t.Object({ ...createOriginBody.properties, note: t.Optional(text({ max: MAX_NAME_CHARS })) }),
-);
+export const newGlobalOrigin = named('NewGlobalOrigin', creationOf(GLOBAL_FIELDS));
 export type NewGlobalOriginInput = Static<typeof newGlobalOrigin>;
-
-export const updateOriginBody = named(
-  'OriginChanges',
-  changesOf({
-    type: originType,
-    value: originValue,
-    sha256_fingerprints: nullable(fingerprints),
-    sha1_fingerprints: nullable(fingerprints),
-  }),
-);
+export const updateOriginBody = named('OriginChanges', changesOfFields(FIELDS));
 export type OriginChanges = Static<typeof updateOriginBody>;
 
 export const originRecord = named(

@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { explainMissing } from '../../platform/database/foreign-keys.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Actor } from '../../platform/http/callers.ts';
+import { merge } from '../../platform/http/fields.ts';
 import type { Projects } from '../projects/service.ts';
 import {
   canonicalizeFingerprint,
@@ -17,12 +18,13 @@ import {
   type OriginVerdict,
   type RequestOrigin,
 } from './matcher.ts';
-import type {
-  GlobalOriginRecord,
-  NewGlobalOriginInput,
-  NewOriginInput,
-  OriginChanges,
-  OriginRecord,
+import {
+  FIELDS,
+  type GlobalOriginRecord,
+  type NewGlobalOriginInput,
+  type NewOriginInput,
+  type OriginChanges,
+  type OriginRecord,
 } from './schemas.ts';
 import * as store from './store.ts';
 import type { GlobalOriginRow, OriginRow } from './tables.ts';
@@ -108,14 +110,7 @@ export class Origins {
       // A field that is left out keeps its value of now, which another request may have changed since this one read it.
       const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
       if (!current) throw notFound('Origin');
-      const { sha256_fingerprints, sha1_fingerprints } = changes;
-      const values = canonicalValues({
-        type: current.type,
-        value: changes.value ?? current.value,
-        sha256_fingerprints:
-          sha256_fingerprints === undefined ? current.sha256_fingerprints : sha256_fingerprints,
-        sha1_fingerprints: sha1_fingerprints === undefined ? current.sha1_fingerprints : sha1_fingerprints,
-      });
+      const values = canonicalValues(merge(FIELDS, current, changes));
       const holder = store.findOriginByValue(tx, { api_key_id: key.id, ...values });
       if (holder && holder.id !== origin.id) throw alreadyExists('This key');
       const { type, ...columns } = values;

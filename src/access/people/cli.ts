@@ -18,7 +18,7 @@ import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Invitations } from './invitations.ts';
 import type { PersonInvited, PersonRecord, PersonWithLink } from './schemas.ts';
-import { newPerson, personChanges } from './schemas.ts';
+import { CHANGED_FIELDS, newPerson, personChanges } from './schemas.ts';
 import type { People } from './service.ts';
 
 type Services = { people: People; invitations: Invitations };
@@ -77,6 +77,7 @@ The link is good once, for 24 hours, and void when a newer one is made.`)
           email,
           name: textOption(options, 'name'),
           send: options.send === true,
+          read_only: options.readOnly === true,
           ...powersOf(options),
           ...requireScope(options, 'the person'),
         }),
@@ -107,34 +108,20 @@ async function addFirst(
 function registerChanging(person: Noun<Services>): void {
   person
     .verb('change <email>', 'change what is given of a person, named by address or id')
-    .option('--email <email>', 'another address')
-    .option('--name <name>', 'what they are called; empty for their address')
+    .changes(CHANGED_FIELDS)
     .option('--can <capabilities>', `in place of what they can: ${CAN_HELP}; or none`, readCapabilitiesOrNone)
     .option('--all-projects', 'for every project, later ones too')
     .option('--project <project>', 'for this project in place of all others; may be repeated', collect)
-    .option('--read-only', 'changes nothing any more, and neither do their tokens')
-    .option('--read-write', 'changes things again')
-    .option('--active', 'may sign in')
-    .option('--inactive', 'may not; signed out at once, and their link is void')
     .option('--revoke-tokens', 'with --inactive: end the tokens that they made, too')
     .remark(`It holds from their next request.`)
     .example(
       'satchel person change bob@example.com --can read_vault,reveal_vault',
       'satchel person change bob@example.com --inactive',
     )
-    .shows(async ({ services, actor, note }, options, ref) => {
-      if (options.active === true && options.inactive === true) {
-        throw new UsageError('Say either --active or --inactive.');
-      }
-      if (options.readOnly === true && options.readWrite === true) {
-        throw new UsageError('Say either --read-only or --read-write.');
-      }
-      const name = textOption(options, 'name');
+    .shows(async ({ services, fields, actor, note }, options, ref) => {
       const given = requireChanges({
+        ...fields,
         ...powersOf(options, true),
-        email: options.email,
-        name: name === '' ? null : name,
-        is_active: options.active === true ? true : options.inactive === true ? false : undefined,
         revoke_tokens: options.revokeTokens,
       });
       const row = services.people.require(ref);
@@ -230,8 +217,6 @@ function powersOf(options: Options, in_full = false): Record<string, unknown> {
   const projects = listOption(options, 'project');
   return {
     ...(capabilities ? Object.fromEntries(flags.filter(([, is_held]) => is_held || in_full)) : {}),
-    ...(options.readOnly === true ? { read_only: true } : {}),
-    ...(options.readWrite === true ? { read_only: false } : {}),
     ...(options.allProjects === true ? { all_projects: true } : {}),
     ...(projects.length > 0 ? { projects } : {}),
   };

@@ -1,6 +1,7 @@
 /** Shapes of people and of what they sign in with, for the API and the command line alike. */
 import { MAX_NAME_CHARS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from '../../limits.ts';
 import { capabilityFields, powerFields } from '../../platform/http/capabilities.ts';
+import { changesOfFields, optional, preset } from '../../platform/http/fields.ts';
 import {
   changesOf,
   emailAddress,
@@ -74,15 +75,30 @@ export type NewPersonInput = Static<typeof newPerson>;
 /** Also ends the tokens that they made, and the tokens that were made with those. */
 const revoke_tokens = t.Boolean();
 
+/** What may be changed besides what they may do, and where. */
+export const CHANGED_FIELDS = {
+  email: preset('', emailAddress(), { option: '--email <email>', says: 'another address' }),
+  name: optional(null, name, {
+    option: '--name <name>',
+    says: 'what they are called; empty for their address',
+  }),
+  read_only: preset(false, powerFields.read_only, {
+    option: '--read-only',
+    says: 'changes nothing any more, and neither do their tokens',
+    unset_option: '--read-write',
+    unset: 'changes things again',
+  }),
+  is_active: preset(true, t.Boolean(), {
+    option: '--active',
+    says: 'may sign in',
+    unset_option: '--inactive',
+    unset: 'may not; signed out at once, and their link is void',
+  }),
+};
+
 export const personChanges = named(
   'PersonChanges',
-  changesOf({
-    email: emailAddress(),
-    name: nullable(name),
-    ...powerFields,
-    is_active: t.Boolean(),
-    revoke_tokens,
-  }),
+  changesOf({ ...powerFields, ...changesOfFields(CHANGED_FIELDS).properties, revoke_tokens }),
 );
 export type PersonChanges = Static<typeof personChanges>;
 

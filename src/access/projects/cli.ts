@@ -2,21 +2,13 @@
 import { Option } from 'commander';
 import { conflict } from '../../errors.ts';
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
-import { inOptions } from '../../platform/cli/fields.ts';
-import {
-  listOption,
-  type Options,
-  requireChanges,
-  textOption,
-  textOptions,
-} from '../../platform/cli/options.ts';
+import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse, t } from '../../platform/http/schema.ts';
 import type { LinkDomains } from './link-domains.ts';
-import type { ProjectChanges } from './schemas.ts';
-import { createProjectBody, projectStatus, updateProjectBody } from './schemas.ts';
+import { CHANGED_FIELDS, createProjectBody, FIELDS, projectStatus, updateProjectBody } from './schemas.ts';
 import type { ProjectRecord, Projects } from './service.ts';
 
 interface Services {
@@ -25,31 +17,6 @@ interface Services {
   /** The default first; those alone that a project may send from, where one is given. */
   sending_domains: { listNames(of?: { project_id: number }): string[] };
   templates: { list(project_id: number): readonly unknown[] };
-}
-
-const SENDING_DOMAIN = [
-  '--sending-domain <name>',
-  'what its mail goes out from that names no domain; empty: the default domain, else its first',
-] as const;
-const SENDING_DOMAINS = [
-  '--sending-domains <names>',
-  'the only sending domains that its mail may go out from, others may too; all: any',
-] as const;
-const OPTION_OF_FIELD = {
-  link_domain: '--link-domain',
-  sending_domain: '--sending-domain',
-  sending_domains: '--sending-domains',
-};
-
-function sendingOf(options: Options): Pick<ProjectChanges, 'sending_domain' | 'sending_domains'> {
-  const sending_domain = textOption(options, 'sendingDomain');
-  const sending_domains = textOption(options, 'sendingDomains');
-  return {
-    ...(sending_domain === undefined ? {} : { sending_domain: sending_domain || null }),
-    ...(sending_domains === undefined
-      ? {}
-      : { sending_domains: sending_domains === 'all' ? null : listOption(options, 'sendingDomains') }),
-  };
 }
 
 /** Registers `satchel project create | list | show | change | delete`, to which others add. */
@@ -118,17 +85,10 @@ export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S
 function registerCreate<S extends Services>(noun: Noun<S>): void {
   noun
     .verb('create', 'make a project')
-    .requiredOption('--name <name>', 'its name')
-    .option('--slug <slug>', 'its name in addresses; made from the name unless given')
-    .option('--description <text>', 'what it is')
-    .option(...SENDING_DOMAIN)
-    .option(...SENDING_DOMAINS)
+    .creates(FIELDS)
     .example('satchel project create --name "Corner shop" --slug shop')
-    .does(async ({ services, actor, note }, options) => {
-      const given = { ...textOptions(options, 'name', 'slug', 'description'), ...sendingOf(options) };
-      const created = await inOptions(OPTION_OF_FIELD, () =>
-        services.projects.create(actor, parse(createProjectBody, given)),
-      );
+    .does(async ({ services, fields, actor, note }) => {
+      const created = await services.projects.create(actor, parse(createProjectBody, fields));
       const { id, slug } = created;
       const [sender] = services.sending_domains.listNames({ project_id: id });
       if (services.sending_domains.listNames().length > 1)
@@ -144,51 +104,19 @@ function registerCreate<S extends Services>(noun: Noun<S>): void {
 
 function registerChange<S extends Services>(noun: Noun<S>): void {
   noun
-    .verb('change <project>', 'change what is given of a project')
-    .option('--name <name>', 'its name')
-    .option('--slug <slug>', 'its name in addresses; what uses the old one finds it no more')
-    .addOption(
-      new Option('--status <status>', 'inactive: its keys answer 401, and nothing of it is sent').choices([
-        'active',
-        'inactive',
-      ]),
-    )
-    .option('--description <text>', 'what it is; empty to clear it')
-    .option('--notes <text>', 'for people; empty to clear it')
-    .option('--primary-url <text>', 'where its app is; empty to clear it')
-    .option('--repo-url <text>', 'where its code is; empty to clear it')
-    .option('--app-identifier <text>', 'such as com.example.app; empty to clear it')
-    .option(...SENDING_DOMAIN)
-    .option(...SENDING_DOMAINS)
-    .option(
-      '--link-domain <name>',
-      "a host name of its own that leads here, for links in its mails and its public pages; empty: the public URL's",
-    )
+    .verb('change <project>', 'change what is given; an empty text clears what may be empty')
+    .changes(CHANGED_FIELDS)
     .example(
       'satchel project change shop --name "Corner shop" --description "Orders and receipts"',
       'satchel project change shop --status inactive',
       'satchel project change shop --sending-domain shop.example.com --sending-domains shop.example.com',
     )
-    .does(async ({ services: { projects, link_domains }, actor }, options, ref) => {
-      const orNull = (text: unknown) => (text === '' ? null : text);
-      const given = requireChanges({
-        name: options.name,
-        slug: options.slug,
-        status: options.status,
-        description: orNull(options.description),
-        notes: orNull(options.notes),
-        primary_url: orNull(options.primaryUrl),
-        repo_url: orNull(options.repoUrl),
-        app_identifier: orNull(options.appIdentifier),
-        link_domain: orNull(options.linkDomain),
-        ...sendingOf(options),
-      });
-      const changed = await inOptions(OPTION_OF_FIELD, async () => {
-        const changes = parse(updateProjectBody, given);
-        const row = await projects.update(actor, projects.require(ref), changes);
-        const asked = changes.link_domain == null ? row : await link_domains.verify(row.id);
-        return projects.present(asked ?? row);
-      });
+    .does(async ({ services: { projects, link_domains }, fields, actor }, _options, ref) => {
+      const given = requireChanges(fields);
+      const changes = parse(updateProjectBody, given);
+      const row = await projects.update(actor, projects.require(ref), changes);
+      const asked = changes.link_domain == null ? row : await link_domains.verify(row.id);
+      const changed = projects.present(asked ?? row);
       const { name, slug, status } = changed;
       const what = Object.keys(given).join(', ');
       const standing = given.link_domain == null ? '' : `\n${standingOfLinks(changed)}`;

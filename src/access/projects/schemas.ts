@@ -8,51 +8,117 @@ import {
   MAX_URL_CHARS,
 } from '../../limits.ts';
 import {
-  changesOf,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  type Static,
-  t,
-  text,
-  webUrl,
-} from '../../platform/http/schema.ts';
+  changesOfFields,
+  creationOf,
+  moment,
+  optional,
+  preset,
+  recordOf,
+  required,
+  shown,
+} from '../../platform/http/fields.ts';
+import { named, nullable, oneOf, type Static, t, text, webUrl } from '../../platform/http/schema.ts';
 
 export const projectStatus = oneOf(['active', 'inactive']);
 
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const slug = text({
-  min: 1,
-  max: MAX_NAME_CHARS,
-  description: 'Lowercase letters, digits and hyphens; neither digits only nor shaped like a ULID.',
-});
+const domain = { min: 1, max: MAX_DNS_NAME_CHARS };
 const words = t.Array(text({ min: 1, max: MAX_NAME_CHARS }), { maxItems: MAX_LIST_ENTRIES });
+const link_domain = t.String({ description: 'Its links and public pages begin with it while it is active.' });
 
-const optional = {
-  notes: text({ max: MAX_NOTES_CHARS }),
-  description: text({ max: MAX_NOTES_CHARS }),
-  app_identifier: text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }),
-  primary_url: webUrl(MAX_URL_CHARS),
-  repo_url: webUrl(MAX_URL_CHARS),
-  repo_is_public: t.Boolean(),
-  platforms: words,
-  tech_stack: words,
-  sending_domain: text({
-    min: 1,
-    max: MAX_DNS_NAME_CHARS,
-    description:
-      'The sending domain of mail that names none, one of `sending_domains`; null: the default domain, else the first of those. ' +
-      'Needs `can_administer`.',
+export const FIELDS = {
+  id: shown(t.Integer()),
+  public_id: shown(t.String()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS }), { option: '--name <name>', says: 'its name' }),
+  slug: preset(
+    '',
+    text({
+      min: 1,
+      max: MAX_NAME_CHARS,
+      description: 'Lowercase letters, digits and hyphens; neither digits only nor shaped like a ULID.',
+    }),
+    { option: '--slug <slug>', says: 'its name in addresses; made from the name unless given' },
+  ),
+  status: preset('active', projectStatus, {
+    option: '--status <status>',
+    says: 'inactive: its keys answer 401, and nothing of it is sent',
   }),
-  sending_domains: t.Array(text({ min: 1, max: MAX_DNS_NAME_CHARS }), {
-    minItems: 1,
-    maxItems: MAX_LIST_ENTRIES,
-    description:
-      'The sending domains that the project may send from, as others may; null: all. Any other is to it as one not there. ' +
-      'Needs `can_administer`.',
+  notes: optional(null, text({ max: MAX_NOTES_CHARS }), { option: '--notes <text>', says: 'for people' }),
+  description: optional(null, text({ max: MAX_NOTES_CHARS }), {
+    option: '--description <text>',
+    says: 'what it is',
   }),
+  app_identifier: optional(null, text({ max: MAX_APP_ID_CHARS, description: 'Reverse-DNS app id.' }), {
+    option: '--app-identifier <text>',
+    says: 'such as com.example.app',
+  }),
+  primary_url: optional(null, webUrl(MAX_URL_CHARS), {
+    option: '--primary-url <url>',
+    says: 'where its app is',
+  }),
+  repo_url: optional(null, webUrl(MAX_URL_CHARS), { option: '--repo-url <url>', says: 'where its code is' }),
+  repo_is_public: optional(null, t.Boolean()),
+  platforms: optional([], words),
+  tech_stack: optional([], words),
+  sending_domain: optional(
+    null,
+    text({
+      ...domain,
+      description:
+        'The sending domain of mail that names none, one of `sending_domains`; null: the default domain, else the first of those. ' +
+        'Needs `can_administer`.',
+    }),
+    {
+      stored: t.String({ description: 'Null: the default domain, else the first of its own.' }),
+      option: '--sending-domain <name>',
+      says: 'what its mail goes out from that names no domain; empty: the default domain, else its first',
+    },
+  ),
+  sending_domains: optional(
+    null,
+    t.Array(text(domain), {
+      minItems: 1,
+      maxItems: MAX_LIST_ENTRIES,
+      description:
+        'The sending domains that the project may send from, as others may; null: all. Any other is to it as one not there. ' +
+        'Needs `can_administer`.',
+    }),
+    {
+      stored: t.Array(t.String(), { description: 'Null: all.' }),
+      option: '--sending-domains <names>',
+      says: 'the only sending domains that its mail may go out from, others may too',
+      null_word: 'all',
+    },
+  ),
+  database_project_id: shown(nullable(t.Integer())),
+  link_domain: shown(nullable(link_domain)),
+  link_domain_status: shown(
+    nullable({
+      ...oneOf(['pending', 'active', 'failing']),
+      description: '`failing` after two looks in a row that it did not lead here; looked at each hour.',
+    }),
+  ),
+  link_domain_problem: shown(
+    nullable(t.String({ description: 'Of the last look, why it does not lead here.' })),
+  ),
+  created_at: moment(),
+};
+export const CHANGED_FIELDS = {
+  ...FIELDS,
+  slug: { ...FIELDS.slug, says: 'its name in addresses; what uses the old one finds it no more' },
+  database_project_id: optional(null, t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
+  link_domain: optional(
+    null,
+    text({
+      ...domain,
+      description:
+        "A host name of the project's own that leads to this Satchel: once it does, links in its mails and its public pages " +
+        'begin with it. Asked for at once. Needs `can_administer`.',
+    }),
+    {
+      option: '--link-domain <name>',
+      says: "a host name of its own that leads here, for links in its mails and its public pages; empty: the public URL's",
+    },
+  ),
 };
 
 /** A project as the records of tokens and people name it. */
@@ -64,67 +130,11 @@ export const abbreviatedProject = t.Object({
 });
 export type AbbreviatedProject = Static<typeof abbreviatedProject>;
 
-export const createProjectBody = named(
-  'NewProject',
-  t.Object({
-    name,
-    slug: t.Optional(slug),
-    status: t.Optional(projectStatus),
-    ...optionals(optional),
-  }),
-);
+export const createProjectBody = named('NewProject', creationOf(FIELDS));
 export type NewProjectInput = Static<typeof createProjectBody>;
-
-export const updateProjectBody = named(
-  'ProjectChanges',
-  changesOf({
-    name,
-    slug,
-    status: projectStatus,
-    ...nullables(optional),
-    database_project_id: nullable(t.Union([t.Integer({ minimum: 1 }), text({ min: 1, max: 26 })])),
-    link_domain: nullable(
-      text({
-        min: 1,
-        max: MAX_DNS_NAME_CHARS,
-        description:
-          "A host name of the project's own that leads to this Satchel: once it does, links in its mails and its public pages " +
-          'begin with it. Asked for at once. Needs `can_administer`.',
-      }),
-    ),
-  }),
-);
+export const updateProjectBody = named('ProjectChanges', changesOfFields(CHANGED_FIELDS));
 export type ProjectChanges = Static<typeof updateProjectBody>;
-
-/** What a project looks like to clients. */
-const projectShape = {
-  id: t.Integer(),
-  public_id: t.String(),
-  name: t.String(),
-  slug: t.String(),
-  status: projectStatus,
-  notes: nullable(t.String()),
-  description: nullable(t.String()),
-  app_identifier: nullable(t.String()),
-  primary_url: nullable(t.String()),
-  repo_url: nullable(t.String()),
-  repo_is_public: nullable(t.Boolean()),
-  platforms: t.Array(t.String()),
-  tech_stack: t.Array(t.String()),
-  sending_domain: nullable(t.String({ description: 'Null: the default domain, else the first of its own.' })),
-  sending_domains: nullable(t.Array(t.String(), { description: 'Null: all.' })),
-  database_project_id: nullable(t.Integer()),
-  link_domain: nullable(
-    t.String({ description: 'Its links and public pages begin with it while it is active.' }),
-  ),
-  link_domain_status: nullable({
-    ...oneOf(['pending', 'active', 'failing']),
-    description: '`failing` after two looks in a row that it did not lead here; looked at each hour.',
-  }),
-  link_domain_problem: nullable(t.String({ description: 'Of the last look, why it does not lead here.' })),
-  created_at: t.String({ format: 'date-time' }),
-};
-export const projectRecord = named('Project', t.Object(projectShape));
+export const projectRecord = named('Project', recordOf(FIELDS));
 export type ProjectRecord = Static<typeof projectRecord>;
 
 const abbreviatedKey = named(
@@ -141,12 +151,12 @@ export type AbbreviatedKey = Static<typeof abbreviatedKey>;
 
 export const projectWithKeys = named(
   'ProjectWithKeys',
-  t.Object({ ...projectShape, api_keys: t.Array(abbreviatedKey) }),
+  t.Object({ ...projectRecord.properties, api_keys: t.Array(abbreviatedKey) }),
 );
 export type ProjectWithKeys = Static<typeof projectWithKeys>;
 export const projectWithKeyCount = named(
   'ProjectWithKeyCount',
-  t.Object({ ...projectShape, api_keys_count: t.Integer() }),
+  t.Object({ ...projectRecord.properties, api_keys_count: t.Integer() }),
 );
 
 const cascadeCounts = named(

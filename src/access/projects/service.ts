@@ -4,7 +4,7 @@ import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '..
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
 import {
   type Actor,
@@ -12,17 +12,20 @@ import {
   mayAccessProject,
   requireCapabilities,
 } from '../../platform/http/callers.ts';
+import { merge, present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import { mergeLinkDomain } from './link-domains.ts';
-import type {
-  AbbreviatedKey,
-  AbbreviatedProject,
-  CascadeCounts,
-  NewProjectInput,
-  ProjectChanges,
-  ProjectRecord,
-  ProjectWithKeys,
+import {
+  type AbbreviatedKey,
+  type AbbreviatedProject,
+  type CascadeCounts,
+  CHANGED_FIELDS,
+  FIELDS,
+  type NewProjectInput,
+  type ProjectChanges,
+  type ProjectRecord,
+  type ProjectWithKeys,
 } from './schemas.ts';
 import { mergeSending } from './sending.ts';
 import { checkSlug, generateSlug } from './slugs.ts';
@@ -175,9 +178,8 @@ export class Projects {
 
   /** What clients see of a project. */
   present(project: ProjectRow): ProjectRecord {
-    const { updated_at, created_at, is_moved: _, ...fields } = project;
     const database_project_id = this.deps.databaseLinks.linkedId(this.deps.database.read, project.id);
-    return { ...fields, database_project_id, created_at: toIso(created_at) };
+    return present(FIELDS, { ...project, database_project_id });
   }
 
   /** A project's own record: with its keys. */
@@ -224,18 +226,9 @@ export class Projects {
       if (wanted !== null) store.refuseTakenSlug(tx, wanted, null);
       const slug = wanted ?? generateSlug(input.name, (each) => store.findProjectBySlug(tx, each) !== null);
       const project = store.insertProject(tx, {
+        ...merge(FIELDS, null, input),
         public_id: newId(now),
-        name: input.name,
         slug,
-        status: input.status ?? 'active',
-        notes: input.notes ?? null,
-        description: input.description ?? null,
-        app_identifier: input.app_identifier ?? null,
-        primary_url: input.primary_url ?? null,
-        repo_url: input.repo_url ?? null,
-        repo_is_public: input.repo_is_public ?? null,
-        platforms: input.platforms ?? [],
-        tech_stack: input.tech_stack ?? [],
         ...this.#sendingOf(tx, null, input),
         is_moved: false,
         created_at: now,
@@ -259,8 +252,8 @@ export class Projects {
     changes: ProjectChanges,
     caller: ManagementCaller | null = null,
   ): Promise<ProjectRow> {
-    const { database_project_id, ...rest } = changes;
-    const values = columnsOf(rest);
+    const { database_project_id, link_domain: _, ...values } = setBy(CHANGED_FIELDS, changes);
+    if (values.slug !== undefined) values.slug = checkSlug(values.slug);
     if (Object.keys(changes).length === 0) return project;
     const now = this.deps.clock.now();
     return await this.deps.database.write((tx) => {
@@ -467,16 +460,4 @@ export function findProject(read: Tx, ref: string): ProjectRow | null {
   if (/^\d+$/.test(ref)) return ref.length <= 15 ? store.findProjectById(read, Number(ref)) : null;
   if (isUlid(ref)) return store.findProjectByPublicId(read, ref.toUpperCase());
   return store.findProjectBySlug(read, ref);
-}
-
-/** The columns that a change sets. Throws AppError `invalid` for a slug that could be an id. */
-function columnsOf(changes: Omit<ProjectChanges, 'database_project_id'>): Partial<store.NewProject> {
-  const { slug, platforms, tech_stack, ...others } = changes;
-  const { sending_domain: _, sending_domains: __, link_domain: ___, ...rest } = others;
-  return {
-    ...rest,
-    ...(slug === undefined ? {} : { slug: checkSlug(slug) }),
-    ...(platforms === undefined ? {} : { platforms: platforms ?? [] }),
-    ...(tech_stack === undefined ? {} : { tech_stack: tech_stack ?? [] }),
-  };
 }

@@ -1,5 +1,5 @@
 /**
- * The bytes of objects, wherever they are: each row says whether in the data directory or in the store. What is to go from the
+ * The bytes of objects, wherever they are: each row says whether in a file, in the database or in the store. What is to go from the
  * store is noted with the change that lets go of it, and nothing else is ever removed there.
  */
 import { randomUUID } from 'node:crypto';
@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
 import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type ByteStore, bytesMissing, type Span, type StoreName } from '../../platform/files/byte-store.ts';
+import {
+  type ByteStore,
+  bytesMissing,
+  CONTENTS_MAX_BYTES,
+  type Span,
+  type StoreName,
+} from '../../platform/files/byte-store.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -16,15 +22,18 @@ import { readHold } from '../../platform/files/store-hold.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { ContentStore } from './contents.ts';
 import { spool, writeStream } from './spool.ts';
 import {
   deleteRemovals,
   findObject,
+  hasPinnedContents,
   isNoted,
   listKnownIds,
   listNewestStored,
   listRemovals,
   noteRemovals,
+  saveContents,
   setMissing,
 } from './store.ts';
 import type { ObjectRow } from './tables.ts';
@@ -61,6 +70,7 @@ type Located = Pick<ObjectRow, 'public_id' | 'size_bytes' | 'store' | 'missing_s
 
 export class ObjectBytes {
   readonly #fetched: string;
+  readonly #contents: ContentStore;
   /** Removals are worked off by a server alone; while one runs, another round is only asked for. */
   #removing: Promise<void> | null = null;
   #is_asked_again = false;
@@ -69,18 +79,23 @@ export class ObjectBytes {
 
   constructor(private readonly deps: ObjectBytesDeps) {
     this.#fetched = join(deps.config.data_dir, 'fetched');
+    this.#contents = new ContentStore(deps.database);
   }
 
-  /** Where new uploads go. */
+  /** Where new uploads go, but for the small ones of `openUpload`. */
   get current(): ByteStore {
     return this.deps.object_store ?? this.deps.blobs;
   }
 
-  /** Starts an upload of a new object. Throws AppError `unavailable` where the store is another's. */
+  /**
+   * Starts an upload of a new object. What is `held` of it in the end is for the database, with the row; else it is in `store`.
+   * Throws AppError `unavailable` where the store is another's.
+   */
   async openUpload(id: string): Promise<{ upload: BlobUpload; store: StoreName }> {
-    const { current } = this;
-    await this.requirePlace(current.name);
-    return { upload: current.openUpload(id), store: current.name };
+    const { blobs, object_store: store } = this.deps;
+    if (!store) return { upload: blobs.openUpload(id, CONTENTS_MAX_BYTES), store: blobs.name };
+    await this.requirePlace(store.name);
+    return { upload: store.openUpload(id), store: store.name };
   }
 
   /**
@@ -102,6 +117,11 @@ export class ObjectBytes {
     return current.name;
   }
 
+  /** Keeps what an upload held for an object whose row is there. */
+  keep(public_id: string, held: Uint8Array): Promise<void> {
+    return this.deps.database.write((tx) => saveContents(tx, public_id, held));
+  }
+
   /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */
   async requirePlace(name: StoreName): Promise<void> {
     if (name === 's3') await this.deps.ownership.refuseForeign();
@@ -114,6 +134,7 @@ export class ObjectBytes {
   /** Throws AppError `unavailable` where no store is set though bytes are in one. */
   of(name: StoreName): ByteStore {
     if (name === 'local') return this.deps.blobs;
+    if (name === 'database') return this.#contents;
     if (this.deps.object_store) return this.deps.object_store;
     throw new AppError('unavailable', 'This file is in an object store, and none is set.', {
       retry_after_s: STORE_RETRY_AFTER_S,
@@ -138,7 +159,7 @@ export class ObjectBytes {
     if (!current) throw notFound('Object');
     if (current.store !== row.store) return this.read(current, span);
     logger.error('stored file missing', { public_id: row.public_id, store: row.store });
-    if (row.store === 'local') throw bytesMissing('not_found');
+    if (row.store !== 's3') throw bytesMissing('not_found');
     if (row.missing_since === null) await database.write((tx) => setMissing(tx, row.public_id, clock.now()));
     throw bytesMissing('internal');
   }
@@ -164,7 +185,7 @@ export class ObjectBytes {
 
   /**
    * Calls `work` with the paths of files that hold these bytes: their own on the disk, copies for as long as it takes of what
-   * is in the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
+   * is in the database or the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
    * store is away, `not_found` with the code `bytes_missing` for bytes that are gone.
    */
   async withFiles<T>(
@@ -176,13 +197,14 @@ export class ObjectBytes {
       const paths = new Map<string, string>();
       for (const file of files) {
         const { public_id } = file;
-        if (this.#storeOf(public_id) === 'local') {
+        const store = this.#storeOf(public_id);
+        if (store === 'local') {
           paths.set(public_id, this.deps.blobs.path(public_id));
           continue;
         }
         const copy = join(this.#fetched, randomUUID());
         copies.push(copy);
-        await this.#fetch(file, copy);
+        await this.#fetch(file, store, copy);
         paths.set(public_id, copy);
       }
       return await work(paths);
@@ -195,15 +217,17 @@ export class ObjectBytes {
     const { read } = this.deps.database;
     const row = findObject(read, public_id);
     if (row) return row.store;
-    return isNoted(read, public_id) ? 's3' : 'local';
+    if (isNoted(read, public_id)) return 's3';
+    return hasPinnedContents(read, public_id) ? 'database' : 'local';
   }
 
   async #fetch(
     { public_id, size_bytes }: { public_id: string; size_bytes: number },
+    store: StoreName,
     path: string,
   ): Promise<void> {
     const span = { start: 0, end: size_bytes, size_bytes };
-    const bytes = await this.of('s3').read(public_id, span);
+    const bytes = await this.of(store).read(public_id, span);
     if (!bytes) throw bytesMissing('not_found');
     await writeStream(path, bytes instanceof Blob ? bytes.stream() : bytes);
   }
@@ -217,9 +241,9 @@ export class ObjectBytes {
   /** Takes back what was stored for a row that was never written. */
   async takeBack({ public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): Promise<void> {
     const removed = this.of(store).remove(public_id);
-    if (store === 'local') await removed;
     // What the store does not take now, the sweep finds.
-    else removed.catch(() => {});
+    if (store === 's3') removed.catch(() => {});
+    else await removed;
   }
 
   /* --- What goes from the store ------------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /**
- * Moving bytes between the data directory and the store, while a server runs or not. Each object is copied, checked, its row
+ * Moving bytes between files, the database and the store, while a server runs or not. Each object is copied, checked, its row
  * switched and on disk, and only then the source removed: however it is cut off, a row never says what is not so, and the next
  * run goes on with what is left.
  */
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
-import type { StoreName } from '../../platform/files/byte-store.ts';
+import { CONTENTS_MAX_BYTES, type StoreName } from '../../platform/files/byte-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
 import { findObject, isNoted, listToMove, noteRemovals, setStore, sumToMove } from './store.ts';
@@ -46,10 +46,11 @@ export class ObjectMoves {
     }: { project_id: number | null; note: Note; onProgress(done: number, total: number): void },
   ): Promise<MoveResult> {
     const { database, bytes } = this.deps;
-    const what = { from: to === 's3' ? 'local' : 's3', project_id } as const;
+    const max_bytes = to === 'database' ? CONTENTS_MAX_BYTES : Number.MAX_SAFE_INTEGER;
+    const what = { to, project_id, max_bytes };
     const total = sumToMove(database.read, what);
     const result: MoveResult = { moved: 0, moved_bytes: 0, stayed: [] };
-    if (!bytes.store && (to === 's3' || total.objects > 0))
+    if (!bytes.store && (to === 's3' || total.stored > 0))
       throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command too.');
     await bytes.requirePlace(to);
     // Keys that are to go would take what is put under them along.
@@ -79,7 +80,7 @@ export class ObjectMoves {
       note(tx, { event: 'objects.moved', target: null, metadata: { to, moved, stayed: stayed.length } }),
     );
     // A server does so too, but there may be none.
-    if (to === 'local' && moved > 0) await bytes.workOff();
+    if (bytes.store && moved > 0) await bytes.workOff();
     return result;
   }
 
@@ -88,7 +89,7 @@ export class ObjectMoves {
     const { bytes, blobs } = this.deps;
     const { public_id } = row;
     try {
-      // By its row the bytes are in the store: what stands here is of a move that was cut off.
+      // By its row the bytes are elsewhere: what stands here is of a move that was cut off.
       if (to === 'local') await blobs.remove(public_id);
       const upload = bytes.of(to).openUpload(public_id);
       try {
@@ -103,7 +104,7 @@ export class ObjectMoves {
         await blobs.remove(public_id);
         return 'the disk does not hold what was written';
       }
-      return await this.#switch(row, to);
+      return await this.#switch(row, to, upload.held);
     } catch (error) {
       const is_gone = findObject(this.deps.database.read, public_id) === undefined;
       return is_gone ? 'gone' : reasonOf(error);
@@ -116,7 +117,11 @@ export class ObjectMoves {
     return hasher.digest('hex');
   }
 
-  async #switch({ public_id, store }: ObjectRow, to: StoreName): Promise<string | null> {
+  async #switch(
+    { public_id, store }: ObjectRow,
+    to: StoreName,
+    held: Uint8Array | null,
+  ): Promise<string | null> {
     const { database, blobs, pins } = this.deps;
     const outcome = await database.write((tx) => {
       const current = findObject(tx, public_id);
@@ -124,16 +129,16 @@ export class ObjectMoves {
         if (to === 's3' && current?.store !== 's3') noteRemovals(tx, [public_id]);
         return { reason: 'gone', is_pinned: false };
       }
-      const is_swept = to === 'local' ? !blobs.has(public_id) : isNoted(tx, public_id);
+      const is_swept = to === 'local' ? !blobs.has(public_id) : to === 's3' && isNoted(tx, public_id);
       if (is_swept) return { reason: 'a sweep removed its copy: run this again', is_pinned: false };
-      setStore(tx, public_id, to);
-      if (to === 'local') noteRemovals(tx, [public_id]);
+      setStore(tx, public_id, { store: to, held });
+      if (store === 's3') noteRemovals(tx, [public_id]);
       // A mail on its way may be reading the file; it goes with the mail's end.
       return { reason: null, is_pinned: pins.isPinned(tx, public_id) };
     });
     if (outcome.reason === 'gone' && to === 'local' && !findObject(database.read, public_id))
       await blobs.remove(public_id);
-    if (outcome.reason === null && to === 's3' && !outcome.is_pinned) await blobs.remove(public_id);
+    if (outcome.reason === null && store === 'local' && !outcome.is_pinned) await blobs.remove(public_id);
     return outcome.reason;
   }
 }

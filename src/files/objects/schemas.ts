@@ -101,7 +101,7 @@ export const objectRecord = named(
     ...listedObject.properties,
     project_id: ulid(),
     sha256: t.String(),
-    store: oneOf(['local', 's3']),
+    store: oneOf(['local', 'database', 's3']),
     expires_at: nullable(dateTime()),
   }),
 );

@@ -41,6 +41,7 @@ import {
   listThere,
   listThese,
   matchesOf,
+  saveContents,
   updateObject,
 } from './store.ts';
 import type { ObjectRow } from './tables.ts';
@@ -60,8 +61,8 @@ interface UploadedFile {
   filename: string;
   /** The part's own Content-Type, which may be nonsense. */
   mime_type: string | null;
-  upload: Pick<BlobUpload, 'id' | 'size_bytes' | 'head' | 'sha256' | 'commit' | 'abort'>;
-  /** Where the upload goes. */
+  upload: Pick<BlobUpload, 'id' | 'size_bytes' | 'head' | 'sha256' | 'commit' | 'abort' | 'held'>;
+  /** Where the upload goes, unless its bytes are held. */
   store: StoreName;
   /** Whether the bytes outlast a failure, for another try. */
   stays?: boolean;
@@ -155,8 +156,8 @@ export class Objects {
   }
 
   /**
-   * Makes an object of an uploaded file: bytes first, then the row, so that no row is ever without its bytes. `within` runs in
-   * the same transaction. Throws AppError `invalid` for bad fields or a type that is not allowed; then nothing stays behind.
+   * Makes an object of an uploaded file: bytes first, then the row, or both at once, so that no row is ever without its bytes.
+   * `within` runs in the same transaction. Throws AppError `invalid` for bad fields or a type that is not allowed; then nothing stays behind.
    */
   async create(
     project: { id: number; public_id: string },
@@ -169,6 +170,8 @@ export class Objects {
       const now = clock.now();
       const { mime_type, refusal } = await this.#chooseType(file);
       const fields = readUploadFields(file.fields, now, refusal);
+      await file.upload.commit();
+      const { held } = file.upload;
       const row = {
         public_id: file.upload.id,
         project_id: project.id,
@@ -177,16 +180,16 @@ export class Objects {
         size_bytes: file.upload.size_bytes,
         sha256: file.upload.sha256(),
         visibility: fields.visibility,
-        store: file.store,
+        store: held ? ('database' as const) : file.store,
         expires_at: fields.expires_at,
         created_at: now,
       };
-      await file.upload.commit();
       const stored = this.#toStored(row, project.public_id);
       try {
         await database.write((tx) => {
           if (!this.#isStillThere(tx, row)) throw sweptAway();
           insertObject(tx, row);
+          if (held) saveContents(tx, row.public_id, held);
           within(tx, stored);
           this.listeners.tell(tx, 'created', row);
           note(tx, noteOf('object.uploaded', row));
@@ -204,7 +207,8 @@ export class Objects {
 
   /** The one look at the file system inside a write: no sweep of another process can come between it and the row. */
   #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
-    return store === 'local' ? this.deps.blobs.has(public_id) : !isNoted(tx, public_id);
+    if (store === 'local') return this.deps.blobs.has(public_id);
+    return store === 'database' || !isNoted(tx, public_id);
   }
 
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
@@ -435,13 +439,13 @@ export class Objects {
 
   async #remove(public_id: string, decide: (tx: Tx) => void = () => {}): Promise<void> {
     const { bytes, database, pins, variants } = this.deps;
-    const is_pinned = await database.write((tx) => {
+    const has_file = await database.write((tx) => {
       decide(tx);
       const object = deleteObject(tx, public_id);
       if (object) this.listeners.tell(tx, 'deleted', object);
-      return pins.isPinned(tx, public_id);
+      return object?.store !== 'database' && !pins.isPinned(tx, public_id);
     });
-    if (!is_pinned) await bytes.removeLocal([public_id]);
+    if (has_file) await bytes.removeLocal([public_id]);
     await variants.remove([public_id]);
   }
 

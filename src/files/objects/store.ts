@@ -10,6 +10,7 @@ import {
   isNull,
   lt,
   lte,
+  ne,
   or,
   type SQL,
   sql,
@@ -50,6 +51,34 @@ const insertStatement = statement((tx) =>
 
 export function insertObject(tx: Tx, object: NewObject): void {
   insertStatement(tx).run({ ...object });
+}
+
+const contentsInsert = rawSql<never, [string, Uint8Array]>(
+  'INSERT OR REPLACE INTO object_contents SELECT id, ?2 FROM objects WHERE public_id = ?1',
+);
+
+/** Keeps the bytes of an object, whose row is there. */
+export function saveContents(tx: Tx, public_id: string, bytes: Uint8Array): void {
+  contentsInsert.run(tx, public_id, bytes);
+}
+
+const contentsOf = rawSql<{ bytes: Uint8Array }, [string]>(
+  `SELECT bytes FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?1)
+   UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
+);
+
+/** The bytes of an object, or what waiting mails keep of one that is gone; null where the database has none. */
+export function findContents(read: Tx, public_id: string): Uint8Array | null {
+  return contentsOf.get(read, public_id)?.bytes ?? null;
+}
+
+const pinnedContents = rawSql<{ n: number }, [string]>(
+  'SELECT 1 AS n FROM pinned_contents WHERE public_id = ?',
+);
+
+/** Whether the database keeps bytes of an object that is gone. */
+export function hasPinnedContents(read: Tx, public_id: string): boolean {
+  return pinnedContents.get(read, public_id) !== null;
 }
 
 const byPublicId = statement((tx) =>
@@ -303,18 +332,16 @@ export function listMissing(read: Tx, limit: number): string[] {
 }
 
 /** Written out too. */
-function isIn(store: StoreName): SQL {
-  return store === 's3' ? sql`${objects.store} = 's3'` : sql`${objects.store} = 'local'`;
-}
+const IS_STORED = sql`${objects.store} = 's3'`;
 
 export function countInStore(read: Tx): number {
-  return read.select({ n: count() }).from(objects).where(isIn('s3')).get()?.n ?? 0;
+  return read.select({ n: count() }).from(objects).where(IS_STORED).get()?.n ?? 0;
 }
 
 /** Objects of the store, the newest first. */
 export function listNewestStored(read: Tx, limit: number): string[] {
   const { id, public_id } = objects;
-  const newest = read.select({ public_id }).from(objects).where(isIn('s3')).orderBy(desc(id)).limit(limit);
+  const newest = read.select({ public_id }).from(objects).where(IS_STORED).orderBy(desc(id)).limit(limit);
   return newest.all().map((row) => row.public_id);
 }
 
@@ -325,33 +352,53 @@ export function listBetween(
   last: string,
 ): { public_id: string; size_bytes: number }[] {
   const { public_id, size_bytes } = objects;
-  const those = and(isIn('s3'), gt(public_id, after), lte(public_id, last));
+  const those = and(IS_STORED, gt(public_id, after), lte(public_id, last));
   return read.select({ public_id, size_bytes }).from(objects).where(those).orderBy(public_id).all();
 }
 
 interface MoveFilter {
-  from: StoreName;
+  to: StoreName;
   project_id: number | null;
+  /** Larger ones stay where they are. */
+  max_bytes: number;
 }
 
-const toMove = ({ from, project_id }: MoveFilter): SQL | undefined =>
-  and(isIn(from), project_id === null ? undefined : eq(objects.project_id, project_id));
+const toMove = ({ to, project_id, max_bytes }: MoveFilter): SQL | undefined =>
+  and(
+    ne(objects.store, to),
+    lte(objects.size_bytes, max_bytes),
+    project_id === null ? undefined : eq(objects.project_id, project_id),
+  );
 
-/** Objects that are in one place and to be moved to the other, from a row on. */
+/** Objects that are elsewhere and to be moved, from a row on. */
 export function listToMove(read: Tx, filter: MoveFilter & { after: number; limit: number }): ObjectRow[] {
   const { after, limit } = filter;
   const those = and(gt(objects.id, after), toMove(filter));
   return read.select().from(objects).where(those).orderBy(objects.id).limit(limit).all();
 }
 
-export function sumToMove(read: Tx, filter: MoveFilter): { objects: number; bytes: number } {
-  const sums = { objects: count(), bytes: sql<number>`coalesce(sum(${objects.size_bytes}), 0)` };
-  return read.select(sums).from(objects).where(toMove(filter)).get() ?? { objects: 0, bytes: 0 };
+/** `stored`: how many of them are in the object store. */
+export function sumToMove(read: Tx, filter: MoveFilter): { bytes: number; stored: number } {
+  const sums = {
+    bytes: sql<number>`coalesce(sum(${objects.size_bytes}), 0)`,
+    stored: sql<number>`count(*) FILTER (WHERE ${IS_STORED})`,
+  };
+  return read.select(sums).from(objects).where(toMove(filter)).get() ?? { bytes: 0, stored: 0 };
 }
 
-/** Says that the bytes of an object are elsewhere from now on. */
-export function setStore(tx: Tx, public_id: string, store: StoreName): void {
+const contentsDelete = rawSql<never, [string]>(
+  'DELETE FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?)',
+);
+
+/** Says that the bytes of an object are elsewhere from now on; `held` are what the database is to keep of it. */
+export function setStore(
+  tx: Tx,
+  public_id: string,
+  { store, held }: { store: StoreName; held: Uint8Array | null },
+): void {
   tx.update(objects).set({ store, missing_since: null }).where(eq(objects.public_id, public_id)).run();
+  if (held) saveContents(tx, public_id, held);
+  else contentsDelete.run(tx, public_id);
 }
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const VISIBILITIES = ['public', 'private', 'internal'] as const;
 export type Visibility = (typeof VISIBILITIES)[number];
@@ -13,12 +13,22 @@ export const objects = sqliteTable('objects', {
   size_bytes: integer().notNull(),
   sha256: text().notNull(),
   visibility: text().$type<Visibility>().notNull(),
-  store: text().$type<'local' | 's3'>().notNull(),
+  store: text().$type<'local' | 'database' | 's3'>().notNull(),
   missing_since: integer(),
   expires_at: integer(),
   created_at: integer().notNull(),
 });
 export type ObjectRow = typeof objects.$inferSelect;
+
+export const objectContents = sqliteTable('object_contents', {
+  object_id: integer().primaryKey(),
+  bytes: blob({ mode: 'buffer' }).notNull(),
+});
+
+export const pinnedContents = sqliteTable('pinned_contents', {
+  public_id: text().notNull(),
+  bytes: blob({ mode: 'buffer' }).notNull(),
+});
 
 export const storeRemovals = sqliteTable('store_removals', {
   public_id: text().primaryKey(),

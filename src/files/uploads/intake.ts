@@ -26,16 +26,11 @@ export interface Part {
   acceptAgain(): unknown;
 }
 
-interface IntakeDeps {
-  database: Database;
-  blobs: BlobStore;
-}
-
 export class Intake {
   /** The hash of what the row of an upload tells of. A restart takes them away. */
   readonly #hashes = new Map<string, { offset_bytes: number; hasher: Bun.CryptoHasher }>();
 
-  constructor(private readonly deps: IntakeDeps) {}
+  constructor(private readonly deps: { database: Database; blobs: BlobStore }) {}
 
   /** SHA-256 of all that came so far; null where it is not known any more. */
   hashAt({ id, offset_bytes }: UploadRow): Bun.CryptoHasher | null {

@@ -321,7 +321,7 @@ export class Uploads {
     const path = this.deps.blobs.path(id);
     const sha256 = this.#intake.hashAt(upload)?.copy().digest('hex') ?? (await this.#hash(path));
     const head = await Bun.file(path).slice(0, SNIFF_BYTES).bytes();
-    const settled = { commit: async () => {}, abort: async () => {} };
+    const settled = { commit: async () => {}, abort: async () => {}, held: null };
     const store = 'local' as const;
     return { upload: { id, size_bytes, head, sha256: () => sha256, ...settled }, store, stays: true };
   }

@@ -13,6 +13,7 @@ import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
 import { Tally } from '../../platform/host/measures.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
@@ -90,7 +91,8 @@ export interface TakenReport {
 export interface DeliveriesDeps
   extends Omit<AttemptsDeps, 'patience' | 'return_paths'>,
     Omit<RequeueDeps, 'listeners'>,
-    SendingNowDeps {
+    SendingNowDeps,
+    Pick<JobQueue, 'hasten'> {
   config: Pick<Config, 'email_retry_delays_s' | 'marketing_patience_hours'>;
   emails: Emails;
   key_ring: Pick<KeyRing, 'seal' | 'open'>;
@@ -98,8 +100,6 @@ export interface DeliveriesDeps
   report_reader: Pick<ReportReader, 'read'>;
   replies: Pick<Replies, 'listNoted'>;
   objects: AttemptsDeps['objects'] & RequeueDeps['objects'];
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
   projects: Pick<Projects, 'findById' | 'isActive' | 'requireActive'>;
   keys: Pick<Keys, 'nameOf'>;
 }

@@ -7,6 +7,7 @@ import type { JobRow } from '../../platform/database/tables.ts';
 import { utcDay } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
+import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, findOpenJob, laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import {
   type ChosenMailbox,
@@ -25,14 +26,8 @@ import type { EmailRow } from './tables.ts';
 
 const TYPE = 'email.bulk';
 
-/** What wakes a queue's job: it is made, or comes earlier. */
-export interface Waking {
-  enqueue(tx: Tx, job: NewJob): string;
-  hasten(tx: Tx, job_id: string, run_at: number): void;
-}
-
 /** Has the job of a mailbox's queue come at a moment, or at once (0). One that runs looks again by itself. */
-export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue, hasten }: Waking): void {
+export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue, hasten }: JobQueue): void {
   const job: NewJob = {
     project_id: null,
     type: TYPE,
@@ -87,7 +82,7 @@ interface Place {
  */
 export function acceptBulk<T>(
   tx: Tx,
-  { deps, now_ms }: { deps: AcceptanceDeps & Waking; now_ms: number },
+  { deps, now_ms }: { deps: AcceptanceDeps & JobQueue; now_ms: number },
   use: (accept: AcceptBulk) => T,
 ): T {
   const places = new Map<string, Place>();

@@ -11,6 +11,7 @@ import type { CsvTable } from '../../platform/http/csv.ts';
 import type { ClaimedKey, Idempotency, KeepAnswer, KeptAnswer } from '../../platform/http/idempotency.ts';
 import type { Page } from '../../platform/http/pagination.ts';
 import { PLANE_PREFIX, type ProjectCaller } from '../../platform/http/routes.ts';
+import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, finishJob, HELD } from '../../platform/jobs/store.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies, MailContent } from '../../platform/mail/types.ts';
@@ -64,7 +65,8 @@ export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } fro
 
 interface EmailsDeps
   extends Omit<AcceptanceDeps, 'max_body_bytes'>,
-    Pick<WholeDeps, 'internal_objects' | 'viewer'> {
+    Pick<WholeDeps, 'internal_objects' | 'viewer'>,
+    JobQueue {
   objects: AttachmentSource & WholeDeps['objects'];
   logger: Logger;
   config: Pick<Config, 'public_url' | 'max_email_body_bytes'>;
@@ -75,8 +77,6 @@ interface EmailsDeps
   templates: TemplateSource;
   /** Sends an email while its client waits, and says what the client is told. */
   sendNow(email: NewEmail, claimed: ClaimedKey): Promise<KeptAnswer>;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 /** Makes a mail's bodies from what its row names. Throws AppError `invalid` or `not_found`. */

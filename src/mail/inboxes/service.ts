@@ -5,6 +5,7 @@ import { INBOX_SKIPPED_NAMED } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
+import { dateTime, named, nullable, type Static, t } from '../../platform/http/schema.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { describeInbox, type InboxAddress } from './address.ts';
 import * as store from './store.ts';
@@ -13,19 +14,19 @@ import type { InboxRow } from './tables.ts';
 export { type InboxAddress, inboxOf, parseInbox } from './address.ts';
 export type { InboxRow } from './tables.ts';
 
-export interface InboxRecord {
-  /** With its password masked. */
-  address: string;
-  /** How many reports told something new since it was set. */
-  reports: number;
-  /** How many messages could not be fetched or read, and were passed over. */
-  skipped: number;
-  /** When it was last read to its end; null before. */
-  last_look_at: string | null;
-  /** Why it can't be read; null where it can. */
-  last_error: string | null;
-  last_error_at: string | null;
-}
+/** An inbox as the API, the shell and the console are shown it. */
+export const inboxRecord = named(
+  'Inbox',
+  t.Object({
+    address: t.String({ description: 'With its password masked.' }),
+    reports: t.Integer({ description: 'Those that told something new since it was set.' }),
+    skipped: t.Integer({ description: 'Messages that could not be fetched or read.' }),
+    last_look_at: nullable(dateTime()),
+    last_error: nullable(t.String({ description: 'Why it cannot be read; null where it can.' })),
+    last_error_at: nullable(dateTime()),
+  }),
+);
+export type InboxRecord = Static<typeof inboxRecord>;
 
 interface InboxesDeps {
   database: Database;

@@ -11,7 +11,7 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
-import type { MailboxRecord } from './records.ts';
+import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
 
 export function mailboxChecks({ mailboxes }: { mailboxes: Mailboxes }): HealthCheck[] {

@@ -13,9 +13,9 @@ import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
-import type { MailboxRecord } from './records.ts';
 import { type Relay, relayOf } from './relay.ts';
 import { readRelayOptions, withRelayOptions } from './relay-options.ts';
+import type { MailboxRecord } from './schemas.ts';
 import type { MailboxChanges, Mailboxes } from './service.ts';
 
 interface Needs {

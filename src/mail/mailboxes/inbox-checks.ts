@@ -16,7 +16,7 @@ import {
   warning,
 } from '../../platform/host/health-check.ts';
 import type { Inboxes } from '../inboxes/service.ts';
-import type { MailboxRecord } from './records.ts';
+import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
 
 /** `doctor` wonders about an inbox that nobody read for this long while a server runs. */

@@ -13,19 +13,6 @@ export interface Rate {
   unit_ms: number;
 }
 
-/**
- * For ten minutes from a refusal, and while it waits: what a mailbox may send, since when it was refused, and
- * in which words.
- */
-export interface PaceRecord {
-  /** As a rate is written; null where the relay has taught none. */
-  allowed: string | null;
-  since: string;
-  words: string;
-  /** Null where it does not wait. */
-  waits_until: string | null;
-}
-
 export const RATE_FORM = `N/s, N/m or N/h, with N from 1 to ${MAX_MAILBOX_RATE}, such as 14/s`;
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
@@ -89,12 +76,11 @@ export function roomOf(pace: Pace, rate: Rate | null, asked: { now_ms: number; m
   return room;
 }
 
-/** Null where it was refused nothing of late. Times are epoch milliseconds. */
-export function tellPace(
-  pace: Pace,
-  rate: Rate | null,
-  now_ms: number,
-): (Omit<PaceRecord, 'since' | 'waits_until'> & { since: number; waits_until: number | null }) | null {
+/**
+ * For ten minutes from a refusal, and while it waits: what a mailbox may send, since when it was refused, and
+ * in which words. Null where it was refused nothing of late. Times are epoch milliseconds.
+ */
+export function tellPace(pace: Pace, rate: Rate | null, now_ms: number) {
   const known = remembered(pace, now_ms);
   const { allowed, speed, since, words, is_probing } = known;
   if (since === null || words === null) return null;

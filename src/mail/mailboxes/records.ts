@@ -2,10 +2,11 @@
 
 import { toIso } from '../../platform/host/clock.ts';
 import type { InboxRecord } from '../inboxes/service.ts';
-import { type PaceRecord, parseRate, tellPace } from './pace.ts';
+import { parseRate, tellPace } from './pace.ts';
 import { describeRelay } from './relay.ts';
+import type { MailboxRecord } from './schemas.ts';
 import type { Pace } from './store.ts';
-import type { MailboxKind, MailboxRow } from './tables.ts';
+import type { MailboxRow } from './tables.ts';
 import { verpOf } from './verp.ts';
 
 /**
@@ -13,42 +14,6 @@ import { verpOf } from './verp.ts';
  * this.
  */
 const MAILBOX_REFUSAL_SHOWN_MS = 86_400_000;
-
-export interface MailboxRecord {
-  id: number;
-  address: string;
-  domain: string;
-  kind: MailboxKind;
-  /** With its password masked. */
-  relay: string | null;
-  return_path: string | null;
-  /** Whether each mail gets its own return path. */
-  verp: boolean;
-  /** Why mails get none although they should. */
-  verp_problem: string | null;
-  for: string[];
-  daily_limit: number | null;
-  /** At most so many mails a second, a minute or an hour, such as 14/s. */
-  rate: string | null;
-  /** Null unless its relay refused mail of late. */
-  pace: PaceRecord | null;
-  used_today: number;
-  /** `resting`: left alone after failures, and tried again by itself. */
-  state: 'active' | 'paused' | 'resting';
-  resting_until: string | null;
-  failures: number;
-  last_error: string | null;
-  last_failure_at: string | null;
-  last_success_at: string | null;
-  /**
-   * What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at
-   * most.
-   */
-  refusal: string | null;
-  refused_at: string | null;
-  inbox: InboxRecord | null;
-  created_at: string;
-}
 
 /** What a record has besides the row. */
 interface Known {
@@ -74,8 +39,8 @@ export function presentMailbox(mailbox: MailboxRow, known: Known): MailboxRecord
     return_path: mailbox.return_path,
     ...verpOf(mailbox, inbox !== null),
     for: [
-      ...(mailbox.for_transactional ? ['transactional'] : []),
-      ...(mailbox.for_marketing ? ['marketing'] : []),
+      ...(mailbox.for_transactional ? ['transactional' as const] : []),
+      ...(mailbox.for_marketing ? ['marketing' as const] : []),
     ],
     daily_limit: mailbox.daily_limit,
     rate: mailbox.rate,

@@ -23,16 +23,10 @@ export interface CheckedRelay {
   hint: string | null;
 }
 
-interface RelayChecksDeps {
-  database: Database;
-  clock: Clock;
-  mailer: Pick<Mailer, 'check'>;
-}
-
 export class RelayChecks {
   #running = 0;
 
-  constructor(private readonly deps: RelayChecksDeps) {}
+  constructor(private readonly deps: { database: Database; clock: Clock; mailer: Pick<Mailer, 'check'> }) {}
 
   /**
    * Connects, logs in and asks whether mail from the mailbox would be taken, within 15 s; the address that was looked up is

@@ -6,8 +6,8 @@ import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
-import type { MailboxRecord } from './records.ts';
 import { listProviders } from './relay-providers.ts';
+import type { MailboxRecord } from './schemas.ts';
 import {
   errorsInMailbox,
   mailboxChanges,

@@ -14,7 +14,7 @@ import {
   t,
   text,
 } from '../../platform/http/schema.ts';
-import { inboxOf, parseInbox } from '../inboxes/service.ts';
+import { inboxOf, inboxRecord, parseInbox } from '../inboxes/service.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { changeRelay, MAX_PORT, parseRelay, RELAY_TLS, relayOf } from './relay.ts';
 import { CHECK_STAGES } from './relay-check.ts';
@@ -132,8 +132,8 @@ const fields = {
   kind: oneOf(['smtp', 'capture']),
   relay: nullable(t.String({ description: 'With its password masked.' })),
   return_path: nullable(t.String()),
-  verp: t.Boolean(),
-  verp_problem: nullable(t.String()),
+  verp: t.Boolean({ description: 'Whether each mail gets its own return path.' }),
+  verp_problem: nullable(t.String({ description: 'Why mails get none although they should.' })),
   for: t.Array(oneOf(['transactional', 'marketing'])),
   daily_limit: nullable(t.Integer()),
   rate: nullable(t.String()),
@@ -153,30 +153,27 @@ const fields = {
     ),
   ),
   used_today: t.Integer(),
-  state: oneOf(['active', 'paused', 'resting']),
+  state: {
+    ...oneOf(['active', 'paused', 'resting']),
+    description: '`resting`: left alone after failures, and tried again by itself.',
+  },
   resting_until: at,
   failures: t.Integer(),
   last_error: nullable(t.String()),
   last_failure_at: at,
   last_success_at: at,
-  refusal: nullable(t.String()),
-  refused_at: at,
-  inbox: nullable(
-    named(
-      'Inbox',
-      t.Object({
-        address: t.String({ description: 'With its password masked.' }),
-        reports: t.Integer(),
-        skipped: t.Integer({ description: 'Messages that could not be fetched or read.' }),
-        last_look_at: at,
-        last_error: nullable(t.String()),
-        last_error_at: at,
-      }),
-    ),
+  refusal: nullable(
+    t.String({
+      description:
+        "What its relay holds against it, in the relay's words: until it takes a mail again, and for a day at most.",
+    }),
   ),
+  refused_at: at,
+  inbox: nullable(inboxRecord),
   created_at: dateTime(),
 };
 export const mailboxRecord = named('Mailbox', t.Object(fields));
+export type MailboxRecord = Static<typeof mailboxRecord>;
 export const mailboxDetails = named('MailboxDetails', t.Object({ ...fields, waiting_emails: t.Integer() }));
 
 export const relayProvider = named(

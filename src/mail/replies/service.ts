@@ -35,16 +35,10 @@ export const MAX_REPLIES_PER_EMAIL = 100;
 /** `contact why` tells of so many. */
 const MAX_TOLD = 10;
 
-interface RepliesDeps {
-  database: Database;
-  clock: Clock;
-  emails: Pick<Emails, 'get'>;
-}
-
 export class Replies {
   readonly #listeners: AnsweredListener[] = [];
 
-  constructor(private readonly deps: RepliesDeps) {}
+  constructor(private readonly deps: { database: Database; clock: Clock; emails: Pick<Emails, 'get'> }) {}
 
   /** Has something told of each reply of a person, in the transaction that records it. */
   listen(listener: AnsweredListener): void {

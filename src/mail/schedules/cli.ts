@@ -3,14 +3,7 @@
  */
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
-import {
-  given,
-  inOptions,
-  optionNames,
-  readFields,
-  takesChanges,
-  takesNew,
-} from '../../platform/cli/fields.ts';
+import { given } from '../../platform/cli/fields.ts';
 import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
@@ -80,7 +73,7 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
       const job_id = await services.schedules.runNow({ project, key: null, note: onTrail(project) }, id);
       return { json: { job_id }, text: `The run is queued. How it ends: satchel job show ${job_id}` };
     });
-  registerWriting(cli, noun);
+  registerWriting(noun);
   noun
     .verb('delete <schedule>', 'delete a schedule; a run that waits fails')
     .named(named_schedule)
@@ -96,50 +89,54 @@ export function registerScheduleCommands(cli: Cli<Services>): void {
     });
 }
 
-function registerWriting(cli: Cli<Services>, noun: Noun<Services>): void {
-  const fieldsOf = async ({ template_names }: Services, project: ProjectRow, options: Options) => ({
-    ...(await readFields(cli, FIELDS, options)),
-    ...given({
-      recipients: options.to && listOption(options, 'to').map((email) => ({ email })),
-      template: keyOrAsGiven(template_names, project, textOption(options, 'template') || undefined),
-    }),
-  });
-  takesNew(noun.verb('create', 'make a schedule').ofProject(), FIELDS)
+function registerWriting(noun: Noun<Services>): void {
+  noun
+    .verb('create', 'make a schedule')
+    .ofProject()
+    .creates(FIELDS)
     .example(
       'satchel schedule create --project shop --name Weekly --to ann@example.org --cron "0 9 * * 1" --template digest',
     )
     .does(async (session, options) => {
       const { schedules } = session.services;
       const project = projectOf(session.services, options);
-      const fields = await fieldsOf(session.services, project, options);
-      const made = await inOptions(optionNames(FIELDS), () => {
-        const sent = validate(newSchedule, fields);
-        const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, null, sound);
-        return schedules.create(shellCaller(session, project), requireAll(sent, errorsIn, CONTENT_FIELDS));
+      const sent = validate(newSchedule, {
+        ...session.fields,
+        ...namedIn(session.services, project, options),
       });
+      const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, null, sound);
+      const made = await schedules.create(
+        shellCaller(session, project),
+        requireAll(sent, errorsIn, CONTENT_FIELDS),
+      );
       return written(made, 'is made');
     });
-  takesChanges(
-    noun
-      .verb('change <schedule>', 'change what is given; an empty text clears what may be empty')
-      .named(named_schedule),
-    FIELDS,
-  )
+  noun
+    .verb('change <schedule>', 'change what is given; an empty text clears what may be empty')
+    .named(named_schedule)
+    .changes(FIELDS)
     .example(
       'satchel schedule change 01J00000000000000000000000 --cron "30 8 * * 1-5" --timezone Europe/Berlin',
     )
-    .does(async ({ services, onTrail }, options, id) => {
+    .does(async ({ services, fields, onTrail }, options, id) => {
       const { schedules } = services;
       const project = ownerOf(services, id);
-      const fields = requireChanges(await fieldsOf(services, project, options));
-      const changed = await inOptions(optionNames(FIELDS), () => {
-        const sent = validate(scheduleChanges, fields);
-        const current = schedules.get(project.id, id);
-        const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, current, sound);
-        return schedules.update(project.id, id, requireAll(sent, errorsIn, CONTENT_FIELDS), onTrail(project));
-      });
-      return written(changed, `is changed (${Object.keys(fields).join(', ')})`);
+      const given = requireChanges({ ...fields, ...namedIn(services, project, options) });
+      const sent = validate(scheduleChanges, given);
+      const current = schedules.get(project.id, id);
+      const errorsIn = (sound: typeof sent.value) => schedules.errorsIn(project.id, current, sound);
+      const changes = requireAll(sent, errorsIn, CONTENT_FIELDS);
+      const changed = await schedules.update(project.id, id, changes, onTrail(project));
+      return written(changed, `is changed (${Object.keys(given).join(', ')})`);
     });
+}
+
+/** Fields that the shell calls otherwise than the API. */
+function namedIn({ template_names }: Services, project: ProjectRow, options: Options) {
+  return given({
+    recipients: options.to && listOption(options, 'to').map((email) => ({ email })),
+    template: keyOrAsGiven(template_names, project, textOption(options, 'template') || undefined),
+  });
 }
 
 function ownerOf({ projects, schedules }: Services, id: string): ProjectRow {

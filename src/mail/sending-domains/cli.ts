@@ -3,9 +3,17 @@ import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
-import type { DkimRotation } from './dkim-rotation.ts';
-import { type BounceCheck, type DnsRecord, quoteTxt, type RecordCheck } from './dns-records.ts';
-import type { DomainCheck, DomainRecord, DomainRecords, SendingDomains } from './service.ts';
+import { quoteTxt } from './dns-records.ts';
+import type {
+  AddedDomain,
+  BounceCheck,
+  DkimRotation,
+  DnsRecord,
+  DomainCheck,
+  DomainRecord,
+  RecordCheck,
+} from './schemas.ts';
+import type { SendingDomains } from './service.ts';
 
 interface Needs {
   sending_domains: SendingDomains;
@@ -106,13 +114,7 @@ function presentChanged({ name, is_default, is_active, is_verified, is_trusted, 
   };
 }
 
-function presentAdded({
-  name,
-  is_default,
-  is_trusted,
-  records,
-  advised,
-}: DomainRecord & DomainRecords): string {
+function presentAdded({ name, is_default, is_trusted, records, advised }: AddedDomain): string {
   const next = is_trusted
     ? 'It is trusted, so it can be used at once; receivers still look for these records.'
     : `When they are published: satchel domain verify ${name}`;

@@ -4,18 +4,9 @@
  */
 import { DKIM_OLD_KEY_DAYS } from '../../limits.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
-import { type DnsRecord, dkimRecord } from './dns-records.ts';
+import { dkimRecord } from './dns-records.ts';
+import type { DkimRotation } from './schemas.ts';
 import type { DomainRow } from './tables.ts';
-
-export interface DkimRotation {
-  /** `waiting`: the new key's record is not seen yet. `done`: mail is signed with the new key. */
-  state: 'waiting' | 'done';
-  /** The new key's record. */
-  record: DnsRecord;
-  old_name: string;
-  /** From when on nobody looks for the old record; null while it is needed. */
-  old_unneeded_from: string | null;
-}
 
 interface NextKey {
   selector: string;

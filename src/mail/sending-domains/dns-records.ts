@@ -2,29 +2,12 @@
 import { toIso } from '../../platform/host/clock.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { checkDmarc, judgeDkim, judgeOwnership, type RecordVerdict } from './record-judging.ts';
+import type { BounceCheck, DnsRecord, RecordCheck } from './schemas.ts';
 import { checkSpf, sendersOf } from './spf.ts';
 import type { DomainRow } from './tables.ts';
 
 /** RFC 1035 3.3: a TXT record is made of strings of at most this many. */
 const MAX_TXT_STRING_BYTES = 255;
-
-type RecordPurpose = 'ownership' | 'spf' | 'dkim' | 'dmarc' | 'mta_sts' | 'tls_rpt';
-
-/** A TXT record that the owner of the domain publishes. */
-export interface DnsRecord {
-  purpose: RecordPurpose;
-  type: 'TXT';
-  name: string;
-  value: string;
-}
-
-export interface RecordCheck extends DnsRecord, RecordVerdict {}
-
-/** Whether a domain that bounces go to takes mail at all. */
-export interface BounceCheck {
-  domain: string;
-  takes_mail: 'yes' | 'no' | 'unknown';
-}
 
 type DomainKeys = Pick<DomainRow, 'name' | 'ownership_token' | 'dkim_selector' | 'dkim_public_key'>;
 

@@ -1,15 +1,8 @@
 /** Judging the records of a sending domain as receivers do: what is there, and what is wrong with it. */
 import type { Lookup, Resolver } from '../../platform/mail/dns.ts';
+import type { RecordCheck } from './schemas.ts';
 
-/** `unknown`: nobody answered. `unneeded`: it is missing or wrong, but nobody needs it. */
-type RecordStatus = 'found' | 'missing' | 'wrong' | 'unknown' | 'unneeded';
-
-export interface RecordVerdict {
-  status: RecordStatus;
-  /** What stands there now. */
-  found: string | null;
-  problem: string | null;
-}
+export type RecordVerdict = Pick<RecordCheck, 'status' | 'found' | 'problem'>;
 
 export const MISSING: RecordVerdict = { status: 'missing', found: null, problem: 'There is no such record.' };
 

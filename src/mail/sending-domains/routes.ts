@@ -7,6 +7,7 @@ import { managementRoute, type RequestContext, type Route } from '../../platform
 import { t, text } from '../../platform/http/schema.ts';
 import {
   addedDomain,
+  type DomainRecord,
   dkimRotation,
   domainChanges,
   domainCheck,
@@ -15,7 +16,7 @@ import {
   newDomain,
   removedDomain,
 } from './schemas.ts';
-import type { DomainRecord, SendingDomains } from './service.ts';
+import type { SendingDomains } from './service.ts';
 
 interface Needs {
   projects: Pick<Projects, 'requireFor'>;

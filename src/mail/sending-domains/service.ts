@@ -10,67 +10,32 @@ import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
 import type { DkimIdentity, DkimKeyPair } from '../../platform/mail/dkim.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
-import { type DkimRotation, nextKeyOf, rotationOf, withNextKey, withNextKeyInUse } from './dkim-rotation.ts';
+import { nextKeyOf, rotationOf, withNextKey, withNextKeyInUse } from './dkim-rotation.ts';
 import { dnsProviderOf } from './dns-provider.ts';
 import {
   advisedRecords,
-  type BounceCheck,
   checkBounces,
   checkDkim,
   checkRecords,
-  type DnsRecord,
   dkimRecord,
-  type RecordCheck,
   recordsToPublish,
 } from './dns-records.ts';
 import { listStandingsFor } from './of-project.ts';
 import { checkDmarc, judgeDkim, type RecordVerdict } from './record-judging.ts';
+import type {
+  AddedDomain,
+  DkimRotation,
+  DomainChanges,
+  DomainCheck,
+  DomainDetails,
+  DomainRecord,
+} from './schemas.ts';
 import { checkSpf } from './spf.ts';
 import * as store from './store.ts';
 import type { DomainRow } from './tables.ts';
 
 export { listStandingsFor } from './of-project.ts';
 export { type DomainStanding, listUnknown } from './store.ts';
-
-export interface DomainRecord {
-  name: string;
-  is_default: boolean;
-  is_active: boolean;
-  /** The operator vouches for it: it is used like a verified one, without any look-up. */
-  is_trusted: boolean;
-  /** Its records were looked up and fit. */
-  is_verified: boolean;
-  verified_at: string | null;
-  dkim_selector: string;
-  mailboxes: number;
-  created_at: string;
-}
-
-/** What is printed for a domain's owner: what to publish, and what is good to have. */
-export interface DomainRecords {
-  records: DnsRecord[];
-  advised: DnsRecord[];
-}
-
-interface DomainDetails extends DomainRecord, DomainRecords {
-  /** The key that waits for its record, or the last change of keys; null where there was none. */
-  dkim_rotation: DkimRotation | null;
-}
-
-export interface DomainCheck extends DomainDetails {
-  records: RecordCheck[];
-  /** Who runs its DNS, where its name servers say it. */
-  dns_provider: string | null;
-  /** Where its mailboxes have bounces sent. */
-  bounces: BounceCheck[];
-}
-
-/** What is absent stays as it is. */
-interface DomainChanges {
-  is_default?: boolean;
-  is_active?: boolean;
-  is_trusted?: boolean;
-}
 
 /** One record in a mailbox's DNS check. */
 interface DnsVerdict {
@@ -123,7 +88,7 @@ export class SendingDomains {
   async add(
     actor: Actor,
     input: { name: string; is_default?: boolean; is_trusted?: boolean },
-  ): Promise<DomainRecord & DomainRecords> {
+  ): Promise<AddedDomain> {
     const name = canonicalDomain(input.name);
     if (name === null) throw invalid({ name: ['must be a domain, such as example.com'] });
     const { database, clock, key_ring } = this.deps;

@@ -8,12 +8,12 @@ import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
+import { setBy } from '../../platform/http/fields.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
-import type { TemplateChanges } from './fields.ts';
-import { slugOf } from './fields.ts';
-import { BODY_FIELDS, newTemplate } from './schemas.ts';
-import type { TemplateRecord, Templates } from './service.ts';
+import { slugOf, toVariable } from './fields.ts';
+import { BODY_FIELDS, FIELDS, newTemplate, type TemplateChanges, type TemplateRecord } from './schemas.ts';
+import type { Templates } from './service.ts';
 import type { FileKind, TemplateFile } from './template-file.ts';
 
 interface Services {
@@ -172,21 +172,11 @@ function bodiesIn(current: TemplateRecord, field: TemplateFile['body_field'], bo
 }
 
 /** What is not as it is already. */
-function changesIn(current: TemplateRecord, sent: TemplateChanges): TemplateChanges {
-  const { variables, ...rest } = sent;
-  const declared = variables?.map(({ name, description = null, required = false }) => ({
-    name,
-    description,
-    required,
-  }));
+function changesIn(current: TemplateRecord, { variables, ...sent }: TemplateChanges): TemplateChanges {
   const is: Readonly<Record<string, unknown>> = { ...current };
-  const changes = Object.entries(rest).filter(
-    ([field, value]) => (value ?? CLEARED[field] ?? null) !== is[field],
-  );
+  const changes = Object.entries(setBy(FIELDS, sent)).filter(([field, value]) => value !== is[field]);
+  const declared = variables?.map(toVariable) ?? [];
   const redeclares =
-    variables !== undefined && JSON.stringify(declared ?? []) !== JSON.stringify(current.variables);
+    variables !== undefined && JSON.stringify(declared) !== JSON.stringify(current.variables);
   return { ...Object.fromEntries(changes), ...(redeclares ? { variables } : {}) };
 }
-
-/** What null makes of a field that has no null. */
-const CLEARED: Readonly<Record<string, unknown>> = { is_marketing: false };

@@ -3,72 +3,19 @@
  */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { MAX_NAME_CHARS } from '../../limits.ts';
+import { merge } from '../../platform/http/fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
-import type { TemplateVariable } from './schemas.ts';
-import type { TemplateRow } from './tables.ts';
-
-export type TemplateFields = Pick<
-  TemplateRow,
-  | 'name'
-  | 'category'
-  | 'subject'
-  | 'body_html'
-  | 'body_text'
-  | 'body_markdown'
-  | 'description'
-  | 'variables'
-  | 'is_active'
-  | 'is_marketing'
-  | 'layout'
->;
-
-interface SentVariable {
-  name: string;
-  description?: string;
-  required?: boolean;
-}
-
-/** What a request gives of a template: an absent field stays, null clears. */
-export interface TemplateChanges {
-  name?: string;
-  category?: string;
-  subject?: string;
-  body_html?: string | null;
-  body_text?: string | null;
-  /** In place of both bodies. */
-  body_markdown?: string | null;
-  description?: string | null;
-  variables?: SentVariable[] | null;
-  is_active?: boolean | null;
-  is_marketing?: boolean | null;
-  layout?: string | null;
-}
+import {
+  FIELDS,
+  type SentVariable,
+  type TemplateChanges,
+  type TemplateFields,
+  type TemplateVariable,
+} from './schemas.ts';
 
 /** Control characters, which would begin another header or be invisible in this one. */
 const CONTROL = /[^\P{Cc}\t]/u;
-
-const BLANK: TemplateFields = {
-  name: '',
-  category: '',
-  subject: '',
-  body_html: null,
-  body_text: null,
-  body_markdown: null,
-  description: null,
-  variables: [],
-  is_active: true,
-  is_marketing: false,
-  layout: null,
-};
-
-/**
- * A field's new value: the one there is unless it was sent, the one of a new template where null was sent.
- */
-function pick<T>(sent: T | null | undefined, current: T, cleared: T): T {
-  if (sent === undefined) return current;
-  return sent ?? cleared;
-}
 
 interface Rules {
   slug: string | null;
@@ -89,18 +36,12 @@ export function checkTemplate(
   sent: TemplateChanges,
   rules: Rules,
 ): TemplateFields {
-  const old = current ?? BLANK;
   const errors: FieldErrors = {};
+  const merged = merge(FIELDS, current, sent);
   const fields: TemplateFields = {
-    name: sent.name ?? old.name,
-    category: sent.category ?? old.category,
-    subject: sent.subject ?? old.subject,
-    ...pickBodies(old, sent, rules, errors),
-    description: pick(sent.description, old.description, null),
-    variables: sent.variables === undefined ? old.variables : (sent.variables ?? []).map(toVariable),
-    is_active: pick(sent.is_active, old.is_active, true),
-    is_marketing: pick(sent.is_marketing, old.is_marketing, false),
-    layout: pick(sent.layout, old.layout, null),
+    ...merged,
+    ...pickBodies(merged, sent, rules, errors),
+    ...(sent.variables && { variables: sent.variables.map(toVariable) }),
   };
   if (rules.slug !== null && !/^[A-Za-z0-9_-]+$/.test(rules.slug)) {
     errors.slug = ['must be of letters, digits, dashes and underscores'];
@@ -113,7 +54,8 @@ export function checkTemplate(
   return fields;
 }
 
-function toVariable(sent: SentVariable): TemplateVariable {
+/** A declared variable as it is stored. */
+export function toVariable(sent: SentVariable): TemplateVariable {
   return { name: sent.name, description: sent.description ?? null, required: sent.required ?? false };
 }
 
@@ -134,7 +76,7 @@ export function refusalOfMarkdown(
  * Markdown any more.
  */
 function pickBodies(
-  old: Bodies,
+  merged: Bodies,
   sent: TemplateChanges,
   { max_body_bytes, made }: Rules,
   errors: FieldErrors,
@@ -148,9 +90,9 @@ function pickBodies(
   const stays = [sent.body_html, sent.body_text, body_markdown].every((body) => body === undefined);
   return {
     // An empty part counts as none: mail programs would show it instead of the other one.
-    body_html: pick(sent.body_html, old.body_html, null) || null,
-    body_text: pick(sent.body_text, old.body_text, null) || null,
-    body_markdown: stays ? old.body_markdown : null,
+    body_html: merged.body_html || null,
+    body_text: merged.body_text || null,
+    body_markdown: stays ? merged.body_markdown : null,
   };
 }
 

@@ -11,7 +11,7 @@ import { t } from '../../platform/http/schema.ts';
 import {
   BODY_FIELDS,
   newTemplate,
-  TEMPLATE_CATEGORIES,
+  SUMMARY_FIELDS,
   templateCategories,
   templateChanges,
   templatePreview,
@@ -61,7 +61,7 @@ function readingRoutes(templates: Templates): Route[] {
       response: t.Object({ success: t.Boolean(), data: templateSummaries, categories: templateCategories }),
       handle: ({ caller }) => {
         const data = templates.list(caller.project.id);
-        const beside = { categories: TEMPLATE_CATEGORIES };
+        const beside = { categories: SUMMARY_FIELDS.category.shape.enum };
         return caller.key ? { success: true, data, ...beside } : new Reply(200, data, {}, beside);
       },
     }),

@@ -6,148 +6,127 @@ import {
   MAX_TEMPLATE_VARIABLES,
 } from '../../limits.ts';
 import {
-  changesOf,
-  dateTime,
-  named,
-  nullable,
-  nullables,
-  oneOf,
-  optionals,
-  t,
-  text,
-} from '../../platform/http/schema.ts';
+  type Changes,
+  changesOfFields,
+  creationOf,
+  moment,
+  optional,
+  preset,
+  type RecordOfFields,
+  recordOf,
+  required,
+  shown,
+  type Values,
+} from '../../platform/http/fields.ts';
+import { named, nullable, oneOf, optionals, type Static, t, text } from '../../platform/http/schema.ts';
+import { TEMPLATE_CATEGORIES } from './tables.ts';
 
-/** A declared placeholder, as it is stored. */
-export interface TemplateVariable {
-  name: string;
-  description: string | null;
-  required: boolean;
-}
-
-/** Decision: the fixed categories. They sort; only `is_marketing` makes a template a marketing one. */
-export const TEMPLATE_CATEGORIES = [
-  'transactional',
-  'marketing',
-  'welcome',
-  'opt_in',
-  'notification',
-  'receipt',
-  'other',
-] as const;
-const TEMPLATE_LAYOUTS = ['marketing'] as const;
-
-const variables = t.Array(
-  t.Object({
-    name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
-    description: t.Optional(text({ max: MAX_DESCRIPTION_CHARS })),
-    required: t.Optional(
-      t.Boolean({ description: 'Default false: without a value the placeholder is empty.' }),
-    ),
-  }),
-  { maxItems: MAX_TEMPLATE_VARIABLES },
-);
-
-const name = text({ min: 1, max: MAX_NAME_CHARS });
-const slug = text({
-  min: 1,
-  max: MAX_NAME_CHARS,
-  description: 'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+const sent_variable = t.Object({
+  name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),
+  description: t.Optional(text({ max: MAX_DESCRIPTION_CHARS })),
+  required: t.Optional(
+    t.Boolean({ description: 'Default false: without a value the placeholder is empty.' }),
+  ),
 });
-const category = oneOf(TEMPLATE_CATEGORIES);
-const subject = text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' });
+/** A declared placeholder, as it is stored. */
+const variable = t.Object({
+  name: t.String(),
+  description: nullable(t.String()),
+  required: t.Boolean(),
+});
+export type SentVariable = Static<typeof sent_variable>;
+export type TemplateVariable = Static<typeof variable>;
 
-const optional_fields = {
-  body_html: t.String({ description: 'This or body_text, or both.' }),
-  body_text: t.String(),
-  body_markdown: t.String({
-    description:
-      'In place of both bodies, which are made from it: CommonMark with tables. Raw HTML, and links that lead neither ' +
-      'to http, https or mailto nor to a placeholder, are shown as text. Sending a body later ends it.',
+/** What a list shows. Categories sort; only `is_marketing` makes a template a marketing one. */
+export const SUMMARY_FIELDS = {
+  id: shown(t.String()),
+  slug: shown(t.String()),
+  name: required(text({ min: 1, max: MAX_NAME_CHARS })),
+  category: required(oneOf(TEMPLATE_CATEGORIES)),
+  subject: required(text({ min: 1, max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' })),
+  description: optional(null, text({ max: MAX_DESCRIPTION_CHARS })),
+  variables: optional([], t.Array(sent_variable, { maxItems: MAX_TEMPLATE_VARIABLES }), {
+    stored: t.Array(variable),
   }),
-  description: text({ max: MAX_DESCRIPTION_CHARS }),
-  variables: variables,
-  is_active: t.Boolean({ description: 'Default true.' }),
-  is_marketing: t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' }),
-  layout: {
-    ...oneOf(TEMPLATE_LAYOUTS),
+  is_active: optional(true, t.Boolean({ description: 'Default true.' })),
+  is_marketing: optional(
+    false,
+    t.Boolean({ description: 'Default false. True needs `can_manage_email_marketing`.' }),
+  ),
+  layout: optional(null, {
+    ...oneOf(['marketing']),
     description:
       '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
       'line. It has no effect on the sends of a template that is not marketing.',
-  },
+  }),
+  created_at: moment(),
+  updated_at: moment(),
 };
+export const FIELDS = {
+  ...SUMMARY_FIELDS,
+  body_html: optional(null, t.String({ description: 'This or body_text, or both.' })),
+  body_text: optional(null, t.String()),
+  body_markdown: optional(
+    null,
+    t.String({
+      description:
+        'In place of both bodies, which are made from it: CommonMark with tables. Raw HTML, and links that lead neither ' +
+        'to http, https or mailto nor to a placeholder, are shown as text. Sending a body later ends it.',
+    }),
+    { stored: t.String({ description: 'What both bodies were made from; null where they were not.' }) },
+  ),
+};
+const NEW_FIELDS = {
+  ...FIELDS,
+  slug: preset(
+    '',
+    text({
+      min: 1,
+      max: MAX_NAME_CHARS,
+      description: 'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+    }),
+  ),
+};
+export type TemplateFields = Values<typeof FIELDS>;
+/** What a request gives of a template: an absent field stays, null clears. */
+export type TemplateChanges = Partial<Changes<typeof FIELDS>>;
+export type TemplateListItem = RecordOfFields<typeof SUMMARY_FIELDS>;
+export type TemplateRecord = RecordOfFields<typeof FIELDS>;
 
 /** Of which some stand for the others. */
 export const BODY_FIELDS = ['body_html', 'body_text', 'body_markdown'] as const;
 
-export const newTemplate = named(
-  'NewTemplate',
-  t.Object({
-    name,
-    slug: t.Optional(slug),
-    category,
-    subject,
-    ...optionals(optional_fields),
-  }),
-);
+export const newTemplate = named('NewTemplate', creationOf(NEW_FIELDS));
+export const templateChanges = named('TemplateChanges', changesOfFields(FIELDS));
+export const templateRecord = named('Template', recordOf(FIELDS));
+export const templateSummaries = t.Array(named('TemplateSummary', recordOf(SUMMARY_FIELDS)));
+export const templateCategories = t.Array(t.String());
 
-export const templateChanges = named(
-  'TemplateChanges',
-  changesOf({
-    name,
-    category,
-    subject,
-    ...nullables(optional_fields),
-  }),
-);
-
-const { description, is_marketing, layout, body_html, body_text, body_markdown } = optional_fields;
+const { name, subject, category, description, variables, is_marketing, layout } = FIELDS;
 /** What a mail is written of. Anything but a body may be missing while it is. */
 export const draft_fields = {
   subject: t.Optional(text({ max: MAX_SUBJECT_CHARS, description: 'May hold placeholders.' })),
-  ...optionals({ body_html, body_text, body_markdown, layout, is_marketing: t.Boolean() }),
-  declared: t.Optional({ ...variables, description: "As a template's `variables`." }),
+  ...optionals({
+    body_html: FIELDS.body_html.shape,
+    body_text: FIELDS.body_text.shape,
+    body_markdown: FIELDS.body_markdown.shape,
+    layout: layout.shape,
+    is_marketing: t.Boolean(),
+  }),
+  declared: t.Optional({ ...variables.shape, description: "As a template's `variables`." }),
 };
 /** What stands above the body in a template's file. What it leaves out stays as it is. */
-export const frontMatter = changesOf({
+export const frontMatter = changesOfFields({
   name,
-  slug,
+  slug: NEW_FIELDS.slug,
   subject,
   category,
-  ...nullables({ description, is_marketing, layout, variables }),
+  description,
+  is_marketing,
+  layout,
+  variables,
 });
 
-const templateSummary = named(
-  'TemplateSummary',
-  t.Object({
-    id: t.String(),
-    slug: t.String(),
-    name: t.String(),
-    category,
-    subject: t.String(),
-    description: nullable(t.String()),
-    variables: t.Array(
-      t.Object({ name: t.String(), description: nullable(t.String()), required: t.Boolean() }),
-    ),
-    is_active: t.Boolean(),
-    is_marketing: t.Boolean(),
-    layout: nullable(oneOf(TEMPLATE_LAYOUTS)),
-    created_at: dateTime(),
-    updated_at: dateTime(),
-  }),
-);
-export const templateSummaries = t.Array(templateSummary);
-export const templateCategories = t.Array(t.String());
-export const templateRecord = named(
-  'Template',
-  t.Object({
-    ...templateSummary.properties,
-    body_html: nullable(t.String()),
-    body_text: nullable(t.String()),
-    body_markdown: nullable(
-      t.String({ description: 'What both bodies were made from; null where they were not.' }),
-    ),
-  }),
-);
 export const templatePreview = named(
   'TemplatePreview',
   t.Object({

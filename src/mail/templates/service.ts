@@ -3,16 +3,12 @@ import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
+import { present } from '../../platform/http/fields.ts';
+import type { Static } from '../../platform/http/schema.ts';
 import { CompiledCache } from './compiled-cache.ts';
-import {
-  checkTemplate,
-  chooseSlug,
-  refusalOfMarkdown,
-  type TemplateChanges,
-  type TemplateFields,
-} from './fields.ts';
+import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { MarkdownMaking } from './markdown-making.ts';
 import {
@@ -24,7 +20,15 @@ import {
   refuseUnsendable,
   renderMail,
 } from './rendering.ts';
-import type { TemplateVariable } from './schemas.ts';
+import {
+  FIELDS,
+  type newTemplate,
+  SUMMARY_FIELDS,
+  type TemplateChanges,
+  type TemplateFields,
+  type TemplateListItem,
+  type TemplateRecord,
+} from './schemas.ts';
 import {
   deleteTemplate,
   findAnyTemplate,
@@ -42,9 +46,8 @@ import type { TemplateRow } from './tables.ts';
 /* What marketing mail is made with, besides the templates themselves. */
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
-export type { TemplateFields } from './fields.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
-export { draft_fields } from './schemas.ts';
+export { draft_fields, type TemplateFields, type TemplateRecord } from './schemas.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
 
@@ -61,49 +64,12 @@ export interface TemplateFacts {
   placeholders: ReadonlySet<string>;
 }
 
-/** A template as the list shows it. */
-interface TemplateListItem {
-  id: string;
-  slug: string;
-  name: string;
-  category: string;
-  subject: string;
-  description: string | null;
-  variables: TemplateVariable[];
-  is_active: boolean;
-  is_marketing: boolean;
-  layout: string | null;
-  created_at: string;
-  updated_at: string;
-}
-
-export interface TemplateRecord extends TemplateListItem {
-  body_html: string | null;
-  body_text: string | null;
-  /** What both were made from, where they were. */
-  body_markdown: string | null;
-}
-
 function toListItem(row: TemplateSummary): TemplateListItem {
-  return {
-    id: row.public_id,
-    slug: row.slug,
-    name: row.name,
-    category: row.category,
-    subject: row.subject,
-    description: row.description,
-    variables: row.variables,
-    is_active: row.is_active,
-    is_marketing: row.is_marketing,
-    layout: row.layout,
-    created_at: toIso(row.created_at),
-    updated_at: toIso(row.updated_at),
-  };
+  return present(SUMMARY_FIELDS, { ...row, id: row.public_id });
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  const { body_html, body_text, body_markdown } = row;
-  return { ...toListItem(row), body_html, body_text, body_markdown };
+  return present(FIELDS, { ...row, id: row.public_id });
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
@@ -173,11 +139,7 @@ export class Templates {
    * Saves a new template under the given slug, else under one made from its name. Throws AppError `invalid`
    * by field, also for a given slug that another template of the project has.
    */
-  async create(
-    project_id: number,
-    input: TemplateChanges & { name: string; category: string; subject: string; slug?: string | null },
-    note: Note,
-  ): Promise<TemplateRecord> {
+  async create(project_id: number, input: Static<typeof newTemplate>, note: Note): Promise<TemplateRecord> {
     const { slug = null, ...given } = input;
     const made = await this.#make(project_id, given);
     const fields = checkTemplate(null, given, { slug, max_body_bytes: this.deps.max_body_bytes, made });

@@ -1,16 +1,7 @@
 /** `satchel broadcast`: one mail to a list, from its draft to who got it. */
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, invalid } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
-import {
-  given,
-  inOptions,
-  optionNames,
-  readFields,
-  readLongText,
-  takesChanges,
-  takesNew,
-} from '../../platform/cli/fields.ts';
+import { given, inOptions, readLongText } from '../../platform/cli/fields.ts';
 import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
@@ -20,22 +11,15 @@ import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import type { BroadcastLife } from './lifecycle.ts';
 import { changes, creation, FIELDS, sending } from './schemas.ts';
-import type { BroadcastRecord, Broadcasts } from './service.ts';
+import type { BroadcastRecord } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  broadcasts: Broadcasts;
-  broadcast_life: BroadcastLife;
-  broadcast_names: Naming;
-  list_names: Naming;
-  template_names: Naming;
-  segment_names: Naming;
-}
+type Services = MarketingServices & { broadcast_life: BroadcastLife };
 
-const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastRecord>(
+const { recordOf, named, copy, transition } = campaignVerbs<Services, BroadcastRecord>(
   'broadcast',
   (services) => ({
     campaigns: services.broadcasts,
@@ -44,7 +28,7 @@ const { recordOf, named, copy, transition } = campaignVerbs<Needs, BroadcastReco
 );
 
 const ID = '01J00000000000000000000000';
-const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter', ab: '--ab', send_at: '--at' };
+const OTHER_OPTIONS = { filter: '--filter', ab: '--ab', send_at: '--at' };
 const AB_HELP =
   'an A/B as JSON: {"variants": [{"name": "A", "subject": "…"}, …], "share": 20, "decide_by": "clicks", "decide_after_hours": 4}; @file and - are read';
 
@@ -52,7 +36,7 @@ const AB_HELP =
  * Registers `satchel broadcast create | change | show | list | check | test | send | pause | resume | decide | cancel | delete |
  * copy | recipients`.
  */
-export function registerBroadcastCommands(cli: Cli<Needs>): void {
+export function registerBroadcastCommands(cli: Cli<Services>): void {
   const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
   registerWriting(cli, noun);
   registerLooking(noun);
@@ -61,10 +45,10 @@ export function registerBroadcastCommands(cli: Cli<Needs>): void {
   registerDecide(noun);
 }
 
-/** What is given of a broadcast's fields; its list and template by id or name. */
-async function readBroadcast(
-  cli: Cli<Needs>,
-  { projects, list_names, template_names, segment_names }: Needs,
+/** What is given of fields that the shell calls otherwise than the API, such as a list by its name. */
+async function readNamed(
+  cli: Cli<Services>,
+  { projects, list_names, template_names, segment_names }: Services,
   project: { id: number },
   options: Options,
 ) {
@@ -76,16 +60,13 @@ async function readBroadcast(
   };
   const filter = textOption(options, 'filter');
   const ab = await readLongText(cli, textOption(options, 'ab'));
-  return {
-    ...(await readFields(cli, FIELDS, options)),
-    ...given({
-      list: keyOf(list_names, 'list'),
-      template: keyOf(template_names, 'template'),
-      segment: keyOf(segment_names, 'segment'),
-      filter: filter === undefined ? undefined : readFilter(filter),
-      ab: ab === undefined ? undefined : readJson(ab),
-    }),
-  };
+  return given({
+    list: keyOf(list_names, 'list'),
+    template: keyOf(template_names, 'template'),
+    segment: keyOf(segment_names, 'segment'),
+    filter: filter === undefined ? undefined : readFilter(filter),
+    ab: ab === undefined ? undefined : readJson(ab),
+  });
 }
 
 function readJson(text: string): unknown {
@@ -96,46 +77,46 @@ function readJson(text: string): unknown {
   }
 }
 
-function registerWriting(cli: Cli<Needs>, noun: Noun<Needs>): void {
-  takesNew(noun.verb('create', 'make a draft').ofProject(), FIELDS)
+function registerWriting(cli: Cli<Services>, noun: Noun<Services>): void {
+  noun
+    .verb('create', 'make a draft')
+    .ofProject()
+    .creates(FIELDS, OTHER_OPTIONS)
     .option('--filter <filter>', FILTER_HELP)
     .option('--ab <json>', AB_HELP)
     .example(
       `satchel broadcast create --project shop --name "June news" --list ${ID} --template june-news --filter tags_any=customer`,
     )
-    .does(async ({ services, onTrail, note }, options) => {
+    .does(async ({ services, fields, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const made = await inOptions(OPTION_OF_FIELD, async () => {
-        const fields = await readBroadcast(cli, services, project, options);
-        return services.broadcasts.create(project.id, parse(creation, fields), onTrail(project));
-      });
+      const given = { ...fields, ...(await readNamed(cli, services, project, options)) };
+      const made = await services.broadcasts.create(project.id, parse(creation, given), onTrail(project));
       if (isSecond(services.broadcast_names, project.id, made.name))
         note(secondOfName('broadcast', made.name));
       const next = `Next: satchel broadcast check ${made.id}`;
       return { json: made, text: `${made.id}\nThe draft ${made.name} is made. ${next}` };
     });
-  takesChanges(
-    noun.verb('change <broadcast>', 'change a draft, or one that is scheduled').named(named),
-    FIELDS,
-  )
+  noun
+    .verb('change <broadcast>', 'change a draft, or one that is scheduled')
+    .named(named)
+    .changes(FIELDS, OTHER_OPTIONS)
     .option('--filter <filter>', FILTER_HELP)
     .option('--ab <json>', AB_HELP)
     .option('--no-ab', 'no A/B any more: the same mail for all')
     .option('--everybody', 'no filter and no segment any more')
     .option('--at <time>', 'another time, of one that is scheduled; "none": a draft again')
     .example(`satchel broadcast change ${ID} --at 2031-06-01T09:00:00Z`)
-    .does(async ({ services, onTrail }, options, id) => {
+    .does(async ({ services, fields, onTrail }, options, id) => {
       const project = ownerOf(services, services.broadcasts.requireAny(id));
       const at = textOption(options, 'at');
-      const fields = requireChanges({
-        ...(await readBroadcast(cli, services, project, options)),
+      const given = requireChanges({
+        ...fields,
+        ...(await readNamed(cli, services, project, options)),
         ...(options.everybody === true ? { filter: null, segment: null } : {}),
         ...(options.ab === false ? { ab: null } : {}),
         send_at: at === 'none' ? null : at,
       });
-      await inOptions(OPTION_OF_FIELD, () =>
-        services.broadcast_life.change(project.id, id, parse(changes, fields), onTrail(project)),
-      );
+      await services.broadcast_life.change(project.id, id, parse(changes, given), onTrail(project));
       const record = recordOf(services, id);
       return { json: record, text: `The broadcast ${record.name} is changed: it is ${stateOf(record)}.` };
     });
@@ -181,7 +162,7 @@ function tableOf({
   );
 }
 
-function registerLooking(noun: Noun<Needs>): void {
+function registerLooking(noun: Noun<Services>): void {
   noun
     .verb('list', 'broadcasts of a project, newest first')
     .ofProject()
@@ -242,7 +223,7 @@ function registerLooking(noun: Noun<Needs>): void {
     );
 }
 
-function registerSending(noun: Noun<Needs>): void {
+function registerSending(noun: Noun<Services>): void {
   noun
     .verb(
       'check <broadcast>',
@@ -285,7 +266,7 @@ function registerSending(noun: Noun<Needs>): void {
     .removes(async ({ services, consent, actor }, options, id) => {
       const { broadcasts, broadcast_life } = services;
       const project = ownerOf(services, broadcasts.requireAny(id));
-      const { send_at } = await inOptions(OPTION_OF_FIELD, () =>
+      const { send_at } = await inOptions(OTHER_OPTIONS, () =>
         parse(sending, given({ send_at: textOption(options, 'at') })),
       );
       if (options.yes !== true) {
@@ -304,21 +285,21 @@ function registerSending(noun: Noun<Needs>): void {
           `sends ${name} to ${counted(recipients, 'person', 'people')}${send_at ? ` at ${send_at}` : ''}`,
         );
       }
-      await inOptions(OPTION_OF_FIELD, () =>
+      await inOptions(OTHER_OPTIONS, () =>
         broadcast_life.send(actor, project, id, { send_at, is_test: false }),
       );
       return told(services, id);
     });
 }
 
-function told(services: Needs, id: string): CliResult {
+function told(services: Services, id: string): CliResult {
   const record = recordOf(services, id);
   const number = record.recipients === null ? '' : ` to ${counted(record.recipients, 'person', 'people')}`;
   const next = `Look at it with: satchel broadcast show ${record.id}`;
   return { json: record, text: `The broadcast ${record.name} is ${stateOf(record)}${number}. ${next}` };
 }
 
-function registerDecide(noun: Noun<Needs>): void {
+function registerDecide(noun: Noun<Services>): void {
   noun
     .verb('decide <broadcast>', 'say which variant of its A/B the rest gets')
     .named(named)
@@ -333,7 +314,7 @@ function registerDecide(noun: Noun<Needs>): void {
     });
 }
 
-function registerTransitions(noun: Noun<Needs>): void {
+function registerTransitions(noun: Noun<Services>): void {
   const tell = (record: BroadcastRecord): string => {
     const why = record.pause_reason === 'not_ready' ? ` Why: satchel broadcast check ${record.id}` : '';
     return `${stateOf(record)}.${why}`;

@@ -31,16 +31,13 @@ import type { BroadcastRow, LeftOutReason } from './tables.ts';
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
 const BROADCAST_PIECE = 25;
 
-interface EngineDeps extends CampaignDeps {
-  broadcasts: Broadcasts;
-  broadcast_life: BroadcastLife;
-}
-
 export class BroadcastEngine {
   readonly what = 'broadcast';
   readonly job_type = BROADCAST_SEND;
 
-  constructor(private readonly deps: EngineDeps) {}
+  constructor(
+    private readonly deps: CampaignDeps & { broadcasts: Broadcasts; broadcast_life: BroadcastLife },
+  ) {}
 
   /** Begins a broadcast whose time has come, and gives turns until everything must wait, or `stopping`. Null when there is nothing left to do. */
   async turn(

@@ -1,9 +1,8 @@
 /** Broadcasts as sentences: why one paused by itself, and what an address gets and got of them. */
-import type { Database } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { explainBrake } from '../campaign-brakes.ts';
-import type { ContactRow, Contacts } from '../contacts/service.ts';
-import type { MarketingSettings } from '../settings/service.ts';
+import type { CampaignDeps } from '../campaigns.ts';
+import type { ContactRow } from '../contacts/service.ts';
 import { ended, listOfContact, turnsAmong } from './recipient-store.ts';
 import { statusOf, WORDS_OF_REASON } from './records.ts';
 import { rows } from './store.ts';
@@ -12,11 +11,7 @@ import type { BroadcastRow, RecipientRow } from './tables.ts';
 /** Broadcasts that are told of one contact: some years of them. */
 const MAX_TOLD = 100;
 
-interface ExplainDeps {
-  database: Database;
-  contacts: Contacts;
-  marketing: MarketingSettings;
-}
+type ExplainDeps = Pick<CampaignDeps, 'database' | 'contacts' | 'marketing'>;
 
 /** Why a broadcast paused by itself. */
 export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {

@@ -411,6 +411,10 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   /** Told of what happens to contacts, in the transaction that records it: whoever left gets nothing that still waits. */
   onContact(tx: Tx, { kind, contact, at }: Pick<ContactEvent, 'kind' | 'contact' | 'at'>): void {
     if (kind === 'activated' || kind === 'signed_up') return;
+    if (kind === 'resubscribed') {
+      this.markLeft(tx, contact, null);
+      return;
+    }
     for (const id of recipients.listWaitingTo(tx, contact.id)) this.deps.deliveries.withhold(tx, id);
     if (kind === 'deleted')
       for (const { id, last_contact_id } of store.rows.listOpenOfList(tx, contact.list_id))

@@ -1,5 +1,7 @@
 /** Broadcasts: writing them, what keeps one from being sent, testing it, and its numbers. */
+
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
+import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS } from '../../platform/host/clock.ts';
@@ -13,7 +15,7 @@ import { type ContactFilter, contact_filter, NOT_BOTH } from '../contacts/servic
 import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
 import type { SegmentEvent, Segments } from '../segments/service.ts';
-import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
+import type { Settings } from '../settings/service.ts';
 import { errorsInPlan, isTested, variantCalled, warningsOf } from './ab.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';

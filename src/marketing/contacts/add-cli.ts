@@ -1,60 +1,41 @@
 /** `satchel contact add`: one address through the whole pipeline. */
-import type { Projects } from '../../access/projects/service.ts';
-import type { Cli } from '../../platform/cli/cli.ts';
-import { inOptions, optionNames, readFields, takesNew } from '../../platform/cli/fields.ts';
-import { addProjectOfName, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { addProjectOfName, resolveNamed } from '../../platform/cli/naming.ts';
 import { type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
-import type { ListRow, Lists } from '../lists/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
+import type { ListRow } from '../lists/service.ts';
 import { creation, NEW_FIELDS } from './schemas.ts';
 import { candidateOf, errorsInContact } from './sent-contact.ts';
-import type { Contacts } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  list_names: Naming;
-  contacts: Contacts;
-  clock: Clock;
-}
 
 /** The row of the list that an option names. */
 export function listOf(
-  { projects, lists, list_names }: Pick<Needs, 'projects' | 'lists' | 'list_names'>,
+  { projects, lists, list_names }: Pick<MarketingServices, 'projects' | 'lists' | 'list_names'>,
   options: Options,
 ): ListRow {
   const ref = textOption(options, 'list') ?? '';
   return lists.requireAny(resolveNamed({ projects, ...list_names }, ref, options));
 }
 
-const OPTION_OF_FIELD = { ...optionNames(NEW_FIELDS), default_consent_basis: '--basis' };
-
 /** Registers `satchel contact add`. */
-export function registerContactAddCommand<S extends Needs>(cli: Cli<S>, contact: Noun<S>): void {
-  const verb = addProjectOfName(contact.verb('add <address>', 'put somebody on a list')).requiredOption(
-    '--list <list>',
-    'the list: its id or name',
-  );
-  takesNew(verb, NEW_FIELDS)
+export function registerContactAddCommand(contact: Noun<MarketingServices>): void {
+  addProjectOfName(contact.verb('add <address>', 'put somebody on a list'))
+    .requiredOption('--list <list>', 'the list: its id or name')
+    .creates(NEW_FIELDS, { default_consent_basis: '--basis' })
     .example(
       'satchel contact add ann@example.com --project shop --list Newsletter --first-name Ann --tags vip',
     )
-    .does(async ({ services, onTrail }, options, address) => {
+    .does(async ({ services, fields, onTrail }, options, address) => {
       const { contacts, clock } = services;
       const list = listOf(services, options);
       const project = ownerOf(services, list);
-      const given = await readFields(cli, NEW_FIELDS, options);
-      const { contact: added, is_duplicate } = await inOptions(OPTION_OF_FIELD, () => {
-        const sent = validate(creation, { ...given, email: address, source_platform: 'manual' });
-        const candidate = candidateOf(requireAll(sent, errorsInContact), {
-          now_ms: clock.now(),
-          is_test: false,
-        });
-        return contacts.add(project, list, candidate, onTrail(project));
+      const sent = validate(creation, { ...fields, email: address, source_platform: 'manual' });
+      const candidate = candidateOf(requireAll(sent, errorsInContact), {
+        now_ms: clock.now(),
+        is_test: false,
       });
+      const { contact: added, is_duplicate } = await contacts.add(project, list, candidate, onTrail(project));
       const what = is_duplicate
         ? 'was on the list already: nothing changed'
         : `is ${added.status} on ${list.name}`;

@@ -70,8 +70,37 @@ export class ContactChoices {
     const at = this.#deps.clock.now();
     const status = store.findContactById(tx, id)?.status;
     if (status !== 'active' && status !== 'pending') return;
-    const changes = { status: 'unsubscribed', status_changed_at: at, updated_at: at } as const;
+    const changes = {
+      status: 'unsubscribed',
+      status_before_leaving: null,
+      status_changed_at: at,
+      updated_at: at,
+    } as const;
     this.#deps.announce(tx, { kind: 'unsubscribed', contact: store.updateContact(tx, id, changes), at });
+  }
+
+  /** The contacts of an address that left all together at a moment, and stand so since. */
+  leftAt(read: Tx, { project_id, email, left_at }: TrackedAddress & { left_at: number }): ContactRow[] {
+    return store
+      .listContactsOfAddress(read, project_id, email)
+      .filter(
+        (row) =>
+          row.status === 'unsubscribed' &&
+          row.status_changed_at === left_at &&
+          row.status_before_leaving !== null,
+      );
+  }
+
+  /** Gives contacts of `leftAt` the status that they had. Their sequences stay ended. */
+  comeBack(tx: Tx, rows: readonly ContactRow[]): void {
+    const at = this.#deps.clock.now();
+    for (const { id, status_before_leaving } of rows) {
+      const status = status_before_leaving ?? 'active';
+      const changes = { status, status_before_leaving: null, status_changed_at: at, updated_at: at };
+      const contact = store.updateContact(tx, id, changes);
+      this.#deps.announce(tx, { kind: 'resubscribed', contact, at });
+      this.tell(tx, { contact, changes: { status: { from: 'unsubscribed', to: status } } });
+    }
   }
 
   /** Sets what an address chose, of all its contacts. A pause that runs goes on as long as it did. */

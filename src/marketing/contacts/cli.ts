@@ -1,35 +1,23 @@
 /** `satchel contact`: who is on a list, why an address is mailed or not, and what is held about it. */
 import { Option } from 'commander';
-import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
-import { addProjectOfName, type Naming } from '../../platform/cli/naming.ts';
+import { addProjectOfName } from '../../platform/cli/naming.ts';
 import { textOptions } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import { parse } from '../../platform/http/schema.ts';
-import type { Lists } from '../lists/service.ts';
-import { filterOption, SEGMENT_HELP, type Segments } from '../segments/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
+import { filterOption, SEGMENT_HELP } from '../segments/service.ts';
 import { listOf, registerContactAddCommand } from './add-cli.ts';
 import { contact_filter, FILTER_HELP } from './filter.ts';
 import type { Privacy } from './privacy.ts';
 import { FIELDS } from './schemas.ts';
-import type { Contacts } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  contacts: Contacts;
-  privacy: Privacy;
-  clock: Clock;
-  segments: Segments;
-  list_names: Naming;
-  segment_names: Naming;
-}
+type Services = MarketingServices & { privacy: Privacy };
 
 /** Registers `satchel contact list | show | add | unsubscribe | why | export | forget`. */
-export function registerContactCommands(cli: Cli<Needs>): void {
+export function registerContactCommands(cli: Cli<Services>): void {
   const contact = cli.noun('contact', 'who is on a list, and what is held about an address');
   addProjectOfName(contact.verb('list', 'contacts of a list, newest first'))
     .requiredOption('--list <list>', 'the list: its id or name')
@@ -86,7 +74,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
       const why = services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
-  registerContactAddCommand(cli, contact);
+  registerContactAddCommand(contact);
   registerExport(contact);
   contact
     .verb('forget <address>', 'delete everything held about an address but its suppression')
@@ -102,7 +90,7 @@ export function registerContactCommands(cli: Cli<Needs>): void {
     });
 }
 
-function registerExport(contact: Noun<Needs>): void {
+function registerExport(contact: Noun<Services>): void {
   contact
     .verb('export [address]', 'everything held about an address, as JSON; or a list, as CSV')
     .option('--project <project>', 'of an address, or of a list that is given by its name: the project')

@@ -13,8 +13,19 @@ import type { ContactRow, ContactStatus } from './tables.ts';
 
 /** What happened to a contact. */
 export interface ContactEvent {
-  /** `signed_up`: waits for its click; `activated` follows it, or comes at once. */
-  kind: 'signed_up' | 'activated' | 'unsubscribed' | 'bounced' | 'complained' | 'suppressed' | 'deleted';
+  /**
+   * `signed_up`: waits for its click; `activated` follows it, or comes at once. `resubscribed`: took its unsubscription back, and has
+   * the status that it had.
+   */
+  kind:
+    | 'signed_up'
+    | 'activated'
+    | 'unsubscribed'
+    | 'resubscribed'
+    | 'bounced'
+    | 'complained'
+    | 'suppressed'
+    | 'deleted';
   contact: ContactRow;
   at: number;
   /** Of `signed_up` and `activated`: by a test key. */
@@ -58,13 +69,14 @@ export function depart(
   return store
     .listContactsOfAddress(tx, of.project_id, of.email)
     .filter((contact) => WEAKEST_FIRST.indexOf(status) > WEAKEST_FIRST.indexOf(contact.status))
-    .map((contact) => {
-      const before = contact.status === 'pending' ? 'pending' : 'active';
-      return store.updateContact(tx, contact.id, {
+    .map(({ id, status: former, status_before_bounce }) => {
+      const before = former === 'pending' ? 'pending' : 'active';
+      return store.updateContact(tx, id, {
         status,
         status_changed_at: of.now_ms,
         updated_at: of.now_ms,
-        status_before_bounce: status === 'bounced' ? before : null,
+        status_before_bounce: status === 'bounced' ? before : status_before_bounce,
+        status_before_leaving: status === 'unsubscribed' ? former : null,
       });
     });
 }

@@ -176,6 +176,7 @@ function put(
     contact: {
       ...row,
       status_before_bounce: null,
+      status_before_leaving: null,
       clicked_at: null,
       id: store.insertContact(tx, row, candidate.tags),
     },

@@ -13,7 +13,7 @@ import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
-import type { Suppressions } from '../suppressions/service.ts';
+import type { AddedBy, Suppressions } from '../suppressions/service.ts';
 import { presentTracking, type TrackingChoice, type TrackingChoices } from '../tracking/service.ts';
 import { changeContact, readChanges } from './changing.ts';
 import { ContactChoices } from './choices.ts';
@@ -65,6 +65,9 @@ export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice, isPaused } from './standing.ts';
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';
+
+/** What came of an address's leave; `at` is the moment (ms). */
+type Left = { is_new: boolean; at: number };
 
 export interface ContactsDeps {
   database: Database;
@@ -352,15 +355,15 @@ export class Contacts {
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */
 
   /**
-   * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of
-   * its contacts, which tells the strongest reason there was. May be repeated. `mailbox` is the address of that whose mail
-   * came back, where one did.
+   * Takes an address out of everything in its project, within a transaction: the suppression, and the status of each of its contacts,
+   * which tells the strongest reason. May be repeated. Tells whether the suppression changed, and the moment that contacts say.
    */
-  leave(tx: Tx, owner: KeyOwner, email: string, kind: Departure, mailbox: string | null = null): void {
-    this.deps.suppressions.add(tx, owner, email, kind, mailbox);
+  leave(tx: Tx, owner: KeyOwner, email: string, kind: Departure, by?: AddedBy): Left {
+    const { is_new, is_stronger } = this.deps.suppressions.add(tx, owner, email, kind, by);
     const now_ms = this.deps.clock.now();
     for (const contact of depart(tx, { project_id: owner.id, email, kind, now_ms }))
       this.#announce(tx, { kind: STATUS_AFTER[kind], contact, at: now_ms });
+    return { is_new: is_new || is_stronger, at: now_ms };
   }
 
   /** Told of what became of a mail, in the transaction that records it: some of that has its recipient leave. */
@@ -368,7 +371,7 @@ export class Contacts {
     const kind = departureOf(event);
     const owner = kind && this.deps.projectOf(event.project_id);
     const address = owner && contactAddress(event.address);
-    if (address) this.leave(tx, owner, address.email, kind, event.mailbox.toLowerCase());
+    if (address) this.leave(tx, owner, address.email, kind, { mailbox: event.mailbox.toLowerCase() });
   }
 
   /** The contacts of an address on all lists. */

@@ -6,7 +6,10 @@ import { rawSql } from '../../platform/database/raw-sql.ts';
 import { afterPrefix } from './filter-store.ts';
 import { type ContactRow, contacts, contactTags } from './tables.ts';
 
-export type NewContact = Omit<ContactRow, 'id' | 'status_before_bounce' | 'clicked_at'>;
+export type NewContact = Omit<
+  ContactRow,
+  'id' | 'status_before_bounce' | 'status_before_leaving' | 'clicked_at'
+>;
 
 const byPublicId = statement((tx) =>
   tx

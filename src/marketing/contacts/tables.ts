@@ -28,6 +28,7 @@ export const contacts = sqliteTable('contacts', {
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
   status_before_bounce: text().$type<'pending' | 'active'>(),
+  status_before_leaving: text().$type<ContactStatus>(),
   is_mx_unasked: integer({ mode: 'boolean' }).notNull(),
   clicked_at: integer(),
   paused_until: integer(),

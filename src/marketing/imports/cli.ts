@@ -3,7 +3,6 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { Option } from 'commander';
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
 import { IMPORTED_FILE_DAYS } from '../../limits.ts';
@@ -14,35 +13,26 @@ import {
   type CliSession,
   UsageError,
 } from '../../platform/cli/cli.ts';
-import type { Naming } from '../../platform/cli/naming.ts';
 import { listOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
-import type { Clock } from '../../platform/host/clock.ts';
 import { isServed } from '../../platform/host/directory-lock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
-import { CONSENT_BASES, type Lists } from '../lists/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
+import { CONSENT_BASES } from '../lists/service.ts';
 import { COUNTERS } from './records.ts';
-import { DELIMITERS, type ImportRecord, type Imports } from './service.ts';
+import { DELIMITERS, type ImportRecord } from './service.ts';
 
 /** How often `import show --watch` looks: often enough for a bar that moves. */
 const IMPORT_WATCH_MS = 500;
 
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  objects: Objects;
-  blobs: BlobStore;
-  imports: Imports;
-  clock: Clock;
-  list_names: Naming;
-}
+type Services = MarketingServices & { objects: Objects; blobs: BlobStore };
 
 /** Registers `satchel import start | show | resume | cancel`. */
-export function registerImportCommands(cli: Cli<Needs>): void {
+export function registerImportCommands(cli: Cli<Services>): void {
   const noun = cli.noun('import', 'contacts from a CSV file');
   noun
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
@@ -124,7 +114,7 @@ function readMap(pairs: readonly string[]): Record<string, string> | null {
 
 /** Keeps the file as a private object, as long as an import may need it; returns its id. */
 async function store(
-  services: Needs,
+  services: Services,
   project: { id: number; public_id: string },
   file: string,
   note: Note,
@@ -142,7 +132,7 @@ async function store(
   return (await services.objects.create(project, wanted, () => {}, note)).public_id;
 }
 
-async function watch<S extends Needs>(
+async function watch<S extends Services>(
   { services, progress }: CliSession<S>,
   id: string,
 ): Promise<ImportRecord> {

@@ -14,7 +14,8 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
-import { finishJob, type JobEnd, listWaitingJobs, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import type { JobQueue } from '../../platform/jobs/engine.ts';
+import { finishJob, type JobEnd, listWaitingJobs, PRIORITY } from '../../platform/jobs/store.ts';
 import type { Contacts } from '../contacts/service.ts';
 import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
@@ -58,7 +59,7 @@ interface Starter {
   is_test: boolean;
 }
 
-export interface ImportsDeps {
+export interface ImportsDeps extends JobQueue {
   database: Database;
   clock: Clock;
   contacts: Contacts;
@@ -66,9 +67,6 @@ export interface ImportsDeps {
   objects: ImportRunDeps['objects'];
   /** Of those that API keys start. */
   rows_per_minute: number;
-  enqueue(tx: Tx, job: NewJob): string;
-  /** Has a job that waits come earlier. */
-  hasten(tx: Tx, job_id: string, run_at: number): void;
 }
 
 const NO_COLUMNS: Columns = { fields: {}, kept: {} };

@@ -1,46 +1,31 @@
 /** `satchel list`: the lists that contacts are on. */
-import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import {
-  given,
-  inOptions,
-  optionNames,
-  readFields,
-  takesChanges,
-  takesNew,
-} from '../../platform/cli/fields.ts';
-import { isSecond, keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
+import { given } from '../../platform/cli/fields.ts';
+import { isSecond, keyOrAsGiven } from '../../platform/cli/naming.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
-import type { MarketingSettings } from '../settings/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { changes, creation, FIELDS } from './schemas.ts';
-import { type ListRecord, type Lists, ownFormOf } from './service.ts';
+import { type ListRecord, ownFormOf } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  marketing: MarketingSettings;
-  list_names: Naming;
-  template_names: Naming;
-}
-
-const named_list = ({ projects, list_names }: Needs) => ({ projects, ...list_names });
+const named_list = ({ projects, list_names }: MarketingServices) => ({ projects, ...list_names });
 
 /** Registers `satchel list create | list | show | change | archive`. */
-export function registerListCommands(cli: Cli<Needs>): void {
+export function registerListCommands(cli: Cli<MarketingServices>): void {
   const list = cli.noun('list', 'the lists that contacts are on');
-  takesNew(list.verb('create', 'make a list').ofProject(), FIELDS)
+  list
+    .verb('create', 'make a list')
+    .ofProject()
+    .creates(FIELDS)
     .example('satchel list create --project shop --name Newsletter --basis consent')
-    .does(async ({ services, onTrail, note }, options) => {
+    .does(async ({ services, fields, onTrail, note }, options) => {
       const project = projectOf(services, options);
-      const fields = await readListFields(cli, services, project, options);
-      const made = await inOptions(optionNames(FIELDS), () =>
-        services.lists.create(project.id, parse(creation, fields), onTrail(project)),
-      );
+      const given = { ...fields, ...templateIn(services, project, options) };
+      const made = await services.lists.create(project.id, parse(creation, given), onTrail(project));
       if (isSecond(services.list_names, project.id, made.name)) note(secondOfName('list', made.name));
       return {
         json: made,
@@ -82,11 +67,11 @@ export function registerListCommands(cli: Cli<Needs>): void {
       const asks_for_tracking = services.marketing.settings(project_id).tracking === 'consented';
       return { json: one, text: present(one, { asks_for_tracking }) };
     });
-  registerChange(cli, list);
+  registerChange(list);
   registerArchive(list);
 }
 
-function registerArchive(list: Noun<Needs>): void {
+function registerArchive(list: Noun<MarketingServices>): void {
   list
     .verb('archive <list>', 'have a list take nobody any more; its contacts stay')
     .named(named_list)
@@ -100,44 +85,33 @@ function registerArchive(list: Noun<Needs>): void {
     });
 }
 
-function registerChange(cli: Cli<Needs>, list: Noun<Needs>): void {
-  takesChanges(
-    list
-      .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
-      .named(named_list),
-    FIELDS,
-  )
+function registerChange(list: Noun<MarketingServices>): void {
+  list
+    .verb('change <list>', 'change what is given; what takes an empty text is cleared by one')
+    .named(named_list)
+    .changes(FIELDS)
     .example(
       'satchel list change 01J00000000000000000000000 --sign-up-page',
       "satchel list change 01J00000000000000000000000 --name News --basis ''",
     )
-    .does(async ({ services, onTrail }, options, id) => {
+    .does(async ({ services, fields, onTrail }, options, id) => {
       const project = ownerOf(services, services.lists.requireAny(id));
-      const fields = requireChanges(await readListFields(cli, services, project, options));
-      const changed = await inOptions(optionNames(FIELDS), () =>
-        services.lists.update(project.id, id, parse(changes, fields), onTrail(project)),
-      );
+      const given = requireChanges({ ...fields, ...templateIn(services, project, options) });
+      const changed = await services.lists.update(project.id, id, parse(changes, given), onTrail(project));
       return {
         json: changed,
         text: [
-          `The list ${changed.name} is changed: ${Object.keys(fields).join(', ')}.`,
-          ...(fields.sign_up_page === true ? [`People sign up at ${changed.sign_up_url}`] : []),
+          `The list ${changed.name} is changed: ${Object.keys(given).join(', ')}.`,
+          ...(given.sign_up_page === true ? [`People sign up at ${changed.sign_up_url}`] : []),
         ].join('\n'),
       };
     });
 }
 
-async function readListFields(
-  cli: Cli<Needs>,
-  { template_names }: Needs,
-  project: { id: number },
-  options: Options,
-) {
+/** The shell may name the template of the confirmation, too. */
+function templateIn({ template_names }: MarketingServices, project: { id: number }, options: Options) {
   const template = textOption(options, 'confirmationTemplate') || undefined;
-  return {
-    ...(await readFields(cli, FIELDS, options)),
-    ...given({ confirmation_template: keyOrAsGiven(template_names, project, template) }),
-  };
+  return given({ confirmation_template: keyOrAsGiven(template_names, project, template) });
 }
 
 function present(list: ListRecord, asking: { asks_for_tracking: boolean }): string {

@@ -65,12 +65,6 @@ type LinkListener = (tx: Tx, followed: FollowedLink) => void;
 /** A request for an address of a mail, as far as it tells a person from a program. */
 type Visit = Pick<Request, 'method' | 'headers'>;
 
-export interface ClicksDeps {
-  database: Database;
-  clock: Clock;
-  logger: Logger;
-}
-
 export class Clicks {
   readonly #listeners: ReadingListener[] = [];
   readonly #link_listeners: LinkListener[] = [];
@@ -82,7 +76,7 @@ export class Clicks {
   /** The last try to write failed. */
   #is_refused = false;
 
-  constructor(private readonly deps: ClicksDeps) {}
+  constructor(private readonly deps: { database: Database; clock: Clock; logger: Logger }) {}
 
   /** Adds a listener for each mail's first opening, and its first click by a person. */
   listen(listener: ReadingListener): void {

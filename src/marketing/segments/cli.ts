@@ -1,58 +1,40 @@
 /** `satchel segment`: filters of a list, kept under a name. */
-import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
-import {
-  given,
-  inOptions,
-  optionNames,
-  readFields,
-  takesChanges,
-  takesNew,
-} from '../../platform/cli/fields.ts';
-import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { isSecond, resolveNamed } from '../../platform/cli/naming.ts';
 import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
-import type { Lists } from '../lists/service.ts';
 import { CHANGEABLE, changes, creation, FIELDS } from './schemas.ts';
-import type { Segments } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  lists: Lists;
-  segments: Segments;
-  segment_names: Naming;
-  list_names: Naming;
-}
 
 const ID = '01J00000000000000000000000';
-const OPTION_OF_FIELD = { ...optionNames(FIELDS), filter: '--filter' };
-const named = ({ projects, segment_names }: Needs) => ({ projects, ...segment_names });
-const ofList = ({ projects, list_names }: Needs, project: { id: number }, ref: string): string =>
+const named = ({ projects, segment_names }: MarketingServices) => ({ projects, ...segment_names });
+const ofList = ({ projects, list_names }: MarketingServices, project: { id: number }, ref: string): string =>
   resolveNamed({ projects, ...list_names }, ref, { project: String(project.id) });
 
 /** Registers `satchel segment create | list | show | change | remove`. */
-export function registerSegmentCommands(cli: Cli<Needs>): void {
+export function registerSegmentCommands(cli: Cli<MarketingServices>): void {
   const noun = cli.noun('segment', 'filters of a list, kept under a name');
-  registerMaking(cli, noun);
+  registerMaking(noun);
   registerLooking(noun);
-  takesChanges(noun.verb('change <segment>', 'change its name or its filter').named(named), CHANGEABLE)
+  noun
+    .verb('change <segment>', 'change its name or its filter')
+    .named(named)
+    .changes(CHANGEABLE, { filter: '--filter' })
     .option('--filter <filter>', FILTER_HELP)
     .example(`satchel segment change ${ID} --filter "tags_any=customer&clicked_within_days=90"`)
-    .does(async ({ services, onTrail }, options, id) => {
+    .does(async ({ services, fields, onTrail }, options, id) => {
       const project = ownerOf(services, services.segments.requireAny(id));
       const filter = textOption(options, 'filter');
-      const changed = await inOptions(OPTION_OF_FIELD, async () => {
-        const fields = requireChanges({
-          ...(await readFields(cli, CHANGEABLE, options)),
-          ...given({ filter: filter === undefined ? undefined : readFilter(filter) }),
-        });
-        return services.segments.update(project.id, id, parse(changes, fields), onTrail(project));
+      const given = requireChanges({
+        ...fields,
+        filter: filter === undefined ? undefined : readFilter(filter),
       });
+      const changed = await services.segments.update(project.id, id, parse(changes, given), onTrail(project));
       return { json: changed, text: `The segment ${changed.name} is changed.` };
     });
   noun
@@ -69,23 +51,25 @@ export function registerSegmentCommands(cli: Cli<Needs>): void {
     });
 }
 
-function registerMaking(cli: Cli<Needs>, noun: Noun<Needs>): void {
-  takesNew(noun.verb('create', 'keep a filter of a list under a name').ofProject(), FIELDS)
+function registerMaking(noun: Noun<MarketingServices>): void {
+  noun
+    .verb('create', 'keep a filter of a list under a name')
+    .ofProject()
+    .creates(FIELDS, { filter: '--filter' })
     .requiredOption('--filter <filter>', FILTER_HELP)
     .example(
       'satchel segment create --project shop --list Newsletter --name Quiet --filter "tags_any=customer&not_clicked_within_days=90"',
     )
-    .does(async ({ services, onTrail, note }, options) => {
+    .does(async ({ services, fields, onTrail, note }, options) => {
       const { segments, segment_names } = services;
       const project = projectOf(services, options);
-      const fields = {
-        ...(await readFields(cli, FIELDS, options)),
-        list: ofList(services, project, textOption(options, 'list') ?? ''),
-      };
-      const made = await inOptions(OPTION_OF_FIELD, () => {
-        const filter = readFilter(textOption(options, 'filter') ?? '');
-        return segments.create(project.id, parse(creation, { ...fields, filter }), onTrail(project));
-      });
+      const list = ofList(services, project, textOption(options, 'list') ?? '');
+      const filter = readFilter(textOption(options, 'filter') ?? '');
+      const made = await segments.create(
+        project.id,
+        parse(creation, { ...fields, list, filter }),
+        onTrail(project),
+      );
       if (isSecond(segment_names, project.id, made.name)) note(secondOfName('segment', made.name));
       return {
         json: made,
@@ -94,7 +78,7 @@ function registerMaking(cli: Cli<Needs>, noun: Noun<Needs>): void {
     });
 }
 
-function registerLooking(noun: Noun<Needs>): void {
+function registerLooking(noun: Noun<MarketingServices>): void {
   noun
     .verb('list', 'segments of a project, newest first')
     .ofProject()

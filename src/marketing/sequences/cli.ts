@@ -1,35 +1,22 @@
 /** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
 import { readFileSync } from 'node:fs';
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
-import type { Naming } from '../../platform/cli/naming.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
-import { type Contacts, FILTER_HELP } from '../contacts/service.ts';
-import type { Lists } from '../lists/service.ts';
-import { filterOption, SEGMENT_HELP, type Segments } from '../segments/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
+import { FILTER_HELP } from '../contacts/service.ts';
+import { filterOption, SEGMENT_HELP } from '../segments/service.ts';
 import { registerSequenceFiles } from './file-cli.ts';
 import type { Selection, SequenceLife } from './lifecycle.ts';
-import type { SequenceRecord, Sequences } from './service.ts';
+import type { SequenceRecord } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  contacts: Contacts;
-  sequences: Sequences;
-  sequence_life: SequenceLife;
-  sequence_names: Naming;
-  lists: Lists;
-  segments: Segments;
-  segment_names: Naming;
-  list_names: Naming;
-  template_names: Naming;
-}
+type Services = MarketingServices & { sequence_life: SequenceLife };
 
-const { recordOf, named, copy, transition } = campaignVerbs<Needs, SequenceRecord>(
+const { recordOf, named, copy, transition } = campaignVerbs<Services, SequenceRecord>(
   'sequence',
   (services) => ({
     campaigns: services.sequences,
@@ -38,7 +25,7 @@ const { recordOf, named, copy, transition } = campaignVerbs<Needs, SequenceRecor
 );
 
 /** Registers `satchel sequence` and its verbs. */
-export function registerSequenceCommands(cli: Cli<Needs>): void {
+export function registerSequenceCommands(cli: Cli<Services>): void {
   const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
   registerLooking(noun);
   registerForesight(noun);
@@ -69,7 +56,7 @@ export function registerSequenceCommands(cli: Cli<Needs>): void {
     });
 }
 
-function registerLooking(noun: Noun<Needs>): void {
+function registerLooking(noun: Noun<Services>): void {
   noun
     .verb('list', 'sequences of a project, newest first')
     .ofProject()
@@ -139,7 +126,7 @@ function explainConditions(steps: readonly (readonly [key: string, condition: st
     : `\n\n${asked.map(([key, words]) => `${key}: sent if ${words}`).join('\n')}`;
 }
 
-function registerForesight(noun: Noun<Needs>): void {
+function registerForesight(noun: Noun<Services>): void {
   noun
     .verb('check <sequence>', 'what keeps a sequence from being activated; ends with 1 if anything does')
     .named(named)
@@ -171,7 +158,7 @@ function registerForesight(noun: Noun<Needs>): void {
     });
 }
 
-function registerTransitions(noun: Noun<Needs>): void {
+function registerTransitions(noun: Noun<Services>): void {
   const tell = ({ status }: SequenceRecord): string => `${status}.`;
   for (const [name, says] of [
     ['activate', 'have a draft run; it enrolls nobody'],
@@ -194,7 +181,7 @@ function registerTransitions(noun: Noun<Needs>): void {
 }
 
 function selectionOf(
-  services: Needs,
+  services: Services,
   { list_id, project_id }: { list_id: number; project_id: number },
   options: Options,
 ): Selection {

@@ -42,7 +42,7 @@ export function eventRoutes({ contact_events }: { contact_events: ContactEvents 
       summary: 'Say what a contact did',
       description:
         'Conditions of sequences ask for events since the enrollment, and exit events end one at once. `clicked`, ' +
-        '`unsubscribed`, `bounced`, `complained`, `confirmed` and `replied` are made by the service alone. One event of one ' +
+        '`unsubscribed`, `resubscribed` (taken back), `bounced`, `complained`, `confirmed` and `replied` are made by the service alone. One event of one ' +
         'name a contact: 200 with `duplicate` for a second one, whose time and `meta` are kept where it is later, and ' +
         'ends and satisfies as a first one does. 404 for an unknown token or address.',
       status: 201,

@@ -10,7 +10,15 @@ import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent 
 import { EVENT_SLUG } from './steps.ts';
 
 /** Contract: made by the service itself. */
-const RESERVED_EVENTS = ['clicked', 'unsubscribed', 'bounced', 'complained', 'confirmed', 'replied'] as const;
+const RESERVED_EVENTS = [
+  'clicked',
+  'unsubscribed',
+  'resubscribed',
+  'bounced',
+  'complained',
+  'confirmed',
+  'replied',
+] as const;
 type ReservedEvent = (typeof RESERVED_EVENTS)[number];
 
 interface EventInput {
@@ -108,6 +116,21 @@ export class ContactEvents {
   /** What an export of a person shows. */
   ofContact(read: Tx, contact: ContactRow): EventRecord[] {
     return listEventsOf(read, contact.id).map((row) => present(contact, row));
+  }
+
+  /** Which unsubscriptions of an address were taken back: a sentence a list. */
+  explainAddress(project_id: number, email: string): string[] {
+    const { contacts, database, lists } = this.deps;
+    return contacts.rowsOfAddress(database.read, { project_id, email }).flatMap(({ id, list_id }) => {
+      const [left, back] = (['unsubscribed', 'resubscribed'] as const).map((name) =>
+        findEvent(database.read, id, name),
+      );
+      if (!left || !back || back.occurred_at < left.occurred_at) return [];
+      const [from, to] = [toIso(left.occurred_at), toIso(back.occurred_at)];
+      return [
+        `On the list ${lists.findById(list_id)?.name} it unsubscribed ${from}, and took that back ${to}.`,
+      ];
+    });
   }
 
   /** What events say about an address; they go with its contacts. */

@@ -45,7 +45,7 @@ export class Exits {
 }
 
 /** How a contact may have left. */
-type Departed = Exclude<ContactEvent['kind'], 'signed_up' | 'activated' | 'deleted'>;
+type Departed = Exclude<ContactEvent['kind'], 'signed_up' | 'activated' | 'resubscribed' | 'deleted'>;
 
 /** The reason for which somebody who may not be mailed leaves a sequence. */
 export function exitReasonOf({ status }: Bar): ExitReason {

@@ -1,8 +1,7 @@
 /** `satchel sequence push | pull`: sequences as files. */
-import type { Projects } from '../../access/projects/service.ts';
 import { AppError, type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Cli, CliResult, CliSession } from '../../platform/cli/cli.ts';
-import { findNamed, isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+import { findNamed, isSecond, resolveNamed } from '../../platform/cli/naming.ts';
 import type { Options } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { readFileText } from '../../platform/cli/secret-input.ts';
@@ -10,22 +9,13 @@ import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { parse } from '../../platform/http/validation.ts';
-import type { Lists } from '../lists/service.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { changes, creation } from './schemas.ts';
 import { differencesOf, readSequenceFile, type SequenceFile, writeSequenceFile } from './sequence-file.ts';
-import type { SequenceRecord, Sequences } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  sequences: Sequences;
-  sequence_names: Naming;
-  list_names: Naming;
-  template_names: Naming;
-  lists: Lists;
-}
+import type { SequenceRecord } from './service.ts';
 
 /** Registers `satchel sequence push | pull`. */
-export function registerSequenceFiles<S extends Needs>(cli: Cli<S>, noun: Noun<S>): void {
+export function registerSequenceFiles<S extends MarketingServices>(cli: Cli<S>, noun: Noun<S>): void {
   noun
     .verb(
       'push <file>',
@@ -61,7 +51,7 @@ What it leaves out stays as it is; steps are replaced whole.`)
 }
 
 /** The list's name where that names no other list, so that the file fits another Satchel too. */
-function nameOfList({ lists, list_names }: Needs, project_id: number, id: string): string {
+function nameOfList({ lists, list_names }: MarketingServices, project_id: number, id: string): string {
   const { name } = lists.get(project_id, id);
   const alike = list_names.called(project_id, name).filter(({ is_over }) => !is_over);
   return alike.length === 1 && alike[0]?.id === id ? name : id;
@@ -71,7 +61,11 @@ function nameOfList({ lists, list_names }: Needs, project_id: number, id: string
  * The sequence that a file is about; null for a new one. Throws AppError `conflict` where several have its
  * name.
  */
-function findCurrent(services: Needs, options: Options, { id, name }: SequenceFile): SequenceRecord | null {
+function findCurrent(
+  services: MarketingServices,
+  options: Options,
+  { id, name }: SequenceFile,
+): SequenceRecord | null {
   const { projects, sequences, sequence_names } = services;
   const project = projectOf(services, options);
   if (id !== undefined) {
@@ -92,7 +86,7 @@ function findCurrent(services: Needs, options: Options, { id, name }: SequenceFi
  * its template.
  */
 function withSlugs(
-  { projects, template_names }: Needs,
+  { projects, template_names }: MarketingServices,
   options: Options,
   { current, file }: { current: SequenceRecord | null; file: SequenceFile },
 ): SequenceFile {
@@ -113,7 +107,7 @@ function withSlugs(
 }
 
 function listOf(
-  { projects, list_names }: Needs,
+  { projects, list_names }: MarketingServices,
   options: Options,
   { list }: SequenceFile,
 ): string | undefined {
@@ -122,7 +116,7 @@ function listOf(
 }
 
 async function make(
-  { services, onTrail, note }: CliSession<Needs>,
+  { services, onTrail, note }: CliSession<MarketingServices>,
   options: Options,
   file: SequenceFile,
 ): Promise<CliResult> {
@@ -139,7 +133,7 @@ async function make(
 }
 
 async function change(
-  { services, onTrail }: CliSession<Needs>,
+  { services, onTrail }: CliSession<MarketingServices>,
   options: Options,
   { current, file }: { current: SequenceRecord; file: SequenceFile },
 ): Promise<CliResult> {

@@ -324,7 +324,8 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
       this.#autoEnroll(tx, contact, is_test);
       return;
     }
-    exits.onContact(tx, { kind, contact, at });
+    if (kind === 'resubscribed') this.markLeft(tx, contact, null);
+    else exits.onContact(tx, { kind, contact, at });
     // Also after the last step, which is when most people leave.
     if (kind === 'unsubscribed') this.markLeft(tx, contact, at);
     if (kind !== 'suppressed') contact_events.note(tx, { contact_id: contact.id, event: kind, at });

@@ -1,6 +1,8 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
+
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_PREVIEW_ENTRIES } from '../../limits.ts';
+import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
@@ -12,7 +14,7 @@ import { type CampaignDeps, Campaigns } from '../campaigns.ts';
 import { barOf, type ContactRow } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import { type MailOutlook, UNSEEN } from '../mails/service.ts';
-import type { MailboxDnsCheck, Settings } from '../settings/service.ts';
+import type { Settings } from '../settings/service.ts';
 import { findProblems } from './activation.ts';
 import { explainNoMail, mailOfStep } from './engine.ts';
 import * as rows from './enrollment-store.ts';
@@ -36,10 +38,6 @@ import type { EnrollmentState, SequenceRow } from './tables.ts';
 
 export type { SequenceRecord } from './schemas.ts';
 
-interface SequencesDeps extends CampaignDeps {
-  going_on: Pick<GoingOn, 'retime'>;
-}
-
 /** What becomes of one once it runs. */
 const NOT_STARTED = { status: 'draft', pause_reason: null, job_id: null, bounces_since: null } as const;
 
@@ -47,7 +45,7 @@ export class Sequences extends Campaigns<
   SequenceRow,
   SequenceRecord,
   keyof typeof NOT_STARTED,
-  SequencesDeps
+  CampaignDeps & { going_on: Pick<GoingOn, 'retime'> }
 > {
   readonly what = 'sequence';
   readonly rows = store.rows;

@@ -1,27 +1,17 @@
 /** `satchel marketing`: a project's sender, its look, and when and how much of its marketing goes out. */
-import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
-import { inOptions, optionNames, readFields, takesChanges } from '../../platform/cli/fields.ts';
 import { requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
+import type { MarketingServices } from '../cli-services.ts';
 import { changes, FIELDS } from './schemas.ts';
 import { lackOf, type MarketingSettings, type Settings } from './service.ts';
 
-interface Needs {
-  projects: Projects;
-  marketing: MarketingSettings;
-}
-
-const OPTION_OF_FIELD = {
-  ...optionNames(FIELDS),
-  send_window_start: '--window',
-  send_window_end: '--window',
-};
+const OF_WINDOW = { send_window_start: '--window', send_window_end: '--window' };
 
 /** Registers `satchel marketing show | change`. */
-export function registerMarketingCommands(cli: Cli<Needs>): void {
+export function registerMarketingCommands(cli: Cli<MarketingServices>): void {
   const noun = cli.noun('marketing', "a project's marketing: its sender, its look, its times");
   noun
     .verb('show', 'the settings, and what keeps mail from going out')
@@ -32,26 +22,21 @@ export function registerMarketingCommands(cli: Cli<Needs>): void {
       const settings = marketing.settings(id);
       return { json: settings, text: `${formatFields(settings)}\n\n${outlookOf(marketing, id, settings)}` };
     });
-  takesChanges(
-    noun.verb('change', 'change what is given; an empty text clears what may be empty').ofProject(),
-    FIELDS,
-  )
+  noun
+    .verb('change', 'change what is given; an empty text clears what may be empty')
+    .ofProject()
+    .changes(FIELDS, OF_WINDOW)
     .option('--window <from-to>', 'when mail may go out, such as 09:00-17:30; always')
     .example(
       'satchel marketing change --project shop --enabled --from-name Shop --postal-address "1 High Street, Springfield"',
       'satchel marketing change --project shop --window 09:00-17:30 --timezone Europe/Berlin --daily-cap 5000',
     )
-    .does(async ({ services: { marketing, ...services }, onTrail }, options) => {
+    .does(async ({ services: { marketing, ...services }, fields, onTrail }, options) => {
       const project = projectOf(services, options);
-      const given = requireChanges({
-        ...(await readFields(cli, FIELDS, options)),
-        ...windowOf(textOption(options, 'window')),
-      });
-      const settings = await inOptions(OPTION_OF_FIELD, () => {
-        const sent = validate(changes, given);
-        const errorsIn = (sound: typeof sent.value) => marketing.errorsIn(project.id, sound);
-        return marketing.change(project.id, requireAll(sent, errorsIn), onTrail(project));
-      });
+      const given = requireChanges({ ...fields, ...windowOf(textOption(options, 'window')) });
+      const sent = validate(changes, given);
+      const errorsIn = (sound: typeof sent.value) => marketing.errorsIn(project.id, sound);
+      const settings = await marketing.change(project.id, requireAll(sent, errorsIn), onTrail(project));
       const what = `Changed for ${project.slug}: ${Object.keys(given).join(', ')}.`;
       return { json: settings, text: `${what}\n${outlookOf(marketing, project.id, settings)}` };
     });

@@ -1,5 +1,6 @@
 /** Marketing settings of a project: who its mails come from, how they look, when and how many may go out. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
+import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -14,20 +15,6 @@ export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
 export type { Settings } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
 export { lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
-
-/** What a receiver finds of one mailbox's domain. */
-export interface DnsCheck {
-  ok: boolean;
-  record: string | null;
-  problem: string | null;
-}
-
-export interface MailboxDnsCheck {
-  address: string;
-  spf: DnsCheck;
-  dkim: DnsCheck;
-  dmarc: DnsCheck;
-}
 
 /** What goes out from a mailbox, and where to. */
 interface MailboxUse {

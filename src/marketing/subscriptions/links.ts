@@ -43,3 +43,18 @@ export function contactOfToken(token: string): string | null {
 export function isTrueToken(token: string, contact_public_id: string, hash: KeyedHash): boolean {
   return sameHash(token.slice(contact_public_id.length + 1), hash(contact_public_id).slice(0, MAC_CHARS));
 }
+
+/**
+ * What the page that unsubscribed a contact says when that was, so that it can be taken back there: the moment (ms), and a keyed hash
+ * of it and the contact.
+ */
+export function takingBackValue(contact_public_id: string, left_at: number, hash: KeyedHash): string {
+  return `${left_at}-${hash(`${contact_public_id} ${left_at}`).slice(0, MAC_CHARS)}`;
+}
+
+/** The moment that such a value of this contact says; null for any that this server did not make. */
+export function readTakingBack(value: string, contact_public_id: string, hash: KeyedHash): number | null {
+  const [, digits] = /^(\d{1,15})-/.exec(value) ?? [];
+  const left_at = Number(digits ?? 0);
+  return sameHash(value, takingBackValue(contact_public_id, left_at, hash)) ? left_at : null;
+}

@@ -105,8 +105,13 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
 
 /* --- Pages -------------------------------------------------------------------------------------------------------- */
 
-const BUTTON = (words: string): Html =>
-  html`<form method="post"><button type="submit">${words}</button></form>`;
+/** A button that posts to its own page, with one hidden field where it has to say more than that. */
+const BUTTON = (words: string, hidden?: { name: string; value: string }): Html =>
+  html`<form method="post">${hidden ? html`<input type="hidden" name="${hidden.name}" value="${hidden.value}">` : ''}<button type="submit">${words}</button></form>`;
+
+/** Whoever presses the page's own button can take that back; a mail program's one click has no such field. */
+const OWN_BUTTON = { name: 'button', value: '1' } as const;
+const TAKE_BACK = 'take_back';
 
 /** A page in the look of the project that it is about, if any, and the language of its list or its reader. */
 function answer(
@@ -204,7 +209,7 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
         return answer(ctx, visitor, ({ unsubscribe: words }) => ({
           status: 200,
           title: words.title,
-          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button)}
+          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button, OWN_BUTTON)}
 ${choices ? choicesForm(choices, reader) : ''}`,
         }));
       },
@@ -212,29 +217,51 @@ ${choices ? choicesForm(choices, reader) : ''}`,
     openRoute({
       ...common,
       method: 'POST',
-      summary: 'Unsubscribe an address, or save its choices',
+      summary: 'Unsubscribe an address, take that back, or save its choices',
+      also: {
+        409: 'What was to be taken back is too old, was done already, or the address was stopped otherwise too',
+      },
       description:
-        'From everything in the project. May be repeated; mail programs post here too (RFC 8058). The second form of the page ' +
+        "From everything in the project. May be repeated; mail programs post here too (RFC 8058). What the page's own button " +
+        '(`button=1`) changed can be taken back for ten minutes by the hidden field `take_back` of the page that answers: each contact ' +
+        'has its former status unless it changed since. The second form of the page ' +
         '(`choices=1`) saves which public lists the address is on, a pause of 30 days, and whether it is counted what it opens ' +
         'and clicks: only what differs from what its page showed. Anything else unsubscribes.',
       handle: async ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
         // What can't be read has no choices: whoever sent it means to leave.
-        const form = await readForm(ctx.request, MAX_FORM_BODY_BYTES).catch(() => ({}));
+        const form = await readForm(ctx.request, MAX_FORM_BODY_BYTES).catch(
+          (): Record<string, string> => ({}),
+        );
         const sent = readChoices(form);
         const chosen = sent && (await subscriptions.choose(visitor, sent, ctx.ip));
         if (chosen) return savedPage(ctx, visitor, chosen);
+        const taken_back = isOwn(form) ? form[TAKE_BACK] : undefined;
+        if (taken_back !== undefined)
+          return takenBackPage(ctx, visitor, await subscriptions.takeBack(visitor, taken_back));
         // Of a suppressed address nothing is saved: it gets nothing as it is.
-        if (!sent) await subscriptions.unsubscribe(visitor);
+        const value = sent ? null : await subscriptions.unsubscribe(visitor);
+        const is_offered = value !== null && isOwn(form) && form[OWN_BUTTON.name] === OWN_BUTTON.value;
         return answer(ctx, visitor, ({ unsubscribe: words }) => ({
           status: 200,
           title: words.done_title,
-          content: paragraphs(words.done(namesOf(visitor))),
+          content: html`${paragraphs(words.done(namesOf(visitor)))}${is_offered ? html`${paragraphs(words.oops)}${BUTTON(words.take_back, { name: TAKE_BACK, value })}` : ''}`,
         }));
       },
     }),
   ];
+}
+
+/** Not what a mail program sends (RFC 8058). */
+const isOwn = (form: Readonly<Record<string, string>>): boolean => form['List-Unsubscribe'] === undefined;
+
+function takenBackPage(ctx: RequestContext, visitor: Visitor, is_back: boolean): Response {
+  return answer(ctx, visitor, ({ unsubscribe: words }) => {
+    const names = namesOf(visitor);
+    if (is_back) return { status: 200, title: words.back_title, content: paragraphs(words.back(names)) };
+    return { status: 409, title: words.too_late_title, content: paragraphs(words.too_late(names)) };
+  });
 }
 
 function savedPage(ctx: RequestContext, visitor: Visitor, { asked_to_confirm }: Chosen): Response {

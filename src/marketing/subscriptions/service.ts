@@ -11,6 +11,7 @@ import {
   MAX_CONFIRMATIONS_PER_DAY,
   SUBSCRIBE_MAX_ATTEMPTS,
   SUBSCRIBES_PER_HOUR,
+  TAKING_BACK_MS,
 } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -33,7 +34,15 @@ import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { type Choices, type Chosen, choicesOf, differencesOf, type SentChoices } from './choices.ts';
-import { confirmUrl, contactOfToken, hashOfToken, isTrueToken, unsubscribeUrl } from './links.ts';
+import {
+  confirmUrl,
+  contactOfToken,
+  hashOfToken,
+  isTrueToken,
+  readTakingBack,
+  takingBackValue,
+  unsubscribeUrl,
+} from './links.ts';
 import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
@@ -376,10 +385,40 @@ export class Subscriptions {
     return hash && isTrueToken(token, visitor.contact.public_id, hash) ? visitor : null;
   }
 
-  /** Takes an address out of everything in its project. May be repeated. */
-  unsubscribe(visitor: Visitor): Promise<void> {
-    const { contacts, database } = this.deps;
-    return database.write((tx) => contacts.leave(tx, visitor.owner, visitor.contact.email, 'unsubscribed'));
+  /**
+   * Takes an address out of everything in its project. May be repeated. Returns what takes that back on the page (see `takeBack`),
+   * null for a repeat.
+   */
+  unsubscribe({ owner, contact }: Visitor): Promise<string | null> {
+    const { clock, contacts, database, marketing } = this.deps;
+    return database.write((tx) => {
+      const left = contacts.leave(tx, owner, contact.email, 'unsubscribed', { is_readers_own: true });
+      const hash = marketing.keys.obtain(tx, owner, 'taking_back', clock.now());
+      return left.is_new ? takingBackValue(contact.public_id, left.at, hash) : null;
+    });
+  }
+
+  /**
+   * Takes an unsubscription back by what `unsubscribe` returned, for ten minutes: contacts that it changed have their former status
+   * unless they changed since, and its suppression goes unless somebody added it too. Returns whether the visitor's address may get
+   * mail now; a repeat changes nothing.
+   */
+  takeBack(
+    { owner, contact: { id, public_id, project_id, email } }: Visitor,
+    value: string,
+  ): Promise<boolean> {
+    const { clock, contacts, database, marketing, suppressions } = this.deps;
+    return database.write((tx) => {
+      const hash = marketing.keys.find(tx, owner, 'taking_back');
+      const left_at = hash && readTakingBack(value, public_id, hash);
+      if (left_at === null || clock.now() >= left_at + TAKING_BACK_MS) return false;
+      const left = contacts.choices.leftAt(tx, { project_id, email, left_at });
+      const of = { address: email, left_at, has_contacts: left.length > 0 };
+      if (!suppressions.withdraw(tx, owner, of)) return false;
+      contacts.choices.comeBack(tx, left);
+      const contact = contacts.findById(id, tx);
+      return contact !== null && !hasLeftByChoice(contact) && suppressions.checker(tx, owner)(email) === null;
+    });
   }
 
   /** What an address may choose on its page; null for one that is suppressed, which gets nothing to choose from. */

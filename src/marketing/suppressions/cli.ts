@@ -1,22 +1,13 @@
 /** `satchel suppression`: the addresses that get no marketing mail of a project. */
-import type { Projects } from '../../access/projects/service.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import type { Clock } from '../../platform/host/clock.ts';
-import type { Contacts } from '../contacts/service.ts';
-import type { SuppressionKind, Suppressions } from './service.ts';
-
-interface Needs {
-  projects: Projects;
-  contacts: Contacts;
-  suppressions: Suppressions;
-  clock: Clock;
-}
+import type { MarketingServices } from '../cli-services.ts';
+import type { SuppressionKind } from './service.ts';
 
 /** Registers `satchel suppression list | add | remove`. */
-export function registerSuppressionCommands(cli: Cli<Needs>): void {
+export function registerSuppressionCommands(cli: Cli<MarketingServices>): void {
   const suppression = cli.noun('suppression', 'addresses that get no marketing mail of a project');
   suppression
     .verb('list', 'suppressions of a project as hashes, newest first')

@@ -34,6 +34,14 @@ export interface SuppressionRecord {
 /** Why an address, in its canonical form, is suppressed, or null; for as many addresses as the caller has. */
 export type SuppressionCheck = (address: string) => SuppressionKind | null;
 
+/** How a suppression came. */
+export interface AddedBy {
+  /** The address of the mailbox whose mail came back. */
+  mailbox?: string | null;
+  /** By the reader's own link: a repeat of that adds no reason. */
+  is_readers_own?: boolean;
+}
+
 /** What lifting needs of contacts, which stand on suppressions. */
 export interface Bounced {
   /** Of these hashes, those of contacts that bounced, with the address; looked for in pieces. */
@@ -109,23 +117,28 @@ export class Suppressions {
 
   /**
    * Suppresses an address, in its canonical form, within the transaction that learns of the reason. A weaker
-   * reason never takes the place of a stronger one. `mailbox` is the address of that whose mail came back,
-   * where one did. Tells whether it was new.
+   * reason never takes the place of a stronger one; the strongest beside it is kept, unless it is the reader's own repeat.
    */
   add(
     tx: Tx,
     owner: KeyOwner,
     address: string,
     kind: SuppressionKind,
-    mailbox: string | null = null,
-  ): { record: SuppressionRecord; is_new: boolean } {
+    { mailbox = null, is_readers_own = false }: AddedBy = {},
+  ): { record: SuppressionRecord; is_new: boolean; is_stronger: boolean } {
     const now = this.deps.clock.now();
     const hash = this.deps.marketing.keys.obtain(tx, owner, 'suppression', now);
     const known = this.#find(tx, owner, hash, address);
     if (known) {
-      const is_stronger = SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(known.kind);
-      if (is_stronger) store.setSuppressionKind(tx, known.id, { kind, mailbox });
-      return { record: present(is_stronger ? { ...known, kind } : known), is_new: false };
+      const is_stronger = isStronger(kind, known.kind);
+      const other = is_stronger ? known.kind : kind;
+      const changes = {
+        kind: is_stronger ? kind : known.kind,
+        mailbox: mailbox ?? known.mailbox,
+        also_kind: isStronger(other, known.also_kind) ? other : known.also_kind,
+      };
+      if (is_stronger || !is_readers_own) store.updateSuppression(tx, known.id, changes);
+      return { record: present({ ...known, ...changes }), is_new: false, is_stronger };
     }
     const row = {
       id: newId(now),
@@ -134,9 +147,30 @@ export class Suppressions {
       kind,
       created_at: now,
       mailbox,
+      also_kind: null,
     };
     store.insertSuppression(tx, row);
-    return { record: present(row), is_new: true };
+    return { record: present(row), is_new: true, is_stronger: false };
+  }
+
+  /**
+   * Takes the unsubscription of a moment back, within a transaction: its suppression goes, or says what else it was added for.
+   * False, and nothing is changed, where the address unsubscribed or complained otherwise as well. `has_contacts`: whether the
+   * address has contacts that left by it, and stand so.
+   */
+  withdraw(
+    tx: Tx,
+    owner: KeyOwner,
+    { address, left_at, has_contacts }: { address: string; left_at: number; has_contacts: boolean },
+  ): boolean {
+    const row = this.#find(tx, owner, this.#hash(tx, owner), address);
+    if (!row) return true;
+    const { id, kind, also_kind } = row;
+    if (kind !== 'unsubscribed') return kind !== 'complaint';
+    if (row.created_at > left_at || also_kind === 'unsubscribed') return false;
+    if (also_kind === null) store.deleteSuppression(tx, id);
+    else if (has_contacts) store.updateSuppression(tx, id, { kind: also_kind, also_kind: null });
+    return true;
   }
 
   /**
@@ -244,6 +278,10 @@ export class Suppressions {
     const email = canonical(address);
     return email === null ? undefined : this.#find(read, owner, this.#hash(read, owner), email);
   }
+}
+
+function isStronger(kind: SuppressionKind, than: SuppressionKind | null): boolean {
+  return than === null || SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(than);
 }
 
 /** Whether lifting it gives contacts that bounced their status back. */

@@ -26,10 +26,10 @@ export function insertSuppression(tx: Tx, row: SuppressionRow): void {
   tx.insert(suppressions).values(row).run();
 }
 
-export function setSuppressionKind(
+export function updateSuppression(
   tx: Tx,
   id: string,
-  changes: Pick<SuppressionRow, 'kind' | 'mailbox'>,
+  changes: Partial<Pick<SuppressionRow, 'kind' | 'mailbox' | 'also_kind'>>,
 ): void {
   tx.update(suppressions).set(changes).where(eq(suppressions.id, id)).run();
 }

@@ -11,5 +11,6 @@ export const suppressions = sqliteTable('suppressions', {
   kind: text().$type<SuppressionKind>().notNull(),
   created_at: integer().notNull(),
   mailbox: text(),
+  also_kind: text().$type<SuppressionKind>(),
 });
 export type SuppressionRow = typeof suppressions.$inferSelect;

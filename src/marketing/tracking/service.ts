@@ -32,14 +32,10 @@ export interface TrackedAddress {
 /** Called in the transaction in which an address stops being tracked. */
 type UntrackedListener = (tx: Tx, of: TrackedAddress) => void;
 
-export interface TrackingDeps {
-  marketing: Pick<MarketingSettings, 'settings'>;
-}
-
 export class TrackingChoices {
   readonly #listeners: UntrackedListener[] = [];
 
-  constructor(private readonly deps: TrackingDeps) {}
+  constructor(private readonly deps: { marketing: Pick<MarketingSettings, 'settings'> }) {}
 
   /** Adds a listener for each address that stops being tracked by its own choice or by one for it. */
   listen(listener: UntrackedListener): void {

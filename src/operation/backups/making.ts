@@ -28,6 +28,7 @@ import {
   listStoredObjects,
   type NamedBlob,
   sumBlobBytes,
+  sumContents,
   sumStoredBytes,
 } from './store.ts';
 import { BackupWriter } from './writer.ts';
@@ -157,6 +158,7 @@ async function writeBackup(
     const copy = connect(snapshot, { query_only: true });
     const missing: string[] = [];
     const blobs = { objects: 0, object_bytes: 0, stored_objects: 0, stored_bytes: 0 };
+    let held = { objects: 0, bytes: 0 };
     let master_key_id: string | null;
     let total_bytes = statSync(snapshot).size;
     try {
@@ -180,6 +182,7 @@ async function writeBackup(
         if (from) onProgress(writer.position, total_bytes);
       }
       blobs.stored_objects = listed.length;
+      held = sumContents(copy);
       if (listed.length > 0) writer.writeText(STORED, listed.join(''));
     } finally {
       copy.close();
@@ -191,6 +194,8 @@ async function writeBackup(
       size_bytes,
       created_at: toIso(created_ms),
       ...blobs,
+      objects: blobs.objects + held.objects,
+      object_bytes: blobs.object_bytes + held.bytes,
       with_store: from !== null,
       database_bytes,
       master_key_id,

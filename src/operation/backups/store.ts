@@ -19,7 +19,7 @@ export interface StoredObject {
 
 /**
  * Every file that the rows name, each once: those of objects, and those that mails which wait to be sent keep though
- * their object is gone. What is in the object store is no file.
+ * their object is gone. What is in the database or the object store is no file.
  */
 export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
   const objects = sqlite.query<NamedBlob, []>(
@@ -29,9 +29,40 @@ export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
   const pinned = sqlite.query<NamedBlob, []>(
     `SELECT DISTINCT object_public_id AS public_id, NULL AS size_bytes, NULL AS sha256 FROM attachment_pins
      WHERE object_public_id NOT IN (SELECT public_id FROM objects)
-     AND object_public_id NOT IN (SELECT public_id FROM store_removals)`,
+     AND object_public_id NOT IN (SELECT public_id FROM store_removals)
+     AND object_public_id NOT IN (SELECT public_id FROM pinned_contents)`,
   );
   yield* pinned.iterate();
+}
+
+/** Every object whose bytes are in the database, with them: null where they are gone. */
+export function* listContents(
+  sqlite: Sqlite,
+): Generator<{ public_id: string; sha256: string; bytes: Uint8Array | null }> {
+  const contents = sqlite.query<{ public_id: string; sha256: string; bytes: Uint8Array | null }, []>(
+    `SELECT public_id, sha256, bytes FROM objects LEFT JOIN object_contents ON object_id = id
+     WHERE store = 'database' ORDER BY id`,
+  );
+  yield* contents.iterate();
+}
+
+/** As `listContents`, with how many bytes there should be, and are. */
+export function* listContentSizes(
+  sqlite: Sqlite,
+): Generator<{ public_id: string; size_bytes: number; held_bytes: number | null }> {
+  const sizes = sqlite.query<{ public_id: string; size_bytes: number; held_bytes: number | null }, []>(
+    `SELECT public_id, size_bytes, length(bytes) AS held_bytes FROM objects
+     LEFT JOIN object_contents ON object_id = id WHERE store = 'database' ORDER BY id`,
+  );
+  yield* sizes.iterate();
+}
+
+/** How many objects have their bytes in the database, and how many bytes those are. */
+export function sumContents(sqlite: Sqlite): { objects: number; bytes: number } {
+  return {
+    objects: readCount(sqlite, "SELECT count(*) FROM objects WHERE store = 'database'"),
+    bytes: readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 'database'"),
+  };
 }
 
 /** Every object whose bytes are in the object store. */

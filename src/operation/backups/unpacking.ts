@@ -16,6 +16,7 @@ import type { BackupReader } from './reader.ts';
 import {
   countStoredObjects,
   countWaitingEmails,
+  listContents,
   listNamedBlobs,
   listStoredObjects,
   type NamedBlob,
@@ -168,8 +169,9 @@ async function checkBlobs(
   let bytes = 0;
   let unpaced = 0;
   let brought = 0;
-  for (const { blob, may_lack } of listAll(sqlite)) {
-    const found = hashFile(blobPathOf(dir, blob.public_id), buffer);
+  for (const { blob, may_lack, held } of listAll(sqlite)) {
+    const found =
+      held === undefined ? hashFile(blobPathOf(dir, blob.public_id), buffer) : held && hashBytes(held);
     bytes += found?.size_bytes ?? 0;
     unpaced += found?.size_bytes ?? 0;
     onChecked(bytes);
@@ -192,10 +194,19 @@ async function checkBlobs(
   return { wrong, bytes, brought };
 }
 
-/** What must be there, and what is in the object store and may have come along. */
-function* listAll(sqlite: ReturnType<typeof connect>): Generator<{ blob: NamedBlob; may_lack: boolean }> {
+/** What must be there, in a file or as `held` by the database, and what is in the object store and may have come along. */
+function* listAll(sqlite: ReturnType<typeof connect>): Generator<{
+  blob: Omit<NamedBlob, 'size_bytes'>;
+  may_lack: boolean;
+  held?: Uint8Array | null;
+}> {
   for (const blob of listNamedBlobs(sqlite)) yield { blob, may_lack: false };
+  for (const { bytes, ...blob } of listContents(sqlite)) yield { blob, may_lack: false, held: bytes };
   for (const blob of listStoredObjects(sqlite)) yield { blob, may_lack: true };
+}
+
+function hashBytes(bytes: Uint8Array): { sha256: string; size_bytes: number } {
+  return { sha256: new Bun.CryptoHasher('sha256').update(bytes).digest('hex'), size_bytes: bytes.byteLength };
 }
 
 function hashFile(path: string, buffer: Uint8Array): { sha256: string; size_bytes: number } | null {

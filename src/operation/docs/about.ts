@@ -9,7 +9,8 @@ export const ABOUT: Omit<About, 'version' | 'server_url'> = {
   description: `Files, email, secrets and API keys for a small team.
 
 The data plane (\`/api/v1\`) takes an API key in \`X-API-Key\`; the management plane (\`/api/public/v1\`) takes
-\`Authorization: Bearer\` with an access token made by \`satchel token create\`. Press Authorize to give either to this page.
+\`Authorization: Bearer\` with an access token made by \`satchel token create\`.
+Each endpoint here has a line of curl: it runs once your key stands in \`KEY\`, or your token in \`TOKEN\`.
 
 A failure of the data plane is \`{success: false, message, errors?}\`, one of the management plane
 \`{error: {code, message, details?}}\`. Lists have \`meta\` and a \`message\` that names the next call.`,

@@ -1,17 +1,9 @@
-/** Files that the executable carries: those of Swagger UI as paths, our own as their text. */
-declare module 'swagger-ui-dist/swagger-ui.css' {
-  const path: string;
-  export default path;
-}
-declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
-  const path: string;
-  export default path;
-}
+/** Files that the executable carries, as their text. */
 declare module '*.md' {
   const text: string;
   export default text;
 }
-declare module '*/guide.css' {
+declare module '*/docs.css' {
   const text: string;
   export default text;
 }

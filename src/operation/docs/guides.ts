@@ -72,10 +72,11 @@ function toGuide(name: string, markdown: string): Guide {
   const html = Bun.markdown
     .html(markdown, { headings: { ids: true } })
     .replace(GUIDE_LINK, 'href="/docs/guide/$1$2"')
-    // A table or a line of code that is wider than a telephone scrolls by itself, by the keyboard too.
+    // A table or a line of code that is wider than a telephone scrolls by itself, by the keyboard too; code has a place for its button.
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>')
-    .replaceAll('<pre>', '<pre tabindex="0">');
+    .replaceAll('<pre>', '<div class="code"><pre tabindex="0">')
+    .replaceAll('</pre>', '</pre></div>');
   const [, title = name] = TITLE.exec(html) ?? [];
   // Two groups of the pattern: after the text before the first heading come id, title and text of each.
   const [before = '', ...rest] = html.split(HEADING);

@@ -2,6 +2,8 @@
 import MiniSearch from 'minisearch';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { readGuides } from './guides.ts';
+import { KNOWN_AS, SMALL_WORDS } from './known-as.ts';
+import { membersOf, referenceHref } from './reference.ts';
 
 export interface Found {
   title: string;
@@ -18,6 +20,8 @@ interface Entry {
   where: string;
   href: string;
   text: string;
+  /** By which other words it is looked for. */
+  known_as: string;
 }
 
 const MAX_FOUND = 30;
@@ -26,41 +30,58 @@ const MAX_WORDS = 10;
 const tokenize: (text: string) => string[] = MiniSearch.getDefault('tokenize');
 const EXCERPT_CHARS = 200;
 
-/** Looks into the guides and this OpenAPI document. Words may be beginnings, or misspelt a little. */
-export function createDocsSearch(openapi: Record<string, unknown>): (words: string) => Found[] {
+export interface Search {
+  found: Found[];
+  /** Nothing has all of the words: these have some of them. */
+  is_part: boolean;
+}
+
+/** Looks into the guides and this OpenAPI document. Words may be beginnings, misspelt a little, or what others call it. */
+export function createDocsSearch(openapi: Record<string, unknown>): (words: string) => Search {
   const sections = sectionsOfGuides();
   const entries = [...sections, ...endpointsOf(openapi)].map((entry, id) => ({ ...entry, id }));
   const index = new MiniSearch<Entry>({
-    fields: ['title', 'where', 'text'],
+    fields: ['title', 'where', 'text', 'known_as'],
     searchOptions: {
-      boost: { title: 4, where: 2 },
+      boost: { title: 4, where: 2, known_as: 4 },
       // Endpoints are many, and short: without this a guide that explains them would stand behind them all.
       boostDocument: (id) => (Number(id) < sections.length ? 12 : 1),
       prefix: true,
-      combineWith: 'AND',
       fuzzy: 0.2,
-      tokenize: (words) => [...new Set(tokenize(words.toLowerCase()))].slice(0, MAX_WORDS),
     },
   });
   index.addAll(entries);
-  return (words) =>
+  const look = (terms: readonly string[], combineWith: 'AND' | 'OR'): Found[] =>
     index
-      .search(words)
+      .search({ combineWith, queries: [...terms] })
       .slice(0, MAX_FOUND)
-      .flatMap(({ id, terms }) => {
+      .flatMap(({ id, terms: matched }) => {
         const entry = entries[Number(id)];
-        return entry ? [{ ...entry, excerpt: excerptOf(entry.text, terms) }] : [];
+        return entry ? [{ ...entry, excerpt: excerptOf(entry.text, matched) }] : [];
       });
+  return (words) => {
+    const terms = termsOf(words);
+    const found = look(terms, 'AND');
+    return found.length > 0 || terms.length < 2
+      ? { found, is_part: false }
+      : { found: look(terms, 'OR'), is_part: true };
+  };
+}
+
+/** The words that say something, each once. */
+function termsOf(words: string): string[] {
+  const all = [...new Set(tokenize(words.toLowerCase()))].filter((word) => word !== '');
+  const telling = all.filter((word) => !SMALL_WORDS.has(word));
+  return (telling.length > 0 ? telling : all).slice(0, MAX_WORDS);
 }
 
 function sectionsOfGuides(): Omit<Entry, 'id'>[] {
   return readGuides().flatMap((guide) =>
-    guide.sections.map(({ id, title, text }) => ({
-      title,
-      text,
-      where: guide.title,
-      href: `/docs/guide/${guide.name}${id === '' ? '' : `#${id}`}`,
-    })),
+    guide.sections.map(({ id, title, text }) => {
+      const place = `${guide.name}${id === '' ? '' : `#${id}`}`;
+      const known_as = Object.hasOwn(KNOWN_AS, place) ? (KNOWN_AS[place] ?? '') : '';
+      return { title, text, known_as, where: guide.title, href: `/docs/guide/${place}` };
+    }),
   );
 }
 
@@ -72,19 +93,15 @@ function endpointsOf(openapi: Record<string, unknown>): Omit<Entry, 'id'>[] {
       return {
         title: `${method.toUpperCase()} ${path}`,
         where: group,
-        // As Swagger UI links to an operation.
-        href: `/docs#/${encodeURIComponent(group)}/${String(operationId)}`,
+        href: referenceHref(group, String(operationId)),
         text: [summary, description]
           .filter((each) => typeof each === 'string')
           .join('. ')
           .replaceAll('`', ''),
+        known_as: '',
       };
     }),
   );
-}
-
-function membersOf(value: unknown): [string, unknown][] {
-  return isPlainObject(value) ? Object.entries(value) : [];
 }
 
 /** `terms` are words as the index has them: in lower case. */

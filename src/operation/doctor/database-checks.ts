@@ -1,11 +1,12 @@
 /** What `satchel doctor` asks of the database as a whole: its schema, its soundness, and whether the clock went back. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { messageOf } from '../../errors.ts';
+import { formatBytes } from '../../platform/cli/tables.ts';
 import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
 import { listDefects } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
-import { newestMoment } from './store.ts';
+import { newestMoment, sizeOf } from './store.ts';
 
 /** Clocks of one machine are corrected in steps of less than this; rows from further ahead mean that it is wrong. */
 const CLOCK_TOLERANCE_MS = 60_000;
@@ -29,7 +30,11 @@ export function checkSchema(path: string): Finding {
 export function checkSoundness(sqlite: Sqlite): Finding[] {
   const check = 'database';
   const defects = listDefects(sqlite);
-  if (defects.length === 0) return [ok(check, 'SQLite finds it sound.')];
+  if (defects.length === 0) {
+    const { bytes, free_bytes } = sizeOf(sqlite);
+    const size = `It has ${formatBytes(bytes)}, and ${formatBytes(free_bytes)} of that are free for new rows`;
+    return [ok(check, `SQLite finds it sound. ${size}.`)];
+  }
   const remedy = 'stop the server, then satchel restore FILE --yes';
   return defects.map((defect) => problem(check, `It is damaged: ${defect}.`, remedy));
 }

@@ -15,6 +15,13 @@ export function newestMoment(sqlite: Sqlite): number {
   );
 }
 
+/** How large the file of the database is, and how much of it nothing uses: it is used again, and never given back. */
+export function sizeOf(sqlite: Sqlite): { bytes: number; free_bytes: number } {
+  const pragma = (name: string): number => Number(sqlite.query(`PRAGMA ${name}`).values()[0]?.[0]);
+  const page_bytes = pragma('page_size');
+  return { bytes: pragma('page_count') * page_bytes, free_bytes: pragma('freelist_count') * page_bytes };
+}
+
 /** Every column that holds sealed values: by convention its name says so. */
 export function listSealedColumns(sqlite: Sqlite): { table: string; column: string }[] {
   return sqlite

@@ -2,7 +2,9 @@
  * What changes of a row as it arrives: the numbers by which rows name each other, and whatever would go on by itself. That
  * waits, or is paused, until it is let go.
  */
+
 import { AppError } from '../../errors.ts';
+import { CONTENTS_MAX_BYTES } from '../../platform/files/byte-store.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 import { NAMES, type Numbered } from './inventory-tables.ts';
@@ -89,7 +91,11 @@ const RULES: Partial<Record<string, Rule>> = {
   vault_reveals: withActor,
   // What it is told of begins here.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
-  objects: (row, arrival) => (row.store === 's3' ? { ...row, store: arrival.facts.placeStored(row) } : row),
+  objects: (row, arrival) => {
+    if (row.store === 's3') return { ...row, store: arrival.facts.placeStored(row) };
+    const is_too_large = row.store === 'database' && Number(row.size_bytes) > CONTENTS_MAX_BYTES;
+    return is_too_large ? { ...row, store: 'local' } : row;
+  },
   email_schedules: (row) => {
     const is_moved = row.is_active === 1 || row.is_moved === 1;
     return { ...row, is_moved: is_moved ? 1 : 0, is_active: 0, next_run_at: null };

@@ -35,7 +35,12 @@ export interface ImportDeps {
   clock: Clock;
   key_ring: KeyRing;
   blobs: BlobStore;
-  bytes: { readonly current: ByteStore; requirePlace(name: StoreName): Promise<void> };
+  bytes: {
+    readonly current: ByteStore;
+    of(name: StoreName): ByteStore;
+    keep(public_id: string, held: Uint8Array): Promise<void>;
+    requirePlace(name: StoreName): Promise<void>;
+  };
   config: { data_dir: string; public_url: string; object_store: S3Settings | null };
 }
 

@@ -20,7 +20,7 @@ import { lineOf } from './arriving.ts';
 import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
 import { type Manifest, readManifest } from './manifest-store.ts';
 import type { Going, Ranges } from './rows-store.ts';
-import { listObjects, listPinned, type ObjectBytesRow, sumBytes } from './store.ts';
+import { listObjects, listPinned, type ObjectBytesRow, readContents, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
 /** Rows are written so many bytes at a time; a row is never cut. */
@@ -180,6 +180,11 @@ class Export {
     sha256: string | null;
   }): Promise<boolean> {
     const { public_id, sha256 } = of;
+    const held = readContents(this.sqlite, public_id);
+    if (held) {
+      const file = { bytes: new Blob([held]).stream(), size_bytes: held.byteLength, sha256 };
+      return this.#writer.writeStream(blobName(public_id), file);
+    }
     const fd = openBlob(this.job.data_dir, public_id);
     if (fd === null) return false;
     try {

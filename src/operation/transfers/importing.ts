@@ -247,7 +247,8 @@ export class Import {
       return;
     }
     // What waiting mails keep of an object that is gone is in the data directory.
-    const place = row?.store === 's3' ? bytes.current : blobs;
+    const place =
+      row?.store === 's3' ? bytes.current : row?.store === 'database' ? bytes.of(row.store) : blobs;
     // What a project left that was here before: by its row the id is ours.
     if (place.name === 'local') {
       await blobs.remove(id);
@@ -287,6 +288,7 @@ export class Import {
       if (row && upload.sha256() !== row.sha256)
         throw new AppError('invalid', `The bytes of ${upload.id} are not those that its row tells of.`);
       await upload.commit();
+      if (upload.held) await this.deps.bytes.keep(upload.id, upload.held);
       this.#objects += 1;
     } finally {
       await upload.abort(); // What was committed stays.

@@ -90,5 +90,6 @@ export const STAYING: Readonly<Record<string, readonly string[]>> = {
     mailboxes mailbox_usage mailbox_paces inboxes domain_reports domain_sources domain_tls ai_accounts database_accounts database_projects`),
   'unfinished; their parts stay, and whoever sends them begins again': words('uploads'),
   'what happened here is told from here': words('webhook_events webhook_deliveries'),
+  'bytes of objects, which are in the file as such': words('object_contents pinned_contents'),
   'of the object store': words('store_removals'),
 };

@@ -3,6 +3,7 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
+import type { StoreName } from '../../platform/files/byte-store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */
 
@@ -10,7 +11,7 @@ export interface ObjectBytesRow {
   public_id: string;
   size_bytes: number;
   sha256: string;
-  store: 'local' | 's3';
+  store: StoreName;
 }
 
 /** What has bytes, in the order in which it is stored. */
@@ -20,6 +21,15 @@ export function listObjects(sqlite: Sqlite, project_id: number): IterableIterato
       'SELECT public_id, size_bytes, sha256, store FROM objects WHERE project_id = ? ORDER BY id',
     )
     .iterate(project_id);
+}
+
+/** The bytes of an object in the database, or what waiting mails keep there of one that is gone; null where it has none. */
+export function readContents(sqlite: Sqlite, public_id: string): Uint8Array | null {
+  const contents = sqlite.query<{ bytes: Uint8Array }, [string]>(
+    `SELECT bytes FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?1)
+     UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
+  );
+  return contents.get(public_id)?.bytes ?? null;
 }
 
 /** Objects that are gone, and whose bytes waiting mails keep. */
@@ -37,7 +47,7 @@ export function listPinned(sqlite: Sqlite, project_id: number): { public_id: str
 export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean): number {
   return readCount(
     sqlite,
-    "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE project_id = ? AND (store = 'local' OR ?)",
+    "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE project_id = ? AND (store <> 's3' OR ?)",
     project_id,
     with_store ? 1 : 0,
   );

@@ -1,12 +1,11 @@
 /** Options that stand for fields of the API: what was given, and refusals in the words of whoever typed them. */
 import { Kind } from '@sinclair/typebox';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
 import type { FieldList, SettableField } from '../http/fields.ts';
-import { type Cli, UsageError } from './cli.ts';
-import { collect, limitOrWord, listOption, type Options, wholeNumber } from './options.ts';
+import type { Cli } from './cli.ts';
+import { collect, limitOrWord, listOption, type Options, UsageError, wholeNumber } from './options.ts';
 import { readFileText } from './secret-input.ts';
-import type { Verb } from './verb.ts';
 
 /** Fields by the option that stands for them: `{ body_text: '--text' }`. */
 export type OptionNames = Readonly<Record<string, string>>;
@@ -27,21 +26,18 @@ export function optionNames(fields: FieldList): OptionNames {
   return Object.fromEntries(names);
 }
 
-/** A verb that makes a thing takes its fields; required fields are required options. */
-export function takesNew<S>(verb: Verb<S>, fields: FieldList): Verb<S> {
+/** The options of a verb that makes a thing; required fields are required options. */
+export function addCreationOptions(command: Command, fields: FieldList): void {
   for (const [, field] of withOptions(fields))
-    verb.addOption(optionOf(field, false).makeOptionMandatory(field.use === 'required'));
-  return verb;
+    command.addOption(optionOf(field, false).makeOptionMandatory(field.use === 'required'));
 }
 
-/** A verb that changes a thing takes its fields, too. `--no-` clears a flag; what may be null takes an empty text, or `none`. */
-export function takesChanges<S>(verb: Verb<S>, fields: FieldList): Verb<S> {
+/** The options of a verb that changes a thing. One of its own clears a flag; what may be null takes an empty text, or a word. */
+export function addChangeOptions(command: Command, fields: FieldList): void {
   for (const [, field] of withOptions(fields)) {
-    verb.addOption(optionOf(field, isClearable(field)));
-    if (kindOf(field) === 'Boolean')
-      verb.addOption(new Option(field.option.replace('--', '--no-'), field.unset));
+    command.addOption(optionOf(field, isClearable(field)));
+    if (kindOf(field) === 'Boolean') command.addOption(unsetOptionOf(field));
   }
-  return verb;
 }
 
 /** What was given of these fields, as the API takes them. Wrong usage where two would be read from standard input. */
@@ -50,7 +46,7 @@ export async function readFields<S>(
   fields: FieldList,
   options: Options,
 ): Promise<Record<string, unknown>> {
-  const all = withOptions(fields).map(([name, field]) => [name, field, options[attributeOf(field)]] as const);
+  const all = withOptions(fields).map(([name, field]) => [name, field, givenOf(field, options)] as const);
   const piped = all.flatMap(([name, { is_long }, value]) => (is_long && value === '-' ? [name] : []));
   if (piped.length > 1)
     throw new UsageError(
@@ -66,6 +62,7 @@ async function readOption<S>(cli: Cli<S>, field: WithOption, value: unknown): Pr
   if (value === undefined) return undefined;
   switch (kindOf(field)) {
     case 'Array':
+      if (isClearable(field) && String(value) === field.null_word) return null;
       return listOption({ value }, 'value');
     case 'Record':
       // One empty text clears it, as with other options.
@@ -90,8 +87,19 @@ function kindOf({ shape }: WithOption): string {
 
 const isClearable = (field: WithOption): boolean => field.use === 'optional' && field.blank === null;
 
-/** The name that commander gives the value of an option. */
-const attributeOf = ({ option }: WithOption): string => new Option(option).attributeName();
+/** What clears a flag: `--no-` of its option, unless the field says another. */
+function unsetOptionOf({ option, unset_option, unset }: WithOption): Option {
+  return new Option(unset_option ?? option.replace('--', '--no-'), unset);
+}
+
+/** What commander has of a field. */
+function givenOf(field: WithOption, options: Options): unknown {
+  const value = options[new Option(field.option).attributeName()];
+  if (field.unset_option === undefined || options[unsetOptionOf(field).attributeName()] !== true)
+    return value;
+  if (value === true) throw new UsageError(`Give either ${field.option} or ${field.unset_option}.`);
+  return false;
+}
 
 function optionOf(field: WithOption, takes_none: boolean): Option {
   const option = new Option(field.option, wordsOf(field, takes_none));
@@ -113,7 +121,8 @@ function optionOf(field: WithOption, takes_none: boolean): Option {
 const nullWordOf = ({ null_word = 'none' }: WithOption): string => null_word;
 
 function wordsOf(field: WithOption, takes_none: boolean): string {
-  const { says = '', is_long } = field;
+  const { says = '', is_long, null_word } = field;
+  if (kindOf(field) === 'Array' && null_word !== undefined) return `${says}; or ${null_word}`;
   if (takes_none && kindOf(field) === 'Integer') return `${says}, or ${nullWordOf(field)}`;
   if (is_long) return `${says}; @file and - (standard input) are read`;
   return kindOf(field) === 'Record' ? `${says}; may be repeated` : says;

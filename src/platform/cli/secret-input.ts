@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
-import { type Cli, UsageError } from './cli.ts';
+import type { Cli } from './cli.ts';
+import { UsageError } from './options.ts';
 
 /** Whether an argument names where its value is, instead of being it. */
 export function isIndirect(argument: string): boolean {

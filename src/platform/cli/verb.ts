@@ -1,11 +1,26 @@
 /** Nouns and verbs of the command line: commands of commander's that know how verbs run, list, show and remove. */
 import { Command } from 'commander';
+import type { FieldList } from '../http/fields.ts';
 import type { Page, PageQuery } from '../http/pagination.ts';
 import type { Cli, CliResult, CliSession } from './cli.ts';
+import {
+  addChangeOptions,
+  addCreationOptions,
+  inOptions,
+  type OptionNames,
+  optionNames,
+  readFields,
+} from './fields.ts';
 import { addProjectOfName, type NamingPlace, resolveNamed } from './naming.ts';
 import { type Options, requireYes } from './options.ts';
 import { addPaging, pageOf, presentPage } from './paging.ts';
 import { type Cell, formatFields } from './tables.ts';
+
+/** What a verb of a noun works with. */
+export interface VerbSession<S> extends CliSession<S> {
+  /** What was given of the fields that `creates` or `changes` named, as the API takes them. */
+  readonly fields: Record<string, unknown>;
+}
 
 /** What a verb does with what it was given: commander's options and arguments. */
 export type Run<C, R> = (context: C, options: Options, ...args: string[]) => R | Promise<R>;
@@ -37,6 +52,8 @@ export class Noun<S> extends Command {
 export class Verb<S> extends Command {
   /** A method, so that a verb of all services is one of some. */
   #place: { of(services: S): NamingPlace } | null = null;
+  #fields: FieldList = {};
+  #option_names: OptionNames = {};
 
   constructor(
     private readonly cli: Cli<S>,
@@ -75,21 +92,42 @@ export class Verb<S> extends Command {
     return has_project ? this : addProjectOfName(this);
   }
 
-  /** What it does: see `Cli.action`. */
-  does(run: Run<CliSession<S>, CliResult>): this {
-    const place = this.#place;
+  /** It makes a thing of these fields, each by its option. `others` are the fields that have options of the verb's own. */
+  creates(fields: FieldList, others: OptionNames = {}): this {
+    addCreationOptions(this, fields);
+    return this.#reads(fields, others);
+  }
+
+  /** It changes these fields of a thing, each by its option; `others` as in `creates`. */
+  changes(fields: FieldList, others: OptionNames = {}): this {
+    addChangeOptions(this, fields);
+    return this.#reads(fields, others);
+  }
+
+  #reads(fields: FieldList, others: OptionNames): this {
+    this.#fields = fields;
+    this.#option_names = { ...optionNames(fields), ...others };
+    return this;
+  }
+
+  /** What it does: see `Cli.action`. Refusals of its fields name their options. */
+  does(run: Run<VerbSession<S>, CliResult>): this {
     return this.action(
-      this.cli.action((session, options, ...args) => {
+      this.cli.action(async (session, options, ...args) => {
         const [ref, ...rest] = args;
-        if (place === null || ref === undefined) return run(session, options, ...args);
-        return run(session, options, resolveNamed(place.of(session.services), ref, options), ...rest);
+        const named =
+          this.#place === null || ref === undefined
+            ? args
+            : [resolveNamed(this.#place.of(session.services), ref, options), ...rest];
+        const fields = await readFields(this.cli, this.#fields, options);
+        return inOptions(this.#option_names, () => run({ ...session, fields }, options, ...named));
       }),
     );
   }
 
   /** Lists what `find` finds, page by page, a row each with its titles; says `empty` where there is nothing. */
   lists<T>(
-    find: Run<CliSession<S> & { page: PageQuery }, Page<T>>,
+    find: Run<VerbSession<S> & { page: PageQuery }, Page<T>>,
     row: (one: T) => Readonly<Record<string, Cell>>,
     empty: string | ((session: CliSession<S>, options: Options) => string),
   ): this {
@@ -102,7 +140,7 @@ export class Verb<S> extends Command {
 
   /** Shows one thing, be it only found or changed first: as `present` gives its fields, else all of them. */
   shows<T extends object>(
-    find: Run<CliSession<S>, T>,
+    find: Run<VerbSession<S>, T>,
     present: (record: T) => object = (record) => record,
   ): this {
     return this.does(async (...given) => {
@@ -112,7 +150,7 @@ export class Verb<S> extends Command {
   }
 
   /** Destroys something: `run` says with `consent` what, and goes no further unless --yes was given. */
-  removes(run: Run<CliSession<S> & { consent(what: string): void }, CliResult>): this {
+  removes(run: Run<VerbSession<S> & { consent(what: string): void }, CliResult>): this {
     return this.option('--yes', 'really do it').does((session, options, ...args) =>
       run({ ...session, consent: (what) => requireYes(options, what) }, options, ...args),
     );

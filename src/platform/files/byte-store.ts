@@ -2,7 +2,11 @@
 import { AppError } from '../../errors.ts';
 import type { BlobUpload } from './upload.ts';
 
-export type StoreName = 'local' | 's3';
+/** The folder for files in the data directory, the database there, and an object store over the network. */
+export type StoreName = 'local' | 'database' | 's3';
+
+/** The largest object that the database keeps: 64 KiB, as a larger one costs its log more than a file of its own would. */
+export const CONTENTS_MAX_BYTES = 64 * 1024;
 
 /** Bytes from `start` up to and without `end`, of `size_bytes` in all. */
 export interface Span {

@@ -100,9 +100,12 @@ export class BlobStore implements ByteStore {
     for (const name of FOLDER_NAMES) this.#folders.set(name, Promise.resolve());
   }
 
-  /** Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. */
-  openUpload(id: string): BlobUpload {
-    return new BlobUpload(id, this.#sinkFor(id, null));
+  /**
+   * Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. One of at most
+   * `hold_bytes` is left in `held`.
+   */
+  openUpload(id: string, hold_bytes: number | null = null): BlobUpload {
+    return new BlobUpload(id, this.#sinkFor(id, null), undefined, hold_bytes);
   }
 
   /**

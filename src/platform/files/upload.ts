@@ -32,14 +32,24 @@ export class BlobUpload {
   /** The piece under way; once one has failed, this stays the failure. */
   #writing: Promise<void> = Promise.resolve();
   #state: 'open' | 'ending' = 'open';
+  #held: Uint8Array | null = null;
 
-  /** `hasher` goes on where another upload of the same bytes ended; with null they are not hashed. */
+  /**
+   * `hasher` goes on where another upload of the same bytes ended; with null they are not hashed. An upload of at most `hold_bytes`
+   * never reaches the sink.
+   */
   constructor(
     id: string,
     private readonly sink: UploadSink,
     private readonly hasher: Bun.CryptoHasher | null = new Bun.CryptoHasher('sha256'),
+    private readonly hold_bytes: number | null = null,
   ) {
     this.id = id;
+  }
+
+  /** After `commit`: the bytes, where the caller is to store them with its row; null where the sink has stored them. */
+  get held(): Uint8Array | null {
+    return this.#held;
   }
 
   /** Bytes taken so far. */
@@ -80,12 +90,16 @@ export class BlobUpload {
   }
 
   /**
-   * Makes the bytes durable under the id: when it resolves, a power cut loses nothing. Throws AppError `unavailable` where
+   * Makes the bytes durable under the id: when it resolves, a power cut loses nothing but what is `held`. Throws AppError `unavailable` where
    * they can't be stored; then, as after any other failure, nothing is left.
    */
   async commit(): Promise<void> {
     if (this.#state !== 'open') throw new Error('the upload has already ended');
     this.#state = 'ending';
+    if (this.hold_bytes !== null && this.#size_bytes <= this.hold_bytes) {
+      this.#held = this.#buffer.subarray(0, this.#used);
+      return;
+    }
     try {
       await this.#writing;
       await this.sink.finish(this.#buffer.subarray(0, this.#used));

@@ -22,9 +22,11 @@ interface Words {
   readonly says?: string;
   /** Its option, as commander has it: `--timezone <zone>`. */
   readonly option?: string;
-  /** In a verb that changes: what `--no-` of a flag's option does. */
+  /** In a verb that changes: the option that clears a flag, such as `--off`; `--no-` of its own unless given. */
+  readonly unset_option?: string;
+  /** In a verb that changes: what clearing a flag does. */
   readonly unset?: string;
-  /** In a verb that changes: the word for null in place of a number; `none` unless given. */
+  /** The word for null in place of a list; in a verb that changes, of a number: `none` unless given. */
   readonly null_word?: string;
   /** Its option takes `@file` and `-`. */
   readonly is_long?: true;

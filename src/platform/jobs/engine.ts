@@ -97,6 +97,13 @@ export interface Task<Started = unknown> {
   abandon?(tx: Tx, job: JobRow, error: string, now_ms: number): void;
 }
 
+/** Where nouns put work without knowing who does it. */
+export interface JobQueue {
+  enqueue(tx: Tx, job: NewJob): string;
+  /** Has a job that waits come earlier. */
+  hasten(tx: Tx, job_id: string, run_at: number): void;
+}
+
 export interface JobEngine {
   /** Adds a job in the given transaction and wakes the engine once it has committed. Returns the job's id. */
   enqueue(tx: Tx, job: NewJob): string;

@@ -63,6 +63,13 @@ export const de: Words = {
     button: 'Abmelden',
     done_title: 'Sie sind abgemeldet',
     done: ({ email, brand }) => `${email} erhält keine Werbung mehr von ${brand}.`,
+    oops: 'War das ein Versehen? Zehn Minuten lang können Sie es hier zurücknehmen.',
+    take_back: 'Zurücknehmen',
+    back_title: 'Sie sind wieder angemeldet',
+    back: ({ email, brand }) => `${email} erhält wie zuvor E-Mails von ${brand}.`,
+    too_late_title: 'Das lässt sich nicht mehr zurücknehmen',
+    too_late: ({ email, brand }) =>
+      `${email} erhält keine Werbung von ${brand}. Eine Abmeldung lässt sich zehn Minuten lang auf der Seite zurücknehmen, die sie angezeigt hat. Um wieder E-Mails zu erhalten, melden Sie sich bitte neu an.`,
     test_title: 'Das war ein Test',
     test: 'Hier melden sich die Leser der E-Mail ab. In einem Test gilt der Link für niemanden: Es wurde nichts geändert.',
     unknown_title: 'Dieser Link funktioniert nicht',

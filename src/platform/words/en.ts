@@ -68,6 +68,14 @@ export const en = {
     done_title: 'You are unsubscribed',
     done: ({ email, brand }: { email: string; brand: string }): string =>
       `${email} gets no more marketing mail from ${brand}.`,
+    oops: 'Was that a mistake? For ten minutes you can take it back here.',
+    take_back: 'Take it back',
+    back_title: 'You are subscribed again',
+    back: ({ email, brand }: { email: string; brand: string }): string =>
+      `${email} gets mail from ${brand} as before.`,
+    too_late_title: 'This cannot be taken back any more',
+    too_late: ({ email, brand }: { email: string; brand: string }): string =>
+      `${email} gets no marketing mail from ${brand}. An unsubscription can be taken back for ten minutes, on the page that showed it. To get mail again, please sign up again.`,
     test_title: 'This was a test',
     test: 'Here the readers of the mail unsubscribe. In a test the link acts for nobody: nothing was changed.',
     unknown_title: 'This link does not work',

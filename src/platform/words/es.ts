@@ -62,6 +62,13 @@ export const es: Words = {
     button: 'Darme de baja',
     done_title: 'Se ha dado de baja',
     done: ({ email, brand }) => `${email} no recibirá más correos publicitarios de ${brand}.`,
+    oops: '¿Ha sido un error? Durante diez minutos puede deshacerlo aquí.',
+    take_back: 'Deshacer la baja',
+    back_title: 'Su suscripción está restablecida',
+    back: ({ email, brand }) => `${email} recibe de nuevo los correos de ${brand}.`,
+    too_late_title: 'Ya no se puede deshacer',
+    too_late: ({ email, brand }) =>
+      `${email} no recibe correos publicitarios de ${brand}. Una baja se puede deshacer durante diez minutos, en la página que la confirmó. Para volver a recibir correos, suscríbase de nuevo.`,
     test_title: 'Esto era una prueba',
     test: 'Aquí se dan de baja los destinatarios del correo. En una prueba el enlace no afecta a nadie: no se ha cambiado nada.',
     unknown_title: 'Este enlace no funciona',

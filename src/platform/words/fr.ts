@@ -64,6 +64,13 @@ export const fr: Words = {
     button: 'Me désabonner',
     done_title: 'Désabonnement effectué',
     done: ({ email, brand }) => `L’adresse ${email} ne recevra plus d’e-mails promotionnels de ${brand}.`,
+    oops: 'C’était une erreur ? Pendant dix minutes, vous pouvez revenir en arrière ici.',
+    take_back: 'Annuler le désabonnement',
+    back_title: 'Votre abonnement est rétabli',
+    back: ({ email, brand }) => `L’adresse ${email} reçoit de nouveau les e-mails de ${brand}.`,
+    too_late_title: 'Il est trop tard pour revenir en arrière',
+    too_late: ({ email, brand }) =>
+      `L’adresse ${email} ne reçoit pas d’e-mails promotionnels de ${brand}. Un désabonnement peut être annulé pendant dix minutes, sur la page qui l’a confirmé. Pour recevoir de nouveau des e-mails, veuillez vous réinscrire.`,
     test_title: 'C’était un test',
     test: 'C’est ici que les destinataires de l’e-mail se désabonnent. Dans un test, le lien ne concerne personne : rien n’a été modifié.',
     unknown_title: 'Ce lien ne fonctionne pas',

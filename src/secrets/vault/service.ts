@@ -57,14 +57,8 @@ export interface EnvSubmission {
   plain?: readonly string[] | undefined;
 }
 
-export interface VaultDeps {
-  database: Database;
-  clock: Clock;
-  key_ring: KeyRing;
-}
-
 export class Vault {
-  constructor(private readonly deps: VaultDeps) {}
+  constructor(private readonly deps: { database: Database; clock: Clock; key_ring: KeyRing }) {}
 
   /** Every service of the registry with what is stored of it; secrets by their presence alone. */
   describe(owner: VaultOwner): ServiceMetadata[] {

@@ -167,7 +167,7 @@ test('the command line gives and takes it', async () => {
   const refused = await run(dir, 'person', 'change', email, '--can', 'write_vault');
   expect([refused.exit, refused.stderr]).toEqual([
     1,
-    expect.stringContaining('read_only does not go with can_write_vault'),
+    expect.stringContaining('--read-only does not go with can_write_vault'),
   ]);
   expect(await runRecord(dir, 'person', 'change', email, '--read-write')).toMatchObject({ read_only: false });
   await run(dir, 'token', 'create', '--name', 'dashboard', '--all-projects', '--read-only');

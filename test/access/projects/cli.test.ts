@@ -53,7 +53,10 @@ test.each([
 
 test('change touches what is given and nothing else, and clears what is given empty', async () => {
   const dir = makeDataDir();
-  await runRecord(dir, 'project', 'create', '--name', 'Shop', '--description', 'Orders');
+  const more = ['--description', 'Orders', '--notes', 'Ask Ann', '--status', 'inactive'];
+  expect(await runRecord(dir, 'project', 'create', '--name', 'Shop', ...more)).toMatchObject({
+    ...{ description: 'Orders', notes: 'Ask Ann', status: 'inactive', primary_url: null, platforms: [] },
+  });
   const renamed = await runRecord(
     dir,
     'project',
@@ -78,9 +81,9 @@ test('change touches what is given and nothing else, and clears what is given em
     '--description',
     '',
     '--status',
-    'inactive',
+    'active',
   );
-  expect(cleared).toEqual({ ...renamed, description: null, status: 'inactive' });
+  expect(cleared).toEqual({ ...renamed, description: null, status: 'active' });
   expect((await run(dir, 'project', 'change', 'store')).exit).toBe(2);
   expect((await run(dir, 'project', 'change', 'store', '--name', '')).exit).toBe(1);
 });

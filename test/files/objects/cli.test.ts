@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run, runJson, runRecord, runWith, satchel } from '../../support/command.ts';
-import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
 let app: TestApp;
@@ -37,7 +37,7 @@ describe('list', () => {
     const listed = await runJson(dir, 'object', 'list', '--project', 'shop');
     const withoutUrl = (items: unknown) =>
       (Array.isArray(items) ? items : []).map((one) => ({ ...one, url: '' }));
-    expect(withoutUrl(listed)).toEqual(withoutUrl(data).map((one) => ({ ...one, store: 'local' })));
+    expect(withoutUrl(listed)).toEqual(withoutUrl(data).map((one) => ({ ...one, store: 'database' })));
     expect(listed).toMatchObject([{ public_id: note }, { public_id: page }]);
     const { exit, stdout } = await run(dir, 'object', 'list', '--project', 'shop');
     expect([exit, stdout.split('\n')[1]]).toEqual([0, expect.stringContaining(`${note}  note.txt   5 B`)]);
@@ -174,6 +174,7 @@ describe('get', () => {
   test('bytes that are not what was stored, or a place that is no file, leave nothing', async () => {
     const folder = makeTempDir();
     const broken = await upload('broken.txt', {});
+    await moveToFiles(app);
     writeFileSync(app.services.blobs.path(broken), 'hullo');
     const { exit, stderr } = await run(dir, 'object', 'get', broken, join(folder, 'broken.txt'));
     expect([exit, stderr]).toEqual([1, expect.stringContaining('not those that were stored')]);

@@ -410,7 +410,7 @@ describe.skipIf(skip)('satchel object move', () => {
       return String(answer.body.public_id);
     };
     const ids = [await put(keys[0], 0), await put(keys[0], 9 * MIB), await put(keys[0], 5)];
-    const [damaged, others] = [await put(keys[0], 6), await put(keys[1], 7)];
+    const [damaged, others] = [await put(keys[0], 100_000), await put(keys[1], 100_001)];
     writeFileSync(before.services.blobs.path(damaged), 'abcabd');
     const { data_dir } = before;
     const env = { SATCHEL_DATA_DIR: data_dir, ...server.env('moved') };
@@ -442,8 +442,21 @@ describe.skipIf(skip)('satchel object move', () => {
     expect(await move('--to', 'local')).toMatchObject({ exit: 1, moved: 3, stayed: [{ public_id: others }] });
     expect(server.idsIn('moved')).toEqual([]);
     expect([...ids, others].map((id) => blobs.has(id))).toEqual([true, true, true, false]);
-    expect((await read(ids[1] ?? '')).length).toBe(9 * MIB);
+    // The small ones are for the database, from wherever they are; it keeps none that went elsewhere.
+    const stores = () => ids.map((id) => after.services.objects.requireAny(id).store);
+    expect(await move('--to', 'database')).toEqual({ exit: 0, moved: 2, moved_bytes: 5, stayed: [] });
+    expect([stores(), ids.map((id) => blobs.has(id))]).toEqual([
+      ['database', 'local', 'database'],
+      [false, true, false],
+    ]);
+    expect(Buffer.from(await read(ids[2] ?? '')).toString()).toBe('abcab');
     expect(await move('--to', 's3', '--project', 'shop')).toMatchObject({ exit: 1, moved: 3 });
+    expect(after.services.database.read.values(sql`SELECT count(*) FROM object_contents`)).toEqual([[0]]);
+    expect(await move('--to', 'database')).toMatchObject({ exit: 0, moved: 2 });
+    await until(() => server.idsIn('moved').length === 1);
+    expect(await move('--to', 'local')).toMatchObject({ exit: 1, moved: 3 });
+    expect((await read(ids[1] ?? '')).length).toBe(9 * MIB);
+    expect(after.services.database.read.values(sql`SELECT count(*) FROM object_contents`)).toEqual([[0]]);
     await after.stop();
   });
 

@@ -12,6 +12,7 @@ import type { RequestContext } from '../../../src/platform/http/routes.ts';
 import {
   type Answer,
   type CallOptions,
+  LARGE_TEXT,
   makeProject,
   startTestApp,
   type TestApp,
@@ -44,6 +45,9 @@ beforeEach(async () => {
   write_only = await project.key({ can_write: true });
   foreign = await (await makeProject(app, `other${count}`)).key();
 });
+
+/** Kept in a file. */
+const LARGE = new Blob([LARGE_TEXT], { type: 'text/plain' });
 
 function form(
   fields: Record<string, string> = {},
@@ -384,7 +388,7 @@ describe('download', () => {
   });
 
   test('what has expired is 404 also while it cannot be deleted, and goes as soon as it can', async () => {
-    const id = await stored({ visibility: 'public', expires_in_days: '1' });
+    const id = await stored({ visibility: 'public', expires_in_days: '1' }, LARGE);
     const path = app.services.blobs.path(id);
     const run = (statement: string) => app.services.database.write((tx) => tx.run(sql.raw(statement)));
     app.clock.advance(DAY_MS);
@@ -490,7 +494,7 @@ describe('download', () => {
   });
 
   test('bytes that cannot be read are 500, with the id under which the log says why', async () => {
-    const id = await stored({ visibility: 'public' });
+    const id = await stored({ visibility: 'public' }, LARGE);
     rmSync(app.services.blobs.path(id));
     mkdirSync(app.services.blobs.path(id));
     const answer = await fetch(`${app.url}/api/v1/objects/${id}`);
@@ -502,7 +506,7 @@ describe('download', () => {
   });
 
   test('bytes that go between the look at them and the first of them are 404', async () => {
-    const id = await stored({ visibility: 'public' });
+    const id = await stored({ visibility: 'public' }, LARGE);
     const { blobs } = app.services;
     const { has } = blobs;
     blobs.has = (looked_for) => {
@@ -520,7 +524,7 @@ describe('download', () => {
   });
 
   test('a row whose bytes are gone is 404', async () => {
-    const id = await stored({ visibility: 'public' });
+    const id = await stored({ visibility: 'public' }, LARGE);
     expect((await get(id)).status).toBe(200);
     expect((await get(id)).status).toBe(200);
     for (const file of filesOnDisk()) if (file.endsWith(id)) rmSync(file);
@@ -543,7 +547,7 @@ describe('delete', () => {
     app.call('DELETE', `/api/v1/objects/${id}`, { key, ...options });
 
   test('removes the row and the bytes, once', async () => {
-    const id = await stored();
+    const id = await stored({}, LARGE);
     expect(filesOnDisk().some((file) => file.endsWith(id))).toBe(true);
     const answer = await remove(id);
     expect([answer.status, typeof answer.body.message]).toEqual([200, 'string']);
@@ -553,15 +557,64 @@ describe('delete', () => {
   });
 
   test('is 200 though the bytes are missing', async () => {
-    const id = await stored();
+    const id = await stored({}, LARGE);
     for (const file of filesOnDisk()) if (file.endsWith(id)) rmSync(file);
     expect((await remove(id)).status).toBe(200);
   });
 });
 
+describe('in the database', () => {
+  const count = (table: string) =>
+    app.services.database.read.values(sql.raw(`SELECT count(*) FROM ${table}`))[0]?.[0];
+
+  test('are bytes of at most 64 KiB, and they come and go with their row', async () => {
+    app.clock.advance(30 * DAY_MS);
+    await app.services.objects.sweepExpired();
+    const before = [count('object_contents'), filesOnDisk().length];
+    const id = await stored({ visibility: 'public', expires_in_days: '1' }, new Blob(['x'.repeat(65_536)]));
+    const others = await stored({ expires_in_days: '1' });
+    expect([count('object_contents'), filesOnDisk().length]).toEqual([Number(before[0]) + 2, before[1]]);
+    await stored({}, new Blob(['x'.repeat(65_537)]));
+    expect([count('object_contents'), filesOnDisk().length]).toEqual([
+      Number(before[0]) + 2,
+      Number(before[1]) + 1,
+    ]);
+    await app.call('DELETE', `/api/v1/objects/${others}`, { key });
+    expect(count('object_contents')).toBe(Number(before[0]) + 1);
+    app.clock.advance(DAY_MS);
+    await app.services.objects.sweepExpired();
+    expect([count('object_contents'), count('pinned_contents')]).toEqual([before[0], 0]);
+    expectRefused(await get(id), 404);
+  });
+
+  test('a row without them is 404, told in the log, and can be deleted', async () => {
+    const id = await stored({ visibility: 'public' });
+    await app.services.database.write((tx) =>
+      tx.run(
+        sql`DELETE FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ${id})`,
+      ),
+    );
+    expectRefused(await get(id), 404);
+    expect(app.logs()).toContain(`"stored file missing","public_id":"${id}","store":"database"`);
+    expect((await app.call('DELETE', `/api/v1/objects/${id}`, { key })).status).toBe(200);
+  });
+
+  test('are not left where the change that makes the row is refused', async () => {
+    const before = count('object_contents');
+    const run = (statement: string) => app.services.database.write((tx) => tx.run(sql.raw(statement)));
+    await run("CREATE TEMP TRIGGER stuck AFTER INSERT ON objects BEGIN SELECT RAISE(ABORT, 'stuck'); END");
+    try {
+      expect((await upload()).status).toBe(500);
+    } finally {
+      await run('DROP TRIGGER stuck');
+    }
+    expect(count('object_contents')).toBe(before);
+  });
+});
+
 describe('expiry', () => {
   test('the first GET after it deletes row and bytes', async () => {
-    const id = await stored({ visibility: 'public', expires_in_days: '1' });
+    const id = await stored({ visibility: 'public', expires_in_days: '1' }, LARGE);
     app.clock.advance(DAY_MS - 1);
     expect((await get(id)).status).toBe(200);
     app.clock.advance(1);
@@ -572,8 +625,8 @@ describe('expiry', () => {
   });
 
   test('the sweeper removes what nobody asks for', async () => {
-    const id = await stored({ expires_in_days: '1' });
-    const lasting = await stored();
+    const id = await stored({ expires_in_days: '1' }, LARGE);
+    const lasting = await stored({}, LARGE);
     app.clock.advance(DAY_MS);
     expect(await app.services.objects.sweepExpired()).toBeGreaterThanOrEqual(1);
     const files = filesOnDisk();
@@ -638,7 +691,7 @@ describe('after a crash', () => {
     const one = await startTestApp();
     const one_key = await (await makeProject(one)).key();
     const id = String(
-      (await one.call('POST', '/api/v1/objects', { key: one_key, body: form() })).body.public_id,
+      (await one.call('POST', '/api/v1/objects', { key: one_key, body: form({}, LARGE) })).body.public_id,
     );
     await one.stop();
     const kept = one.app.services.blobs.path(id);
@@ -647,7 +700,7 @@ describe('after a crash', () => {
     const two = await startTestApp({ data_dir: one.data_dir });
     await two.app.whenSwept();
     expect([existsSync(kept), existsSync(orphan)]).toEqual([true, false]);
-    expect((await two.call('GET', `/api/v1/objects/${id}`, { key: one_key })).text).toBe('hello');
+    expect((await two.call('GET', `/api/v1/objects/${id}`, { key: one_key })).text).toBe(LARGE_TEXT);
     await two.stop();
   });
 

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
 import {
   bmp,
   bomb,
@@ -380,6 +380,7 @@ describe('a variant is kept', () => {
 
   test('and is not there where the bytes of its object are not', async () => {
     const id = await upload(png(64, 48, quarters));
+    await moveToFiles(app);
     rmSync(app.services.blobs.path(id));
     expect((await of(id, 'w=32')).status).toBe(404);
   });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, rmSync } from 'node:fs';
 import PostalMime from 'postal-mime';
-import { makeProject } from '../../support/helpers.ts';
+import { makeProject, moveToFiles } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { addDomain, errorsOf, rows, type Sender, startSender } from './setup.ts';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => sink.stop());
 
-async function upload(
+async function put(
   content: Uint8Array<ArrayBuffer> | string,
   name = 'a.txt',
   key = sender.key,
@@ -35,10 +35,24 @@ function remove(id: string) {
 }
 
 function hasBytes(id: string): boolean {
-  return existsSync(sender.app.services.blobs.path(id));
+  const held = rows(
+    sender.app,
+    `SELECT public_id FROM pinned_contents WHERE public_id = '${id}'
+     UNION SELECT public_id FROM objects JOIN object_contents ON object_id = id WHERE public_id = '${id}'`,
+  );
+  return held.length > 0 || existsSync(sender.app.services.blobs.path(id));
 }
 
-describe('an attachment', () => {
+const inHours = (hours: number): string => new Date(sender.app.clock.now() + hours * 3_600_000).toISOString();
+
+describe.each(['the database', 'a file'])('an attachment in %s', (place) => {
+  const upload = async (content: string, name?: string): Promise<string> => {
+    const id = await put(content, name);
+    if (place === 'a file') await moveToFiles(sender.app);
+    expect(sender.app.services.objects.requireAny(id).store).toBe(place === 'a file' ? 'local' : 'database');
+    return id;
+  };
+
   test('arrives with its name, type and bytes, and stands in the log', async () => {
     const id = await upload('Grüße\r\n.\r\nfrom here', 'grüße.txt');
     const { body } = await sender.send({ attachments: [id] });
@@ -56,7 +70,7 @@ describe('an attachment', () => {
 
   test('is sent though its object was deleted meanwhile, and its bytes go once the mail is out', async () => {
     const id = await upload('kept for the mail');
-    await sender.send({ attachments: [id], scheduled_at: '2030-01-15T13:00:00Z' });
+    await sender.send({ attachments: [id], scheduled_at: inHours(1) });
     expect((await remove(id)).status).toBe(200);
     expect(hasBytes(id)).toBe(true);
     await sender.pass(3_600_000);
@@ -67,9 +81,9 @@ describe('an attachment', () => {
 
   test('keeps its bytes while a second mail waits, and after the mail while its object is there', async () => {
     const id = await upload('for two');
-    await sender.send({ attachments: [id], scheduled_at: '2030-01-15T15:00:00Z' });
-    const second = await sender.send({ attachments: [id, id], scheduled_at: '2030-01-15T16:00:00Z' });
-    await sender.pass(2 * 3_600_000);
+    await sender.send({ attachments: [id], scheduled_at: inHours(1) });
+    const second = await sender.send({ attachments: [id, id], scheduled_at: inHours(2) });
+    await sender.pass(3_600_000);
     expect(hasBytes(id)).toBe(true);
     await remove(id);
     expect(hasBytes(id)).toBe(true);
@@ -79,7 +93,8 @@ describe('an attachment', () => {
 });
 
 test('without the bytes of its attachment a mail fails, and no relay is blamed for it', async () => {
-  const id = await upload('lost');
+  const id = await put('lost');
+  await moveToFiles(sender.app);
   rmSync(sender.app.services.blobs.path(id));
   const answer = await sender.send({ attachments: [id], queue: false });
   expect(answer.status).toBe(422);
@@ -93,11 +108,11 @@ test('without the bytes of its attachment a mail fails, and no relay is blamed f
 describe('422 for attachments', () => {
   test('of another project, deleted or expired', async () => {
     const key = await (await makeProject(sender.app, 'other')).key({ can_write: true });
-    const foreign = await upload('theirs', 'a.txt', key);
-    const deleted = await upload('gone');
+    const foreign = await put('theirs', 'a.txt', key);
+    const deleted = await put('gone');
     await remove(deleted);
     const expires_at = new Date(sender.app.clock.now() + 60_000).toISOString();
-    const expired = await upload('over', 'a.txt', sender.key, { expires_at });
+    const expired = await put('over', 'a.txt', sender.key, { expires_at });
     sender.app.clock.advance(60_000);
     for (const id of [foreign, deleted, expired]) {
       const answer = await sender.send({ attachments: [id] });
@@ -108,7 +123,7 @@ describe('422 for attachments', () => {
 
   test('of more than 25 MB in all', async () => {
     const half = new Uint8Array(13 * 1024 * 1024);
-    const ids = [await upload(half, 'a.bin'), await upload(half, 'b.bin')];
+    const ids = [await put(half, 'a.bin'), await put(half, 'b.bin')];
     const answer = await sender.send({ attachments: ids });
     expect(answer.status).toBe(422);
     expect(errorsOf(answer)).toEqual(['attachments']);

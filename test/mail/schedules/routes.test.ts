@@ -8,7 +8,7 @@ let app: ScheduleApp;
 const TEMPLATE = {
   name: 'Report',
   slug: 'report',
-  category: 'notification',
+  category: 'notification' as const,
   subject: 'Report',
   body_text: '{{ sum }}',
 };

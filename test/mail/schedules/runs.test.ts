@@ -106,7 +106,13 @@ describe('a run', () => {
 
   test('is rendered from the template as it is then', async () => {
     const { templates } = app.services;
-    const template = { name: 'T', slug: 't', category: 'other', subject: 'Old {{ n }}', body_text: 'x' };
+    const template = {
+      name: 'T',
+      slug: 't',
+      category: 'other' as const,
+      subject: 'Old {{ n }}',
+      body_text: 'x',
+    };
     await templates.create(app.project_id, template, noNote);
     await create({ template: 't', variables: { n: 7 } });
     await templates.update(app.project_id, 't', { subject: 'New {{ n }}' }, noNote);

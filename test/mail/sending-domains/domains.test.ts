@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { quoteTxt } from '../../../src/mail/sending-domains/dns-records.ts';
-import type { DomainCheck } from '../../../src/mail/sending-domains/service.ts';
+import type { DomainCheck } from '../../../src/mail/sending-domains/schemas.ts';
 import { type DnsServer, startDnsServer } from '../../support/dns-server.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';

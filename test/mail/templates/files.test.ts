@@ -188,9 +188,15 @@ test('whatever a template says, its file says the same', () => {
   ];
   for (const text of hard) {
     const template = {
-      ...{ id: 'X', slug: 's', name: text, category: 'other', subject: text, description: text },
+      ...{ id: 'X', slug: 's', name: text, category: 'other' as const, subject: text, description: text },
       variables: [{ name: text, description: text, required: true }],
-      ...{ is_active: true, is_marketing: true, layout: 'marketing', created_at: '', updated_at: '' },
+      ...{
+        is_active: true,
+        is_marketing: true,
+        layout: 'marketing' as const,
+        created_at: '',
+        updated_at: '',
+      },
       ...{ body_html: '', body_text: '', body_markdown: `---\n${text}\n---` },
     };
     const { kind, file } = writeTemplateFile(template);

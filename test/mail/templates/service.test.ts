@@ -28,7 +28,7 @@ async function create(fields: Record<string, unknown> = {}): Promise<string> {
   const base = {
     name: 'T',
     slug: `t${count}`,
-    category: 'other',
+    category: 'other' as const,
     subject: 'Hello {{ name }}',
     body_text: 'Hi',
   };

@@ -26,9 +26,9 @@ function leave(
   kind: Exclude<SuppressionKind, 'manual'>,
   mailbox: string | null = null,
   owner = on.project,
-): Promise<void> {
+): Promise<unknown> {
   const { contacts, database } = on.app.services;
-  return database.write((tx) => contacts.leave(tx, owner, email, kind, mailbox));
+  return database.write((tx) => contacts.leave(tx, owner, email, kind, { mailbox }));
 }
 
 async function statusOf(email: string, of = list): Promise<unknown> {

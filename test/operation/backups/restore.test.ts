@@ -30,7 +30,8 @@ async function makeDeployment(data_dir: string, slug: string): Promise<void> {
   mkdirSync(data_dir);
   const app = await startTestApp({ data_dir, env: { SATCHEL_UPLOADS_PER_MINUTE: '100000' } });
   const key = await (await makeProject(app, slug)).key();
-  for (let n = 0; n < 40; n += 1) await upload(app, key, `${slug} ${n} `.repeat(4_000));
+  for (let n = 0; n < 40; n += 1)
+    await upload(app, key, `${slug} ${n} `.repeat(n % 2 === 0 ? 12_000 : 4_000));
   await app.stop();
 }
 
@@ -265,8 +266,10 @@ describe('verify', () => {
     const ids = await backUpWith(data_dir, path);
     const { exit, stdout } = await run(root, 'verify', path);
     expect(exit).toBe(1);
-    expect(stdout).toContain(`The object ${ids.missing} has no bytes.`);
-    expect(stdout).toContain(`The object ${ids.other} has other bytes than its row tells of.`);
+    expect(stdout).toContain(`2 objects have no bytes: ${ids.missing}, ${ids.gone}.`);
+    expect(stdout).toContain(
+      `2 objects have other bytes than their rows tell of: ${ids.other}, ${ids.changed}.`,
+    );
     expect(existsSync(blobPath(data_dir, ids.missing))).toBe(true);
   });
 });

@@ -17,6 +17,7 @@ import { connect, readCount } from '../../../src/platform/database/plain-connect
 import {
   type Answer,
   actor,
+  LARGE_TEXT,
   makeProject,
   startTestApp,
   type TestApp,
@@ -67,7 +68,7 @@ beforeAll(async () => {
   stage = await start();
   const key = await makeProject(stage.app, 'shop').then((project) => project.key());
   const form = new FormData();
-  form.set('file', new Blob(['kept well']), 'a.txt');
+  form.set('file', new Blob([LARGE_TEXT]), 'a.txt');
   await stage.app.call('POST', '/api/v1/objects', { key, body: form });
 });
 afterAll(() => stage.app.stop());
@@ -184,7 +185,7 @@ describe('a backup', () => {
     const small = await start();
     const key = await makeProject(small.app, 'shop').then((project) => project.key());
     const form = new FormData();
-    form.set('file', new Blob(['x']), 'a.txt');
+    form.set('file', new Blob([LARGE_TEXT]), 'a.txt');
     await small.app.call('POST', '/api/v1/objects', { key, body: form });
     await small.app.services.database.write((tx) => {
       tx.run(sql`UPDATE objects SET size_bytes = 8e15`);

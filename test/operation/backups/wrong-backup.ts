@@ -10,15 +10,24 @@ import { blobPath } from '../../support/deployment.ts';
 export async function backUpWith(
   data_dir: string,
   path: string,
-): Promise<{ missing: string; other: string }> {
+): Promise<{ missing: string; other: string; gone: string; changed: string }> {
   const database = `${path}.db`;
   const sqlite = new Database(join(data_dir, 'satchel.db'), { readwrite: true, create: false });
   sqlite.query('VACUUM INTO ?').run(database);
   const ids = sqlite
-    .query('SELECT public_id FROM objects')
+    .query("SELECT public_id FROM objects WHERE store = 'local'")
     .values()
     .map(([id]) => String(id));
   sqlite.close();
+  const copy = new Database(database, { readwrite: true, create: false });
+  const [gone = '', changed = ''] = copy
+    .query("SELECT public_id FROM objects WHERE store = 'database'")
+    .values()
+    .map(([id]) => String(id));
+  const number = '(SELECT id FROM objects WHERE public_id = ?)';
+  copy.query(`DELETE FROM object_contents WHERE object_id = ${number}`).run(gone);
+  copy.query(`UPDATE object_contents SET bytes = x'00' WHERE object_id = ${number}`).run(changed);
+  copy.close();
   const [missing = '', other = '', ...rest] = ids;
   const fd = openSync(path, 'w');
   const writer = new BackupWriter(fd, 0);
@@ -32,5 +41,5 @@ export async function backUpWith(
   await add(database, DATABASE);
   await writer.finish();
   closeSync(fd);
-  return { missing, other };
+  return { missing, other, gone, changed };
 }

@@ -122,7 +122,7 @@ function withList(example: unknown): unknown {
   return example.list === undefined ? example : { ...example, list: made['/email-lists'] };
 }
 
-/** The form as Swagger UI fills it in: the example of each field, and a file of the reader's choice. */
+/** The form as a reader would fill it in: the example of each field, and a file of the reader's choice. */
 function formOf(route: Route): FormData {
   const form = new FormData();
   for (const [name, schema] of Object.entries(route.docs.body?.properties ?? {})) {

@@ -6,7 +6,7 @@ import { worstOf } from '../../../src/operation/doctor/service.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { runWith } from '../../support/command.ts';
-import { blobPath, dumpRows, modeOf, namesIn, sql, upload } from '../../support/deployment.ts';
+import { blobPath, dumpRows, modeOf, namesIn, sql, upload, uploadFile } from '../../support/deployment.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { satchelCommand } from '../../support/executable.ts';
 import { actor, makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
@@ -91,7 +91,7 @@ test('a place without a deployment is called that, and nothing is made there', a
 
 test('files that others may read are found, and not silently mended', async () => {
   const { app, key, data_dir } = await startShop();
-  const id = await upload(app, key, 'x');
+  const id = await uploadFile(app, key, 'x');
   for (const path of [join(data_dir, 'satchel.db'), join(data_dir, 'master.key'), blobPath(data_dir, id)])
     chmodSync(path, 0o644);
   chmodSync(data_dir, 0o755);
@@ -107,15 +107,21 @@ test('files that others may read are found, and not silently mended', async () =
 
 test('objects without bytes, or with bytes of another size, are named; files without a row are counted', async () => {
   const { app, key, data_dir } = await startShop();
-  const [lost, cut] = [await upload(app, key, 'lost'), await upload(app, key, 'cut')];
+  const [lost, cut] = [await uploadFile(app, key, 'lost'), await uploadFile(app, key, 'cut')];
+  const [gone, short] = [await upload(app, key, 'gone'), await upload(app, key, 'short')];
+  const number = '(SELECT id FROM objects WHERE public_id = ?)';
+  sql(data_dir, `DELETE FROM object_contents WHERE object_id = ${number}`, gone);
+  sql(data_dir, `UPDATE object_contents SET bytes = x'00' WHERE object_id = ${number}`, short);
   rmSync(blobPath(data_dir, lost));
   writeFileSync(blobPath(data_dir, cut), 'c');
   mkdirSync(join(data_dir, 'objects', 'ZZ'), { recursive: true, mode: 0o700 });
   writeFileSync(join(data_dir, 'objects', 'ZZ', '01ARZ3NDEKTSV4RRFFQ69G5FZZ'), 'x', { mode: 0o600 });
   const { bad, ok } = await doctor(data_dir);
   expect(bad).toEqual([
-    expect.stringContaining(`problem objects: The object ${lost} has lost its bytes.`),
-    expect.stringContaining(`problem objects: The object ${cut} has bytes of another size`),
+    expect.stringContaining(`problem objects: 2 objects have lost their bytes: ${lost}, ${gone}.`),
+    expect.stringContaining(
+      `problem objects: 2 objects have bytes of another size than their rows tell of: ${cut}, ${short}.`,
+    ),
   ]);
   expect(ok).toContainEqual(expect.stringContaining('Files of no row: 1.'));
 });

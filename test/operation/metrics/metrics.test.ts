@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import { MINUTE_MS } from '../../../src/platform/host/clock.ts';
 import { insertJob, PRIORITY } from '../../../src/platform/jobs/store.ts';
 import { addDomain, RELAY_DOWN_PORT, type Sender, startSender } from '../../mail/emails/setup.ts';
-import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { actor, LARGE_TEXT, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { startManagement } from '../../support/management.ts';
 import { until } from '../../support/until.ts';
 import { askMetrics, parseMetrics, readMetrics } from './setup.ts';
@@ -133,7 +133,7 @@ describe('what is told', () => {
     const before = await commits();
     await on.app.services.database.write((tx) => tx.run(sql`UPDATE meta SET value = value WHERE name = 'x'`));
     const form = new FormData();
-    form.set('file', new Blob(['twelve bytes']), 'a.txt');
+    form.set('file', new Blob([LARGE_TEXT]), 'a.txt');
     expect((await on.app.call('POST', '/api/v1/objects', { key: on.key, body: form })).status).toBe(201);
     const after = await commits();
     const grown = (metric: string) => (after.get(metric) ?? 0) - (before.get(metric) ?? 0);
@@ -143,7 +143,7 @@ describe('what is told', () => {
     expect(grown('satchel_fsync_duration_seconds_count{of="files"}')).toBe(1);
     expect(after.get('satchel_fsync_duration_seconds_sum{of="log"}')).toBeGreaterThan(0);
     expect(grown('satchel_rows{list="objects"}')).toBe(1);
-    expect(grown('satchel_object_bytes')).toBe(12);
+    expect(grown('satchel_object_bytes')).toBe(LARGE_TEXT.length);
     expect(after.get('satchel_database_bytes{file="database"}')).toBeGreaterThan(100_000);
     expect(after.get('satchel_disk_free_bytes')).toBeGreaterThan(0);
   });

@@ -138,6 +138,7 @@ test('a project comes back to where it was, once it is deleted there', async () 
   const { slug } = await imported(on.app, back);
   const project = on.app.services.projects.require(slug);
   expect((await on.get(`/objects/${id}`)).text).toBe('travels');
+  expect(on.app.services.objects.requireAny(id).store).toBe('database');
   // Its trail is told in full, beside that of the time before.
   const events = on.app.services.audit.list(project, { per_page: 50 }).data.map(({ event }) => event);
   expect(events.filter((event) => event === 'project.imported')).toHaveLength(2);

@@ -8,7 +8,7 @@ import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { deriveMasterKey } from '../../../src/platform/secrets/master-key-source.ts';
 import { type BroadcastApp, startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { dataOf } from '../../marketing/settings/setup.ts';
-import { sql, upload } from '../../support/deployment.ts';
+import { sql, upload, uploadFile } from '../../support/deployment.ts';
 import { actor, makeProject, type TestApp, type TestAppOptions } from '../../support/helpers.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
@@ -45,7 +45,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const other = await makeProject(app, 'other');
   await upload(app, await other.key(), 'of another');
 
-  const object = await upload(app, plain_key, 'bytes of the shop');
+  const object = await uploadFile(app, plain_key, 'bytes of the shop');
   const { url: link } = await post(`/objects/${object}/links`, { expires_in_seconds: 600_000 });
   const pinned = await upload(app, plain_key, 'attached');
   const { token } = await services.tokens.create(actor, {

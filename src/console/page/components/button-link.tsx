@@ -1,8 +1,7 @@
 /** A link that looks like a button. Whoever may not open where it leads does not see it. */
 import type { ComponentChildren } from 'preact';
-import { mayOpen } from '../capabilities.ts';
+import { mayOpen, placeOf } from '../capabilities.ts';
 import { BASE } from '../router.ts';
-import { findPage } from './page-view.tsx';
 
 export function ButtonLink(props: {
   href: string;
@@ -11,8 +10,8 @@ export function ButtonLink(props: {
   children: ComponentChildren;
 }) {
   const { href, kind, is_small, children } = props;
-  const entry = findPage(href.slice(BASE.length).replace(/[?#].*$/s, ''))?.entry;
-  if (entry && !mayOpen(entry)) return null;
+  const place = placeOf.find(href.slice(BASE.length).replace(/[?#].*$/s, ''));
+  if (place && !mayOpen(place)) return null;
   return (
     <a class={['button', kind, is_small && 'small'].filter(Boolean).join(' ')} href={href}>
       {children}

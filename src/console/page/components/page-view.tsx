@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isMissing, reloads } from '../api.ts';
-import { mayWriteAt } from '../capabilities.ts';
+import { mayWriteAt, placeOf } from '../capabilities.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
@@ -23,6 +23,8 @@ export function findPage(path: string): Match | null {
   const names = ({ params }: Match): number => Object.keys(params).length;
   return matches.toSorted((a, b) => names(a) - names(b))[0] ?? null;
 }
+
+placeOf.find = (path) => findPage(path)?.entry ?? null;
 
 const loaded = new Map<PageEntry, ComponentType<PageProps<string>>>();
 

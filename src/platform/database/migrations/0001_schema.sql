@@ -336,7 +336,7 @@ CREATE TABLE person_networks (
 
 -- --- files: objects ------------------------------------------------------------------------------------------------
 
--- Stored objects. The bytes are named by public_id: files of the data directory, or keys of the store. Those of internal ones, such
+-- Stored objects. The bytes are files of the data directory or keys of the store, named by public_id, or stand in object_contents. Those of internal ones, such
 -- as messages that came by SMTP, are the server's own: they are in no list, in no count, and nobody's to fetch.
 CREATE TABLE objects ( -- ObjectRow
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -347,7 +347,7 @@ CREATE TABLE objects ( -- ObjectRow
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
   visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'internal')), -- Visibility
-  store TEXT NOT NULL CHECK (store IN ('local', 's3')),
+  store TEXT NOT NULL CHECK (store IN ('local', 'database', 's3')),
   missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
   created_at INTEGER NOT NULL
@@ -387,6 +387,22 @@ END;
 CREATE TRIGGER objects_bytes_delete AFTER DELETE ON objects WHEN OLD.visibility <> 'internal' BEGIN
   UPDATE row_counts SET n = n - OLD.size_bytes
     WHERE list = 'object_bytes' AND project_id = OLD.project_id AND facet = '';
+END;
+
+-- The bytes of the objects whose store is the database. They go with their row.
+CREATE TABLE object_contents (
+  object_id INTEGER PRIMARY KEY REFERENCES objects (id) ON DELETE CASCADE,
+  bytes BLOB NOT NULL
+) STRICT;
+-- But for those that a waiting mail needs: they go with the last such mail.
+CREATE TABLE pinned_contents (
+  public_id TEXT NOT NULL UNIQUE,
+  bytes BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER objects_keep_pinned BEFORE DELETE ON objects
+  WHEN OLD.store = 'database' AND EXISTS (SELECT 1 FROM attachment_pins WHERE object_public_id = OLD.public_id)
+BEGIN
+  INSERT INTO pinned_contents SELECT OLD.public_id, bytes FROM object_contents WHERE object_id = OLD.id;
 END;
 
 -- Keys of the store that no row names any more: their bytes go once the store takes it and no waiting mail needs them. Every way
@@ -552,7 +568,9 @@ CREATE TABLE email_templates ( -- TemplateRow
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   slug TEXT NOT NULL,
   name TEXT NOT NULL,
-  category TEXT NOT NULL,
+  category TEXT NOT NULL CHECK (category IN ( -- TemplateCategory
+    'transactional', 'marketing', 'welcome', 'opt_in', 'notification', 'receipt', 'other'
+  )),
   subject TEXT NOT NULL,
   body_html TEXT,
   body_text TEXT,
@@ -561,7 +579,7 @@ CREATE TABLE email_templates ( -- TemplateRow
   variables TEXT NOT NULL DEFAULT '[]', -- JSON TemplateVariable[]
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   is_marketing INTEGER NOT NULL DEFAULT 0 CHECK (is_marketing IN (0, 1)),
-  layout TEXT,
+  layout TEXT CHECK (layout IN ('marketing')),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (project_id, slug)
@@ -713,6 +731,11 @@ CREATE TABLE attachment_pins (
   PRIMARY KEY (object_public_id, email_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_pins_by_email ON attachment_pins (email_id);
+CREATE TRIGGER attachment_pins_release AFTER DELETE ON attachment_pins
+  WHEN NOT EXISTS (SELECT 1 FROM attachment_pins WHERE object_public_id = OLD.object_public_id)
+BEGIN
+  DELETE FROM pinned_contents WHERE public_id = OLD.object_public_id;
+END;
 
 CREATE TABLE email_hours (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
@@ -998,6 +1021,7 @@ CREATE TABLE contacts ( -- ContactRow
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   status_before_bounce TEXT CHECK (status_before_bounce IN ('pending', 'active')), -- what a lifted hard bounce gives back
+  status_before_leaving TEXT CHECK (status_before_leaving IN ('pending', 'active', 'unsubscribed', 'bounced', 'complained')), -- ContactStatus; what an unsubscription that is taken back gives back
   is_mx_unasked INTEGER NOT NULL DEFAULT 0 CHECK (is_mx_unasked IN (0, 1)),
   clicked_at INTEGER, -- when a person last clicked in a marketing mail, each mail's first click counting
   paused_until INTEGER, -- until when they get no marketing mail, as they chose; the same of all contacts of the address
@@ -1118,6 +1142,7 @@ CREATE TABLE suppressions ( -- SuppressionRow
   kind TEXT NOT NULL CHECK (kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; weakest first: a stronger reason takes the place of a weaker one, and what somebody decided outlasts a bounce
   created_at INTEGER NOT NULL,
   mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
+  also_kind TEXT CHECK (also_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; the strongest other reason that was given, which stays where an unsubscription is taken back
   UNIQUE (project_id, hash)
 ) STRICT;
 CREATE INDEX suppressions_by_project ON suppressions (project_id, id);

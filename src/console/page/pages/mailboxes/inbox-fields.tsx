@@ -118,7 +118,10 @@ export function inboxIn(entered: Entered, inbox: string | null | undefined): Inb
     tls === before.is_tls;
   if (before.is_stored && is_same && password === '') return undefined;
   return {
-    ...{ host, user, folder, tls },
+    host,
+    user,
+    folder,
+    tls,
     ...(port !== '' && { port: Number(port) }),
     ...(password !== '' && { password }),
   };
