@@ -30,6 +30,7 @@ import { segmentRoutes } from '../marketing/segments/routes.ts';
 import { eventRoutes } from '../marketing/sequences/event-routes.ts';
 import { sequenceRoutes } from '../marketing/sequences/routes.ts';
 import { marketingRoutes } from '../marketing/settings/routes.ts';
+import { pagePreviewRoutes } from '../marketing/subscriptions/preview-routes.ts';
 import { subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
 import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
@@ -79,6 +80,7 @@ export function createRoutes(services: Services): Route[] {
     ...importRoutes(services),
     ...suppressionRoutes(services),
     ...subscriptionRoutes(services),
+    ...pagePreviewRoutes(services.page_previews),
     ...sequenceRoutes(services),
     ...broadcastRoutes(services),
     ...eventRoutes(services),

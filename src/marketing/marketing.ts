@@ -39,6 +39,7 @@ import { SequenceLife } from './sequences/lifecycle.ts';
 import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
+import { PagePreviews } from './subscriptions/previews.ts';
 import {
   CONFIRMATION_VALUES,
   Subscriptions,
@@ -105,12 +106,13 @@ export function createMarketing(needs: MarketingNeeds) {
   const audience = { marketing, suppressions, lists, contacts, segments, tracking };
   const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
-  const subscriptions = new Subscriptions({ ...on, ...audience, confirmations_per_day });
+  const subscriptions = new Subscriptions({ ...on, ...audience, layOut, confirmations_per_day });
+  const page_previews = new PagePreviews({ ...on, marketing, lists, layOut });
   const clicks = new Clicks(on);
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an end than that their mail ended.
-  const { sequence_life, sequences } = sequencing;
+  const { sequence_life } = sequencing;
   deliveries.listen((tx, event) => contacts.onMail(tx, event), { kinds: ['bounced', 'complained'] });
   deliveries.listen((tx, event) => sequence_life.onMail(tx, event), { source: 'sequence' });
   const broadcasting = createBroadcasts({ ...on, ...audience, ...sequencing, subscriptions, clicks });
@@ -131,27 +133,52 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
   listenToReaders({ tracking, clicks, contacts, sequence_life, broadcast_life });
+  const privacy = createPrivacy({
+    ...on,
+    ...audience,
+    subscriptions,
+    clicks,
+    ...sequencing,
+    ...broadcasting,
+  });
+  const nouns = {
+    ...audience,
+    imports,
+    subscriptions,
+    page_previews,
+    clicks,
+    privacy,
+    ...sequencing,
+    ...broadcasting,
+  };
+  return { ...nouns, ...namesOf(nouns) };
+}
+
+/** What is held about an address, and told of it. */
+function createPrivacy(
+  on: CampaignNeeds &
+    Pick<ReturnType<typeof createSequences>, 'sequences' | 'contact_events'> & { broadcasts: Broadcasts },
+): Privacy {
+  const { clicks, deliveries, subscriptions, contact_events, sequences, broadcasts } = on;
   const holders = [
     // Before the emails, which would forget whom they were for.
     clicks.holderOfAddresses(),
-    needs.replies.holderOfAddresses(),
+    on.replies.holderOfAddresses(),
     deliveries.holderOfAddresses(),
     importsHolder,
     subscriptions.holderOfAddresses(),
-    sequencing.contact_events.holderOfAddresses(),
+    contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
     broadcasts.holderOfAddresses(),
-    needs.webhooks.holderOfAddresses(),
+    on.webhooks.holderOfAddresses(),
   ];
   const explainMore = (project_id: number, email: string) => [
-    ...sequencing.contact_events.explainAddress(project_id, email),
+    ...contact_events.explainAddress(project_id, email),
     ...sequences.explainAddress(project_id, email),
     ...broadcasts.explainAddress(project_id, email),
-    ...needs.replies.explainAddress(project_id, email),
+    ...on.replies.explainAddress(project_id, email),
   ];
-  const privacy = new Privacy({ ...on, ...audience, holders, explainMore });
-  const nouns = { ...audience, imports, subscriptions, clicks, privacy, ...sequencing, ...broadcasting };
-  return { ...nouns, ...namesOf(nouns) };
+  return new Privacy({ ...on, holders, explainMore });
 }
 
 /**
@@ -191,13 +218,17 @@ function namesOf(on: { lists: Lists; segments: Segments; sequences: Sequences; b
   };
 }
 
+const layOut: SubscriptionsDeps['layOut'] = (bodies, { owner, settings, language, ...foot }) =>
+  layOutBodies(bodies, { ...brandOf(owner, settings), language: language ?? DEFAULT_LANGUAGE, ...foot });
+
 /** Previews of templates stand in the layout of their project's newsletters. */
 function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketing: MarketingSettings): void {
   templates.setLayout((project_id, bodies) => {
     const settings = marketing.settings(project_id);
-    return layOutBodies(bodies, {
-      ...brandOf({ name: projects.findById(project_id)?.name ?? '' }, settings),
-      language: DEFAULT_LANGUAGE,
+    return layOut(bodies, {
+      owner: { name: projects.findById(project_id)?.name ?? '' },
+      settings,
+      language: null,
       postal_address: settings.postal_address ?? '{{ postal_address }}',
       unsubscribe_url: testUnsubscribeUrl(config.public_url),
     });

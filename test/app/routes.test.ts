@@ -93,6 +93,7 @@ const MARKETING = [
   'POST /email-lists/:list/contacts/bulk-tag',
   'POST /email-lists/:list/matching',
   'POST /email-lists/:list/imports',
+  'POST /email-lists/:list/imports/columns',
   'POST /email-lists/:list/subscribe',
   'POST /email-segments',
   'POST /email-sequences',

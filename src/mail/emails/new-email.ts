@@ -167,10 +167,12 @@ export type ConfirmationEmail = Pick<
 > & {
   template: string;
   variables: Readonly<Record<string, string>>;
+  /** Puts what the template makes into its layout. */
+  layOut(content: RenderedContent): RenderedContent;
 };
 
 export function confirmationEmail(
-  { variables: _rendered, ...mail }: ConfirmationEmail,
+  { variables: _rendered, layOut: _done, ...mail }: ConfirmationEmail,
   content: RenderedContent,
 ): NewEmail {
   return {

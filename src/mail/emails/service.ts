@@ -144,7 +144,7 @@ export class Emails {
   acceptConfirmation(tx: Tx, mail: ConfirmationEmail): void {
     const { project_id, template, variables } = mail;
     const content = this.deps.templates.renderForSend(project_id, template, variables);
-    this.accept(tx, confirmationEmail(mail, content));
+    this.accept(tx, confirmationEmail(mail, mail.layOut(content)));
   }
 
   /** How many mails that ask for confirmation an address was sent since a moment. */

@@ -57,7 +57,7 @@ export const SUMMARY_FIELDS = {
     ...oneOf(['marketing']),
     description:
       '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
-      'line. It has no effect on the sends of a template that is not marketing.',
+      'line. It has no effect on the sends of a template that is not marketing; a mail that asks to confirm a sign-up wears the layout by itself.',
   }),
   created_at: moment(),
   updated_at: moment(),

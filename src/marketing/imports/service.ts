@@ -20,7 +20,7 @@ import type { Contacts } from '../contacts/service.ts';
 import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
+import { findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { presentImport } from './records.ts';
@@ -69,7 +69,6 @@ export interface ImportsDeps extends JobQueue {
   rows_per_minute: number;
 }
 
-const NO_COLUMNS: Columns = { fields: {}, kept: {} };
 const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () => false };
 
 type CompletedListener = (tx: Tx, project_id: number, completed: ImportRecord) => void;
@@ -94,7 +93,7 @@ export class Imports {
     input: { text: string; defaults?: DefaultsInput | null | undefined },
     { note, ...starter }: Starter & { note: Note },
   ): Promise<ImportRecord> {
-    const rows = readPaste(input.text);
+    const { rows, columns, first_row } = readPaste(input.text);
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'paste', errors);
     if (rows.length === 0) errors.text = ['must hold at least one address'];
@@ -104,11 +103,11 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
-      settings: { columns: NO_COLUMNS, defaults, update_existing: false, delimiter: ',', ...starter },
+      settings: { columns, defaults, update_existing: false, delimiter: ',', ...starter },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
       is_in_request: true,
-      waiting: rows.map((fields, index) => ({ row_number: index + 1, fields })),
+      waiting: rows.map((fields, index) => ({ row_number: first_row + index, fields })),
       note,
     });
     return this.#finishInRequest(owner, started);
@@ -141,7 +140,7 @@ export class Imports {
       throw error;
     });
     const column_map = input.column_map ?? null;
-    const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? [] });
+    const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? null });
     const started = await this.#start(owner, list, {
       method: 'csv',
       object_public_id: object,

@@ -17,7 +17,7 @@ import * as store from './store.ts';
 import type { ListRow } from './tables.ts';
 
 export { ownFormOf, TRAP_FIELD } from './own-form.ts';
-export type { ListRecord } from './schemas.ts';
+export { changes as listChanges, type ListRecord } from './schemas.ts';
 export { CONSENT_BASES, type ConsentBasis, type Language, type ListRow } from './tables.ts';
 
 export interface ListsDeps {

@@ -11,9 +11,9 @@ export interface LayoutValues {
   brand_logo_url: string | null;
   brand_website_url: string | null;
   language: Language;
-  /** The two that differ from mail to mail are markers. */
-  postal_address: string;
-  unsubscribe_url: string;
+  /** The two that differ from mail to mail are markers. Null where the footer has none. */
+  postal_address: string | null;
+  unsubscribe_url: string | null;
 }
 
 const DEFAULT_COLOR = '#1f4e79';
@@ -55,7 +55,7 @@ export function brandOf(
   return { brand_name, brand_color, brand_logo_url, brand_website_url };
 }
 
-interface Bodies {
+export interface Bodies {
   body_html: string | null;
   body_text: string | null;
 }
@@ -76,7 +76,6 @@ export function layOutHtml(content: string, values: LayoutValues): string {
   const name = Bun.escapeHTML(values.brand_name);
   const color =
     values.brand_color !== null && COLOR.test(values.brand_color) ? values.brand_color : DEFAULT_COLOR;
-  const address = Bun.escapeHTML(values.postal_address).replace(/\r\n|\r|\n/g, '<br>');
   return `<!doctype html>
 <html lang="${values.language}">
 <head>
@@ -97,13 +96,23 @@ ${fitting(body)}
 </td></tr>
 </table>
 <table ${TABLE} align="center" style="${CARD}"><tr><td class="s-pad s-foot" dir="auto" style="padding:16px 32px;font:13px/1.6 Helvetica,Arial,sans-serif;color:#5f5f66;${BREAKS}" align="center">
-${name}<br>${address}<br><a href="${Bun.escapeHTML(values.unsubscribe_url)}" style="color:#5f5f66">${WORDS[values.language].mail.unsubscribe}</a>
+${footOf(name, values)}
 </td></tr></table>
 ${FOR_OUTLOOK.close}
 </td></tr></table>
 </body>
 </html>
 `;
+}
+
+function footOf(name: string, { postal_address, unsubscribe_url, language }: LayoutValues): string {
+  const lines = [name];
+  if (postal_address !== null) lines.push(Bun.escapeHTML(postal_address).replace(/\r\n|\r|\n/g, '<br>'));
+  if (unsubscribe_url !== null)
+    lines.push(
+      `<a href="${Bun.escapeHTML(unsubscribe_url)}" style="color:#5f5f66">${WORDS[language].mail.unsubscribe}</a>`,
+    );
+  return lines.join('<br>');
 }
 
 const BLOCKS = 'p,h1,h2,h3,h4,h5,h6,dl,blockquote,pre,div,table';
@@ -163,10 +172,11 @@ export function layOutText(content: string, values: LayoutValues): string {
     '',
     '----',
     values.brand_name,
-    values.postal_address.trim(),
+    ...(values.postal_address === null ? [] : [values.postal_address.trim()]),
     ...(values.brand_website_url === null ? [] : [values.brand_website_url]),
-    '',
-    `${WORDS[values.language].mail.unsubscribe}: ${values.unsubscribe_url}`,
+    ...(values.unsubscribe_url === null
+      ? []
+      : ['', `${WORDS[values.language].mail.unsubscribe}: ${values.unsubscribe_url}`]),
   ];
   return `${lines.join('\n')}\n`;
 }

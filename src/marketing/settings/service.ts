@@ -12,7 +12,7 @@ import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, saveSettings } from './store.ts';
 
 export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
-export type { Settings } from './schemas.ts';
+export { changes as settingsChanges, type Settings } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
 export { lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
 
@@ -84,7 +84,12 @@ export class MarketingSettings {
 
   /** Everything that is wrong with a change beyond what its schema checks. */
   errorsIn(project_id: number, changes: SettingsChanges): FieldErrors {
-    return this.#merge(this.deps.database.read, project_id, changes).errors;
+    return this.settingsAfter(project_id, changes).errors;
+  }
+
+  /** The settings as a change would leave them, and what is wrong with it; saves nothing. */
+  settingsAfter(project_id: number, changes: SettingsChanges): { merged: Settings; errors: FieldErrors } {
+    return this.#merge(this.deps.database.read, project_id, changes);
   }
 
   /** Whether a project's key opens, where it has one. */

@@ -8,17 +8,29 @@ import {
   MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
 import { readForm } from '../../platform/http/body.ts';
-import { type Html, html, pageResponse, paragraphs, seeOther } from '../../platform/http/pages.ts';
+import { pageResponse, seeOther } from '../../platform/http/pages.ts';
 import { bothPlanes, openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { nullable, t, text } from '../../platform/http/schema.ts';
-import { readerOf } from '../../platform/words/readers.ts';
-import type { Words } from '../../platform/words/words.ts';
+import { type Reader, readerOf } from '../../platform/words/readers.ts';
 import type { Lists } from '../lists/service.ts';
 import type { Clicks } from '../mails/service.ts';
 import { lookOf } from './brand.ts';
-import { type Chosen, readChoices } from './choices.ts';
-import { choicesForm } from './choices-form.ts';
+import { readChoices } from './choices.ts';
 import { TEST_TOKEN } from './links.ts';
+import {
+  confirmedPage,
+  confirmPage,
+  OWN_BUTTON,
+  type Page,
+  savedPage,
+  TAKE_BACK,
+  takenBackPage,
+  unconfirmedPage,
+  unknownConfirmPage,
+  unknownUnsubscribePage,
+  unsubscribedPage,
+  unsubscribePage,
+} from './pages.ts';
 import type { Subscriptions, Visitor } from './service.ts';
 import { signUpPageRoutes } from './sign-up-page.ts';
 import { errorsInSignUp } from './sign-ups.ts';
@@ -105,23 +117,15 @@ function subscribeRoutes({ subscriptions, lists }: SubscriptionRouteDeps): Route
 
 /* --- Pages -------------------------------------------------------------------------------------------------------- */
 
-/** A button that posts to its own page, with one hidden field where it has to say more than that. */
-const BUTTON = (words: string, hidden?: { name: string; value: string }): Html =>
-  html`<form method="post">${hidden ? html`<input type="hidden" name="${hidden.name}" value="${hidden.value}">` : ''}<button type="submit">${words}</button></form>`;
-
-/** Whoever presses the page's own button can take that back; a mail program's one click has no such field. */
-const OWN_BUTTON = { name: 'button', value: '1' } as const;
-const TAKE_BACK = 'take_back';
-
 /** A page in the look of the project that it is about, if any, and the language of its list or its reader. */
 function answer(
   ctx: RequestContext,
   visitor: Visitor | null,
-  page: (words: Words) => { status: number; title: string; content: Html },
+  made: (reader: Reader) => Page,
   leads_to: string | null = null,
 ): Response {
   const reader = readerOf(ctx.request, visitor?.list.language ?? null);
-  const { status, title, content } = page(reader.words);
+  const { status, title, content } = made(reader);
   return pageResponse(status, title, content, {
     ...(visitor && { look: lookOf(visitor.brand, leads_to) }),
     reader,
@@ -133,12 +137,7 @@ const namesOf = ({ contact, brand }: Visitor) => ({ email: contact.email, brand:
 
 function confirmRoutes(subscriptions: Subscriptions): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfConfirmation(ctx.params.token ?? '');
-  const unknown = (ctx: RequestContext) =>
-    answer(ctx, null, ({ confirm }) => ({
-      status: 404,
-      title: confirm.unknown_title,
-      content: paragraphs(confirm.unknown),
-    }));
+  const unknown = (ctx: RequestContext) => answer(ctx, null, ({ words }) => unknownConfirmPage(words));
   const projectOf = (ctx: RequestContext) => find(ctx)?.owner.id ?? null;
   const languageOf = (ctx: RequestContext) => find(ctx)?.list.language ?? null;
   const common = { plane: 'page', path: '/confirm/:token', tag: TAG, projectOf, languageOf } as const;
@@ -150,12 +149,8 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
       handle: ({ ctx }) => {
         const visitor = find(ctx);
         if (!visitor) return unknown(ctx);
-        const page = ({ confirm }: Words) => ({
-          status: 200,
-          title: confirm.title,
-          content: html`${paragraphs(confirm.question(namesOf(visitor)))}${BUTTON(confirm.button)}`,
-        });
-        return answer(ctx, visitor, page, visitor.list.confirmed_url);
+        const { confirmed_url } = visitor.list;
+        return answer(ctx, visitor, ({ words }) => confirmPage(words, namesOf(visitor)), confirmed_url);
       },
     }),
     openRoute({
@@ -170,13 +165,11 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
         const end = await subscriptions.confirm(visitor);
         const { confirmed_url } = visitor.list;
         if (end === 'confirmed' && confirmed_url !== null) return seeOther(confirmed_url);
-        return answer(ctx, visitor, ({ confirm }) => {
-          const { done_title, unchanged_title, done, closed, left } = confirm;
-          if (end === 'confirmed')
-            return { status: 200, title: done_title, content: paragraphs(done(namesOf(visitor))) };
-          const why = end === 'closed' ? closed : left(namesOf(visitor));
-          return { status: 409, title: unchanged_title, content: paragraphs(why) };
-        });
+        return answer(ctx, visitor, ({ words }) =>
+          end === 'confirmed'
+            ? confirmedPage(words, namesOf(visitor))
+            : unconfirmedPage(words, namesOf(visitor), end),
+        );
       },
     }),
   ];
@@ -184,15 +177,12 @@ function confirmRoutes(subscriptions: Subscriptions): Route[] {
 
 function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Route[] {
   const find = (ctx: RequestContext) => subscriptions.visitorOfUnsubscribe(ctx.params.token ?? '');
+  const isTest = (ctx: RequestContext) => ctx.params.token === TEST_TOKEN;
   const unknown = (ctx: RequestContext) =>
-    answer(ctx, null, ({ unsubscribe: words }) =>
-      ctx.params.token === TEST_TOKEN
-        ? { status: 200, title: words.test_title, content: paragraphs(words.test) }
-        : { status: 404, title: words.unknown_title, content: paragraphs(words.unknown) },
-    );
+    answer(ctx, null, ({ words }) => unknownUnsubscribePage(words, isTest(ctx)));
   // What a test says is about nobody: it stands at each.
   const projectOf = (ctx: RequestContext) =>
-    ctx.params.token === TEST_TOKEN ? ctx.link_project_id : (find(ctx)?.owner.id ?? null);
+    isTest(ctx) ? ctx.link_project_id : (find(ctx)?.owner.id ?? null);
   const languageOf = (ctx: RequestContext) => find(ctx)?.list.language ?? null;
   const common = { plane: 'page', path: '/unsubscribe/:token', tag: TAG, projectOf, languageOf } as const;
   return [
@@ -205,13 +195,7 @@ function unsubscribeRoutes({ subscriptions, clicks }: SubscriptionRouteDeps): Ro
         if (!visitor) return unknown(ctx);
         if (visitor.is_tracked) clicks.leavingPage(visitor.contact, ctx.request);
         const choices = subscriptions.choicesOf(visitor);
-        const reader = readerOf(ctx.request, visitor.list.language);
-        return answer(ctx, visitor, ({ unsubscribe: words }) => ({
-          status: 200,
-          title: words.title,
-          content: html`${paragraphs(words.question(namesOf(visitor)))}${BUTTON(words.button, OWN_BUTTON)}
-${choices ? choicesForm(choices, reader) : ''}`,
-        }));
+        return answer(ctx, visitor, (reader) => unsubscribePage(reader, namesOf(visitor), choices));
       },
     }),
     openRoute({
@@ -236,18 +220,21 @@ ${choices ? choicesForm(choices, reader) : ''}`,
         );
         const sent = readChoices(form);
         const chosen = sent && (await subscriptions.choose(visitor, sent, ctx.ip));
-        if (chosen) return savedPage(ctx, visitor, chosen);
+        if (chosen)
+          return answer(ctx, visitor, ({ words }) =>
+            savedPage(words, namesOf(visitor), chosen.asked_to_confirm),
+          );
         const taken_back = isOwn(form) ? form[TAKE_BACK] : undefined;
-        if (taken_back !== undefined)
-          return takenBackPage(ctx, visitor, await subscriptions.takeBack(visitor, taken_back));
+        if (taken_back !== undefined) {
+          const is_back = await subscriptions.takeBack(visitor, taken_back);
+          return answer(ctx, visitor, ({ words }) => takenBackPage(words, namesOf(visitor), is_back));
+        }
         // Of a suppressed address nothing is saved: it gets nothing as it is.
         const value = sent ? null : await subscriptions.unsubscribe(visitor);
-        const is_offered = value !== null && isOwn(form) && form[OWN_BUTTON.name] === OWN_BUTTON.value;
-        return answer(ctx, visitor, ({ unsubscribe: words }) => ({
-          status: 200,
-          title: words.done_title,
-          content: html`${paragraphs(words.done(namesOf(visitor)))}${is_offered ? html`${paragraphs(words.oops)}${BUTTON(words.take_back, { name: TAKE_BACK, value })}` : ''}`,
-        }));
+        const is_offered = isOwn(form) && form[OWN_BUTTON.name] === OWN_BUTTON.value;
+        return answer(ctx, visitor, ({ words }) =>
+          unsubscribedPage(words, namesOf(visitor), is_offered ? value : null),
+        );
       },
     }),
   ];
@@ -255,22 +242,3 @@ ${choices ? choicesForm(choices, reader) : ''}`,
 
 /** Not what a mail program sends (RFC 8058). */
 const isOwn = (form: Readonly<Record<string, string>>): boolean => form['List-Unsubscribe'] === undefined;
-
-function takenBackPage(ctx: RequestContext, visitor: Visitor, is_back: boolean): Response {
-  return answer(ctx, visitor, ({ unsubscribe: words }) => {
-    const names = namesOf(visitor);
-    if (is_back) return { status: 200, title: words.back_title, content: paragraphs(words.back(names)) };
-    return { status: 409, title: words.too_late_title, content: paragraphs(words.too_late(names)) };
-  });
-}
-
-function savedPage(ctx: RequestContext, visitor: Visitor, { asked_to_confirm }: Chosen): Response {
-  return answer(ctx, visitor, ({ choices: words }) => ({
-    status: 200,
-    title: words.done_title,
-    content: paragraphs(
-      words.done(namesOf(visitor)),
-      ...asked_to_confirm.map((list) => words.confirm({ list })),
-    ),
-  }));
-}

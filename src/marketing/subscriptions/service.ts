@@ -19,7 +19,6 @@ import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
 import { forgetPayload, listOpenJobsWith, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { oneLine } from '../../platform/mail/header-text.ts';
 import {
   barOf,
   type ContactRow,
@@ -34,6 +33,7 @@ import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { type Choices, type Chosen, choicesOf, differencesOf, type SentChoices } from './choices.ts';
+import { confirmationValues, dressConfirmation, type LayOut } from './confirmation-mail.ts';
 import {
   confirmUrl,
   contactOfToken,
@@ -46,16 +46,11 @@ import {
 import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
+export { CONFIRMATION_VALUES } from './confirmation-mail.ts';
 export { testUnsubscribeUrl } from './links.ts';
 
 /** The type of the jobs that are sign-ups. */
 export const EMAIL_SUBSCRIBE = 'email.subscribe';
-
-/** What a confirmation mail's template may use, and what it must hold. */
-export const CONFIRMATION_VALUES = {
-  must_hold: 'confirm_url',
-  known: ['email', 'first_name', 'last_name', 'list_name', 'brand_name'],
-} as const;
 
 const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
 const CONFIRMATIONS = {
@@ -88,6 +83,7 @@ export interface SubscriptionsDeps {
     verify(project: KeyOwner, question: { token: string; remoteip?: string }): Promise<{ success: boolean }>;
   };
   emails: Pick<Emails, 'acceptConfirmation' | 'countConfirmations'>;
+  layOut: LayOut;
   enqueue(tx: Tx, job: NewJob): string;
 }
 
@@ -325,6 +321,8 @@ export class Subscriptions {
       tracking_origin: to.allowed_tracking?.origin ?? null,
       created_at: now,
     });
+    const confirm_url = confirmUrl(link_domains.baseOf(owner.id, tx), token);
+    const confirmation = { contact, list, owner, settings, confirm_url };
     this.deps.emails.acceptConfirmation(tx, {
       project_id: owner.id,
       is_test: to.is_test,
@@ -333,14 +331,8 @@ export class Subscriptions {
       reply_to: settings.reply_to,
       template,
       allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
-      variables: {
-        confirm_url: confirmUrl(link_domains.baseOf(owner.id, tx), token),
-        email: contact.email,
-        first_name: oneLine(contact.first_name ?? '') || 'there',
-        last_name: oneLine(contact.last_name ?? ''),
-        list_name: list.name,
-        brand_name: brandOf(settings, owner.name).name,
-      },
+      variables: confirmationValues(confirmation),
+      layOut: (content) => dressConfirmation(content, confirmation, this.deps.layOut),
     });
     return 'confirmation_sent';
   }

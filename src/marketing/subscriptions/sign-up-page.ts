@@ -1,20 +1,21 @@
 /** The page where anybody signs up for a list. Forms on other people's pages post here as well. */
 import { AppError, type FieldErrors } from '../../errors.ts';
 import {
-  MAX_ADDRESS_CHARS,
   MAX_CAPTCHA_TOKEN_CHARS,
   MAX_CONTACT_QUERY_CHARS,
   MAX_FORM_BODY_BYTES,
   MAX_FORM_NAME_CHARS,
   MAX_ORIGIN_CHARS,
 } from '../../limits.ts';
-import { Html, html, type PageLook, pageResponse, paragraphs, seeOther } from '../../platform/http/pages.ts';
+import { pageResponse, seeOther } from '../../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t, text } from '../../platform/http/schema.ts';
 import { type Reader, readerOf } from '../../platform/words/readers.ts';
 import { TRAP_FIELD } from '../lists/service.ts';
 import { lookOf } from './brand.ts';
+import { thanksPage } from './pages.ts';
 import type { SignUpPage, Subscriptions } from './service.ts';
+import { formPage, isTicked, type Refused } from './sign-up-form.ts';
 
 const captcha_token = t.Optional(text({ max: MAX_CAPTCHA_TOKEN_CHARS }));
 /** What the providers' own widgets call the token. */
@@ -59,7 +60,7 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
       handle: ({ ctx }) => {
         const page = find(ctx);
         subscriptions.requireForm(page);
-        return formPage(200, page, readerAt(ctx, page));
+        return answer(200, page, readerAt(ctx, page));
       },
     }),
     openRoute({
@@ -86,15 +87,20 @@ export function signUpPageRoutes(subscriptions: Subscriptions, tag: string): Rou
         const reader = readerAt(ctx, page);
         if (!sent[TRAP_FIELD]) {
           const errors = await signUp(subscriptions, page, ctx, sent);
-          if (errors) return formPage(422, page, reader, { errors, typed: sent });
+          if (errors) return answer(422, page, reader, { errors, typed: sent });
         }
         const { signed_up_url } = page.list;
         if (signed_up_url !== null) return seeOther(signed_up_url);
-        const { thanks_title, thanks } = reader.words.join;
-        return pageResponse(200, thanks_title, paragraphs(thanks), { look: lookOf(page.brand), reader });
+        const { status, title, content } = thanksPage(reader.words);
+        return pageResponse(status, title, content, { look: lookOf(page.brand), reader });
       },
     }),
   ];
+}
+
+function answer(status: number, page: SignUpPage, reader: Reader, refused?: Refused): Response {
+  const { title, content, look } = formPage(page, reader, refused);
+  return pageResponse(status, title, content, { look, reader });
 }
 
 /** What is wrong with it, by field; null where it was taken. */
@@ -125,11 +131,6 @@ async function signUp(
   }
 }
 
-/** A box without a value of its own sends `on`. */
-function isTicked(sent: string | undefined): boolean {
-  return sent === 'true' || sent === 'on';
-}
-
 /**
  * The origin of the page with the form, as its browser names it; null for what is none. Ours does not tell
  * it.
@@ -139,52 +140,4 @@ function originOf(request: Request): string | null {
   const is_one =
     origin.length <= MAX_ORIGIN_CHARS && URL.canParse(origin) && new URL(origin).origin === origin;
   return is_one ? origin : null;
-}
-
-const attributeOf = (typed: string | undefined): Html => (typed ? html` value="${typed}"` : new Html(''));
-
-/** What was refused stands in the form again, to be mended there. */
-interface Refused {
-  errors: FieldErrors;
-  typed: Partial<Pick<typeof form.static, 'email' | 'first_name' | 'tracking'>>;
-}
-
-function formPage(
-  status: number,
-  { list, brand, widget, asks_for_tracking }: SignUpPage,
-  reader: Reader,
-  { errors, typed }: Refused = { errors: {}, typed: {} },
-): Response {
-  const words = reader.words.join;
-  const problems = Object.entries(words.wrong).flatMap(([field, problem]) =>
-    Object.hasOwn(errors, field) ? [html`<p role="alert">${problem}</p>`.text] : [],
-  );
-  const action = widget?.action ? html` data-action="${widget.action}"` : new Html('');
-  const captcha =
-    widget === null
-      ? new Html('')
-      : html`<p class="${widget.class_name}" data-sitekey="${widget.site_key}"${action}></p>
-<script src="${widget.script}" async defer></script>`;
-  const tracking = asks_for_tracking
-    ? html`<label class="check"><input type="checkbox" name="tracking" value="true"${new Html(isTicked(typed.tracking) ? ' checked' : '')}> ${words.tracking}</label>`
-    : new Html('');
-  const look: PageLook = {
-    ...lookOf(brand, list.signed_up_url),
-    ...(widget === null ? {} : { script_origin: widget.origin }),
-  };
-  return pageResponse(
-    status,
-    words.title({ list: list.name }),
-    html`${new Html(problems.join('\n'))}
-<form method="post">
-<label>${words.email} <input type="email" name="email" required maxlength="${MAX_ADDRESS_CHARS}" autocomplete="email"${attributeOf(typed.email)}></label>
-<label>${words.first_name} <input name="first_name" maxlength="${MAX_FORM_NAME_CHARS}" autocomplete="given-name"${attributeOf(typed.first_name)}></label>
-${tracking}
-<p class="trap" aria-hidden="true"><label>${words.trap} <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
-${captcha}
-<button type="submit">${words.button}</button>
-</form>
-<p>${words.promise({ brand: brand.name })}</p>`,
-    { look, reader },
-  );
 }

@@ -56,24 +56,24 @@ export function paragraphs(...texts: readonly string[]): Html {
   return new Html(texts.map((text) => html`<p>${text}</p>`.text).join('\n'));
 }
 
-/**
- * A page with this title, which is its heading too, in the language of its reader. Its only form posts to where the
- * page came from.
- */
-export function pageResponse(
-  status: number,
+interface Shown {
+  look?: PageLook;
+  reader?: Reader;
+}
+
+/** The HTML of a page with this title, which is its heading too, in the language of its reader. */
+export function pageText(
   title: string,
   content: Html,
-  { look = PLAIN, reader = ANYBODY }: { look?: PageLook; reader?: Reader } = {},
-): Response {
-  const style = STYLE + look.style;
-  const page = html`<!doctype html>
+  { look = PLAIN, reader = ANYBODY }: Shown = {},
+): string {
+  return html`<!doctype html>
 <html lang="${reader.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<style>${new Html(style)}</style>
+<style>${new Html(STYLE + look.style)}</style>
 </head>
 <body>
 <main>
@@ -84,12 +84,17 @@ ${content}
 ${look.footer}
 </body>
 </html>
-`;
-  return new Response(page.text, {
+`.text;
+}
+
+/** As `pageText`, under its policy. Its only form posts to where the page came from. */
+export function pageResponse(status: number, title: string, content: Html, shown: Shown = {}): Response {
+  const { look = PLAIN, reader = ANYBODY } = shown;
+  return new Response(pageText(title, content, shown), {
     status,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': policyOf(style, look),
+      'Content-Security-Policy': policyOf(STYLE + look.style, look),
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
       ...(reader.is_by_request ? { Vary: 'Accept-Language' } : {}),
