@@ -30,7 +30,7 @@ export function mayWrite(): boolean {
 }
 
 /** What makes or changes something, and shows nothing besides. */
-const FOR_WRITING = /\/(?:new|import|edit)$|^\/set-up-sending$/;
+const FOR_WRITING = /\/(?:new|import|edit|write)$|^\/set-up-sending$/;
 
 /** Whether a page has anything to show them. */
 export function mayWriteAt(path: string): boolean {

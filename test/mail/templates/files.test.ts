@@ -194,6 +194,8 @@ test('whatever a template says, its file says the same', () => {
         is_active: true,
         is_marketing: true,
         layout: 'marketing' as const,
+        is_own: false,
+        draft: null,
         created_at: '',
         updated_at: '',
       },

@@ -50,7 +50,7 @@ function EditForm(props: {
   const fields = { project: path.project, ...useDraft(of) };
   const here = to`/projects/${path.project}/broadcasts/${path.broadcast}`;
   const save = async (entered: Entered): Promise<void> => {
-    const body = await writeBroadcast(fields, entered);
+    const body = writeBroadcast(fields, entered);
     await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
       path,
       if_match: entered.version,

@@ -17,17 +17,17 @@ export function Mail({ path, of }: BroadcastPartProps) {
     return (
       <div class="panel">
         <Empty title="No mail yet">
-          <p>Write it, or take a template that is there.</p>
-          <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+          <p>Write it, or start from a template.</p>
+          <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}>
             Write the mail
           </ButtonLink>
         </Empty>
       </div>
     );
-  return <Shown path={path} of={of} template={of.template} />;
+  return <Shown path={path} of={of} />;
 }
 
-function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> & { template: string }) {
+function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
   const [is_testing, setTesting] = useState(false);
   const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}/preview', { path });
   return (
@@ -45,9 +45,14 @@ function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> &
               Send a test
             </button>
           )}
-          <ButtonLink is_small href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
-            Change its words
-          </ButtonLink>
+          {isPlanned(of) && (
+            <ButtonLink
+              is_small
+              href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}
+            >
+              Write the mail
+            </ButtonLink>
+          )}
         </>
       }
     >

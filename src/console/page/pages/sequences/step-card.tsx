@@ -5,6 +5,7 @@ import { useFieldErrors } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
 import { hrefOf, to, useQuery } from '../../router.ts';
+import { BLANK } from '../writing/own-words.ts';
 import { Said } from './said.tsx';
 import type { StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
@@ -69,12 +70,12 @@ export function StepCard(props: StepCardProps) {
         </div>
         <Said name={name} />
         <p>
-          {step.template === '' ? (
-            <span class="muted">No template yet</span>
-          ) : (
-            <a href={hrefOf(to`/projects/${project}/templates/${step.template}`)}>
-              {subject ?? step.template}
+          {saved && of.status !== 'finished' && step.template !== BLANK ? (
+            <a href={hrefOf(to`/projects/${project}/sequences/${of.id}/steps/${saved.key}/write`)}>
+              {subject ?? 'Write the mail'}
             </a>
+          ) : (
+            <span class="muted">{subject ?? 'Its mail is written once the steps are saved.'}</span>
           )}
         </p>
         {condition !== '' && (

@@ -2,16 +2,16 @@
 import { CheckField } from '../../components/check-field.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import type { Draft } from './draft.ts';
+import type { Words } from '../writing/words.ts';
 import { mergeFieldsOf } from './merge-fields.ts';
 
-type Variable = Draft['variables'][number];
+type Variable = Words['variables'][number];
 
-export function VariableFields(props: { draft: Draft; onChange(changes: Partial<Draft>): void }) {
-  const { draft, onChange } = props;
-  const { variables } = draft;
+export function VariableFields(props: { words: Words; onChange(changes: Partial<Words>): void }) {
+  const { words, onChange } = props;
+  const { variables } = words;
   const declared = new Set(variables.map(({ name }) => name));
-  const undeclared = mergeFieldsOf(draft).filter(({ name }) => !declared.has(name));
+  const undeclared = mergeFieldsOf(words).filter(({ name }) => !declared.has(name));
   const add = (name: string): void =>
     onChange({ variables: [...variables, { name, description: null, required: false }] });
   const change = (index: number, changes: Partial<Variable>): void =>
