@@ -31,6 +31,7 @@ import type {
   ProjectState,
   Projects,
 } from '../projects/service.ts';
+import { ORIGINS_NAMED, purposeOf } from './purpose.ts';
 import {
   CHANGED_FIELDS,
   FIELDS,
@@ -255,7 +256,10 @@ export class Keys {
 
   /** The safe representation: its fields alone, so that a new column stays hidden. */
   present(key: KeyRow): KeyRecord {
-    return present(FIELDS, { ...key, origins_count: this.deps.origins.count(key) });
+    const count = this.deps.origins.count(key);
+    const named = key.restricted && count > 0 ? this.deps.origins.nameFirst(key, ORIGINS_NAMED) : [];
+    const purpose = purposeOf(key, permissionsOf(key), { named, count });
+    return present(FIELDS, { ...key, origins_count: count, purpose });
   }
 
   /** What a plaintext key is. Throws AppError `not_found` for one that is unknown or out of scope. */
@@ -403,8 +407,9 @@ export class Keys {
     actor: Actor,
     of: Omit<AuditEntry, 'target' | 'project'> & { key: KeyRow; project: ProjectState },
   ): void {
-    const { key, ...entry } = of;
-    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.deps.clock.now());
+    const { key, metadata, ...entry } = of;
+    const told = { ...entry, metadata: { name: key.name, ...metadata }, target: `api_key:${key.id}` };
+    recordAudit(tx, actor, told, this.deps.clock.now());
   }
 }
 

@@ -38,6 +38,7 @@ export type { OriginRow } from './tables.ts';
 interface OfKey {
   id: number;
   project_id: number;
+  name: string;
 }
 
 export class Origins {
@@ -64,6 +65,11 @@ export class Origins {
 
   count(key: OfKey, read: Tx = this.deps.database.read): number {
     return store.countOrigins(read, key.id);
+  }
+
+  /** Values of the oldest rules of a key, at most so many. */
+  nameFirst(key: OfKey, limit: number): string[] {
+    return store.listFirstValues(this.deps.database.read, key.id, limit);
   }
 
   /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
@@ -134,7 +140,7 @@ export class Origins {
   ): void {
     const { event, key, origin, before } = of;
     const project = this.deps.projects.stateOf(key.project_id, tx);
-    const metadata = { origin: presentOrigin(origin) };
+    const metadata = { name: key.name, origin: presentOrigin(origin) };
     const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);
   }

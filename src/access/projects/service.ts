@@ -432,7 +432,9 @@ export class Projects {
     entry: Omit<AuditEntry, 'target' | 'project'> & { project: ProjectRow },
     now_ms: number,
   ): void {
-    recordAudit(tx, actor, { ...entry, target: `project:${entry.project.id}` }, now_ms);
+    const { id, name } = entry.project;
+    const told = { ...entry, metadata: { name, ...entry.metadata }, target: `project:${id}` };
+    recordAudit(tx, actor, told, now_ms);
   }
 }
 

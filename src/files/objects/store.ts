@@ -81,17 +81,11 @@ export function hasPinnedContents(read: Tx, public_id: string): boolean {
   return pinnedContents.get(read, public_id) !== null;
 }
 
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(objects)
-    .where(eq(objects.public_id, sql.placeholder('public_id')))
-    .prepare(),
-);
+// Raw, as each download reads one.
+const byPublicId = rawSql<ObjectRow, [string]>('SELECT * FROM objects WHERE public_id = ?');
 
-/** Made for every download. */
 export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return byPublicId(tx).get({ public_id });
+  return byPublicId.get(tx, public_id) ?? undefined;
 }
 
 /** Of the given objects, those that belong to the project and have not expired. */

@@ -38,7 +38,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     {
       is: 'an object',
       names: words(`
-      changes content custom envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
+      changes content custom draft envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
       fits: isPlainObject,
     },
     {

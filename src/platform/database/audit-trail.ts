@@ -20,6 +20,8 @@ export interface AuditEntry {
   metadata?: Record<string, unknown>;
   /** Of a change: see `changesOf`. */
   changes?: Changes;
+  /** Where the same actor did the same to the same within so long, it is on the trail already: it is not told again. */
+  sitting_ms?: number;
 }
 
 /** Decision: what a field was and became is cut to this. */
@@ -65,6 +67,7 @@ export const noNote: Note = () => {};
 
 /** Appends one event within the transaction of the change. */
 export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: number): void {
+  if (entry.sitting_ms !== undefined && wasTold(tx, actor, entry, now_ms - entry.sitting_ms)) return;
   tx.insert(auditEvents)
     .values({
       id: newId(now_ms),
@@ -81,6 +84,17 @@ export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: num
       changes: entry.changes ?? {},
     })
     .run();
+}
+
+function wasTold(tx: Tx, actor: Actor, { event, target, project }: AuditEntry, since_ms: number): boolean {
+  const same = {
+    event,
+    target,
+    actor_name: actor.name,
+    since_ms,
+    ...(project && { project_id: project.id }),
+  };
+  return listAudit(tx, same, 1, 0).length > 0;
 }
 
 /** Gives a row that stands for many events its new count. */
