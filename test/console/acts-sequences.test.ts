@@ -58,6 +58,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page, complaints } = await open('/new');
       await page.getByLabel('Name').fill('Three letters');
       await page.getByLabel('List').selectOption({ label: 'Readers' });
+      await page.locator('[name=max_recipients][value="1000"]').waitFor();
       await page.getByLabel('Maximum number of contacts').fill('50');
       await page.getByRole('button', { name: 'Create the draft' }).click();
       await page.getByRole('heading', { name: 'Three letters', level: 1 }).waitFor();

@@ -38,10 +38,6 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: () => '/sending-domains/news.example.com',
   },
   {
-    ...{ name: 'sending-domain-key', pattern: '/sending-domains/:name' },
-    path: () => '/sending-domains/news.example.com?tab=key',
-  },
-  {
     ...{ name: 'sending-domain-settings', pattern: '/sending-domains/:name' },
     path: () => '/sending-domains/news.example.com?tab=settings',
   },

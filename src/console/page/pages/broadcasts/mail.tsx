@@ -1,5 +1,8 @@
 /** A broadcast's mail in the layout of the project, as its reader sees it; and a test of it to oneself. */
+
 import { useState } from 'preact/hooks';
+import { mayWrite } from '../../capabilities.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { MailView } from '../../components/mail-view.tsx';
@@ -15,9 +18,9 @@ export function Mail({ path, of }: BroadcastPartProps) {
       <div class="panel">
         <Empty title="No mail yet">
           <p>Write it, or start from a template.</p>
-          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}>
+          <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}>
             Write the mail
-          </a>
+          </ButtonLink>
         </Empty>
       </div>
     );
@@ -42,16 +45,18 @@ function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
       }
       actions={
         <>
-          <button type="button" class="button small" onClick={() => setTesting(true)}>
-            Send a test
-          </button>
+          {mayWrite() && (
+            <button type="button" class="button small" onClick={() => setTesting(true)}>
+              Send a test
+            </button>
+          )}
           {isPlanned(of) && (
-            <a
-              class="button small"
+            <ButtonLink
+              is_small
               href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}
             >
               Write the mail
-            </a>
+            </ButtonLink>
           )}
         </>
       }
