@@ -82,7 +82,11 @@ test('a draft is in no mail and on no trail until it is published', async () => 
   const told = changesTold().length;
   const draft = { subject: '', body_markdown: 'Half a {{sent', preheader: 'Soon' };
   const saved = dataOf(await on.mirror('PATCH', `${TEMPLATES}/news`, { draft }));
-  expect(saved).toEqual({ ...before, draft });
+  expect(saved).toEqual({ ...before, draft, has_draft: true });
+  const [{ has_draft } = {}] = rowsOf(await on.mirror('GET', TEMPLATES)).filter(
+    ({ slug }) => slug === 'news',
+  );
+  expect(has_draft).toBe(true);
   expect(changesTold()).toHaveLength(told);
   const id = await on.broadcast(list);
   expect(dataOf(await on.call('GET', `/email-broadcasts/${id}/preview`)).body_text).toContain('Text of news');
@@ -102,7 +106,10 @@ test('what is typed of own words in one sitting is on the trail once', async () 
   const { slug } = await words();
   const told = changesTold().length;
   const type = (subject: string) => on.mirror('PATCH', `${TEMPLATES}/${slug}`, { subject });
-  for (const subject of ['J', 'Ju', 'Jun']) await type(subject);
+  for (const subject of ['J', 'Ju', 'Jun']) {
+    await type(subject);
+    on.app.clock.advance(60_000);
+  }
   expect(changesTold()).toHaveLength(told + 1);
   on.app.clock.advance(11 * 60_000);
   await type('June');

@@ -160,7 +160,7 @@ const SWITCHED: Readonly<Record<string, Readonly<Record<string, readonly [on: st
   },
 };
 
-/** One line: who did what, and of a change the fields. An action of a later version is told by its own name. */
+/** One line: who did what, and which fields changed. Actions of later versions keep their own names. */
 export function sentenceOf(
   row: Pick<AuditRow, 'event' | 'actor_name' | 'target' | 'metadata' | 'changes'>,
 ): string {

@@ -1,4 +1,4 @@
-/** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
+/** Origins of keys and global ones: adding, changing, removing, and which key accepts what. */
 import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -80,7 +80,7 @@ export class Origins {
     return origin;
   }
 
-  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` when the key is gone. */
+  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found`. */
   add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
     const values = canonicalValues(input);
     const now = this.deps.clock.now();
@@ -107,7 +107,7 @@ export class Origins {
     if (Object.keys(changes).length === 0) return presentOrigin(origin);
     const now = this.deps.clock.now();
     return await this.deps.database.write((tx) => {
-      // A field that is left out keeps its value of now, which another request may have changed since this one read it.
+      // A field that is left out keeps its present value: another request may have changed it meanwhile.
       const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
       if (!current) throw notFound('Origin');
       const values = canonicalValues(merge(FIELDS, current, changes));
@@ -157,7 +157,7 @@ export class Origins {
     return origin;
   }
 
-  /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
+  /** Adds a rule for every restricted key. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
   addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
     const values = canonicalValues(input);
     const now = this.deps.clock.now();

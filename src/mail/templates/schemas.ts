@@ -71,6 +71,7 @@ export const SUMMARY_FIELDS = {
       'line. It has no effect on the sends of a template that is not marketing; a mail that asks to confirm a sign-up wears the layout by itself.',
   }),
   is_own: shown(t.Boolean({ description: 'The words of one broadcast or step.' })),
+  has_draft: shown(t.Boolean({ description: 'Somebody has written what is not published.' })),
   created_at: moment(),
   updated_at: moment(),
 };

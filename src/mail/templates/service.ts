@@ -70,7 +70,7 @@ function toListItem(row: TemplateSummary): TemplateListItem {
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  return present(FIELDS, { ...row, id: row.public_id });
+  return present(FIELDS, { ...row, id: row.public_id, has_draft: row.draft !== null });
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */

@@ -12,9 +12,15 @@ const {
   body_text: _text,
   body_markdown: _markdown,
   draft: _draft,
-  ...columns_without_bodies
+  ...columns_without_texts
 } = getTableColumns(emailTemplates);
-export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'body_markdown' | 'draft'>;
+const columns_without_bodies = {
+  ...columns_without_texts,
+  has_draft: sql`${emailTemplates.draft} IS NOT NULL`.mapWith(Boolean),
+};
+export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'body_markdown' | 'draft'> & {
+  has_draft: boolean;
+};
 
 const bySlug = and(
   eq(emailTemplates.project_id, sql.placeholder('project_id')),

@@ -1,6 +1,6 @@
 /**
- * The audit trail: one append-only table, written in the transaction of the change it tells of. Only failed sign-ins share a
- * row, whose count grows.
+ * The audit trail: an append-only table, written in the transaction of each change. Only failed sign-ins
+ * share a row, whose count grows.
  */
 import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
 import { toIso } from '../host/clock.ts';
@@ -32,7 +32,7 @@ const OF_ROW =
 const SECRET = /^sealed_|_hash$|_token$|_secret$/;
 
 /**
- * Which fields of `after` are not what they were `before`. Sealed columns, hashes and tokens are secrets by their names;
+ * Which fields differ between `before` and `after`. Sealed columns, hashes and tokens are secrets by name;
  * `secret` names others.
  */
 export function changesOf(
@@ -59,7 +59,7 @@ function shownAs(name: string, value: unknown): unknown {
   return text.length > MAX_CHANGE_CHARS ? text.slice(0, MAX_CHANGE_CHARS) : value;
 }
 
-/** Puts a change on the audit trail, within the change's own transaction. Who made it, and in which project, is bound in. */
+/** Puts a change on the audit trail, in the change's own transaction, with who made it and where. */
 export type Note = (tx: Tx, entry: Omit<AuditEntry, 'project'>) => void;
 
 /** For changes that are not put on the trail. */

@@ -196,6 +196,7 @@ test('whatever a template says, its file says the same', () => {
         layout: 'marketing' as const,
         is_own: false,
         draft: null,
+        has_draft: false,
         created_at: '',
         updated_at: '',
       },

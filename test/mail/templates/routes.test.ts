@@ -72,6 +72,7 @@ describe('POST /emails/templates', () => {
       body_markdown: null,
       is_own: false,
       draft: null,
+      has_draft: false,
       description: 'For newcomers',
       variables: [
         { name: 'name', description: null, required: true },

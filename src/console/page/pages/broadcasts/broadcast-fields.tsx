@@ -93,18 +93,7 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             is_focused={!of}
           />
           <ListField {...props} />
-        </div>
-      </Panel>
-      <Panel title="The mail">
-        <div class="form">
-          {of ? (
-            <VariablesField
-              name="variables"
-              of={draft.variables}
-              template={undefined}
-              onChange={(variables) => onChange({ variables })}
-            />
-          ) : (
+          {!of && (
             <SelectField
               name="begin"
               label="Begin with"
@@ -113,18 +102,6 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
               hint="Its words are copied: they are the broadcast's own, and are written on the next page."
             />
           )}
-          <CheckField
-            name="track_opens"
-            label="Count opens"
-            hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
-            is_checked={of?.track_opens}
-          />
-          <UtmFields of={of?.utm} />
-        </div>
-      </Panel>
-      <Panel title="A/B test">
-        <div class="form">
-          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
         </div>
       </Panel>
       <Panel title="Who gets it">
@@ -137,6 +114,30 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             chosen={draft}
             onChange={onChange}
           />
+        </div>
+      </Panel>
+      <Panel title="A/B test">
+        <div class="form">
+          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
+        </div>
+      </Panel>
+      <Panel title={of ? 'Its values, and counting' : 'Counting'}>
+        <div class="form">
+          {of && (
+            <VariablesField
+              name="variables"
+              of={draft.variables}
+              template={undefined}
+              onChange={(variables) => onChange({ variables })}
+            />
+          )}
+          <CheckField
+            name="track_opens"
+            label="Count opens"
+            hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
+            is_checked={of?.track_opens}
+          />
+          <UtmFields of={of?.utm} />
         </div>
       </Panel>
     </>

@@ -22,6 +22,17 @@ export default function EditBroadcastPage({ params }: PageProps<'project' | 'bro
         title={load.data ? `Edit ${load.data.name}` : 'Edit the broadcast'}
         back={{ href: hrefOf(back), label: load.data?.name ?? 'Broadcast' }}
         beside={load.data && <BroadcastStatus of={load.data} />}
+        actions={
+          load.data &&
+          isPlanned(load.data) && (
+            <a
+              class="button"
+              href={hrefOf(to`/projects/${params.project}/broadcasts/${params.broadcast}/write`)}
+            >
+              Write the mail
+            </a>
+          )
+        }
       />
       <Loaded load={load}>
         {(broadcast) =>

@@ -30,6 +30,11 @@ export function Mail({ path, of }: BroadcastPartProps) {
 function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
   const [is_testing, setTesting] = useState(false);
   const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}/preview', { path });
+  const { project } = path;
+  const words = useLoad(
+    'GET /projects/{project}/email-templates/{slug}',
+    isPlanned(of) && of.template !== null ? { path: { project, slug: of.template } } : null,
+  );
   return (
     <Panel
       title={load.data?.subject || 'The mail'}
@@ -59,6 +64,11 @@ function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
       <Loaded load={load}>
         {({ preheader, body_html, body_text, missing }) => (
           <div class="stack mail-view">
+            {words.data?.has_draft && (
+              <p class="notice warn">
+                What was written last is a draft, and not in this mail: publish it where it is written.
+              </p>
+            )}
             {preheader && <p class="muted">Behind the subject: {preheader}</p>}
             {missing.length > 0 && (
               <p class="notice warn">

@@ -46,7 +46,7 @@ export function StepCard(props: StepCardProps) {
   const saved = of.steps.find(({ key }) => key === step.key);
   const condition = tellCondition(step.condition);
   const from = countsFrom(step, tracks);
-  const subject = templates.find(({ slug }) => slug === step.template)?.subject;
+  const { subject, has_draft } = templates.find(({ slug }) => slug === step.template) ?? {};
   return (
     <li>
       <div class="step-delay">
@@ -77,6 +77,7 @@ export function StepCard(props: StepCardProps) {
           ) : (
             <span class="muted">{subject ?? 'Its mail is written once the steps are saved.'}</span>
           )}
+          {has_draft && <span class="muted"> (with a draft that is not published)</span>}
         </p>
         {condition !== '' && (
           <p class="muted">

@@ -49,7 +49,7 @@ function TemplateEditor({ path, loaded }: { path: TemplatePath; loaded: Version 
     <WritingPage
       title={template.name}
       back={backTo(path)}
-      beside={<TemplateStatus of={template} />}
+      beside={<TemplateStatus of={{ ...template, has_draft: false }} />}
       lead={<code>{slug}</code>}
       actions={() => (
         <a
@@ -87,8 +87,13 @@ function Rest(props: { path: TemplatePath; writing: Writing; template: Version['
   };
   return (
     <>
-      <Panel title="Fields" lead="What each send fills in. They are published with the words.">
-        <VariableFields words={writing.words.value} onChange={writing.change} />
+      <Panel
+        title="Fields"
+        lead="What each send fills in, as {{ name }} in the texts; they are published with the words. One that is declared may be left out of a send, unless it is required; one that is used only must always have a value."
+      >
+        <div class="stack">
+          <VariableFields words={writing.words.value} onChange={writing.change} />
+        </div>
       </Panel>
       <TemplateAbout of={template} onSave={change} />
       <TemplateEnd path={path} template={template} onArchive={archive} />

@@ -88,11 +88,16 @@ function useWanted(): (template: TemplateSummary) => boolean {
     (status === null || (status === 'active') === template.is_active);
 }
 
-export function TemplateStatus({ of }: { of: Pick<TemplateSummary, 'is_active' | 'is_marketing'> }) {
+export function TemplateStatus({
+  of,
+}: {
+  of: Pick<TemplateSummary, 'is_active' | 'is_marketing' | 'has_draft'>;
+}) {
   return (
     <span class="badges">
       <Status of={of.is_active ? 'active' : 'archived'} />
       {of.is_marketing && <Badge tone="accent">marketing</Badge>}
+      {of.has_draft && <Badge tone="warn">draft</Badge>}
     </span>
   );
 }

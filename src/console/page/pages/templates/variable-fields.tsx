@@ -18,10 +18,6 @@ export function VariableFields(props: { words: Words; onChange(changes: Partial<
     onChange({ variables: variables.map((each, at) => (at === index ? { ...each, ...changes } : each)) });
   return (
     <>
-      <p class="muted fine">
-        A field stands in the texts as {'{{ name }}'}. One that is declared may be left out of a send, unless
-        it is required; one that is used only must always have a value.
-      </p>
       {variables.map((variable, index) => (
         <fieldset
           // A field has no identity but its place.

@@ -68,7 +68,7 @@ function Body({ kind, words, onChange }: EditorProps) {
   };
   return (
     <>
-      <div class="row">
+      <div class="row written-in">
         <SelectField
           name="written_in"
           label="Written in"

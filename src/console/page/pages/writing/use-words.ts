@@ -99,6 +99,7 @@ export class Writing {
   /** At once. Whether all is saved. */
   async save(): Promise<boolean> {
     await this.#queue;
+    if (this.standing.value.is === 'outdated') return false;
     if (!this.#isDirty()) return true;
     const saved = this.#saved;
     return this.#run((mine) => store(this.#place, this.version.value, { mine, saved }));
@@ -135,7 +136,7 @@ export class Writing {
   /** Its page is left: what is not saved yet is saved now. */
   close(): void {
     clearTimeout(this.#timer);
-    if (this.standing.value.is !== 'outdated') void this.save();
+    void this.save();
   }
 
   #isDirty(): boolean {
@@ -186,7 +187,19 @@ export class Writing {
 /** The words of a place, as long as its page is open. */
 export function useWords(place: Place, loaded: Version | null, starter: Words): Writing {
   const [writing] = useState(() => new Writing(place, loaded, starter));
-  useEffect(() => () => writing.close(), [writing]);
+  useEffect(() => {
+    // With the tab goes what it keeps: the browser asks whether to close it.
+    const stay = (event: BeforeUnloadEvent): void => {
+      if (writing.standing.value.is === 'saved') return;
+      void writing.save();
+      event.preventDefault();
+    };
+    addEventListener('beforeunload', stay);
+    return () => {
+      removeEventListener('beforeunload', stay);
+      writing.close();
+    };
+  }, [writing]);
   return writing;
 }
 
