@@ -13,6 +13,7 @@ import { type MailKind, type Reader, requestOf } from './mail.ts';
 import { STARTER } from './own-words.ts';
 import { ReaderView } from './reader-view.tsx';
 import { SavedWord } from './saved-word.tsx';
+import { StartFrom } from './start-from.tsx';
 import { type Place, useWords, type Writing } from './use-words.ts';
 import type { Version } from './words.ts';
 
@@ -91,6 +92,7 @@ export function WritingPage(props: WritingPageProps) {
               onChange={writing.change}
               reader={reader}
               onReader={setReader}
+              actions={place.campaign && <StartFrom project={place.project} writing={writing} />}
             />
             {children?.(writing)}
           </>
