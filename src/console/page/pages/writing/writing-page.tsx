@@ -11,6 +11,7 @@ import { Editor } from './editor.tsx';
 import { type MailKind, type Reader, requestOf } from './mail.ts';
 import { STARTER } from './own-words.ts';
 import { SavedWord } from './saved-word.tsx';
+import { StartFrom } from './start-from.tsx';
 import { type Place, useWords, type Writing } from './use-words.ts';
 import type { Version } from './words.ts';
 
@@ -85,6 +86,7 @@ export function WritingPage(props: WritingPageProps) {
           onChange={writing.change}
           reader={reader}
           onReader={setReader}
+          actions={place.campaign && <StartFrom project={place.project} writing={writing} />}
         />
         {children?.(writing)}
       </div>
