@@ -230,7 +230,7 @@ export class Imports {
       const { commits } = current.position;
       const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
       const job_id = this.#enqueue(tx, current, undefined);
-      note(tx, { event: 'import.resumed', target: `import:${current.id}` });
+      note(tx, { event: 'import.resumed', target: `import:${current.id}`, metadata: { name: list.name } });
       return store.updateImport(tx, id, {
         status: 'pending',
         error: null,
@@ -254,7 +254,8 @@ export class Imports {
         throw conflict(`There is nothing to cancel: the import is ${status}.`);
       const now = clock.now();
       if (job_id !== null) finishJob(tx, job_id, endOf(current.id, { status: 'cancelled' }), now);
-      note(tx, { event: 'import.cancelled', target: `import:${current.id}` });
+      const name = this.deps.lists.findById(current.list_id, tx)?.name;
+      note(tx, { event: 'import.cancelled', target: `import:${current.id}`, metadata: { name } });
       return store.updateImport(tx, current.id, {
         status: 'cancelled',
         finished_at: now,
@@ -362,7 +363,7 @@ export class Imports {
       // Should the server die within the request, the job goes on with it.
       row.job_id = this.#enqueue(tx, row, is_in_request ? now + IMPORT_REQUEST_GRACE_MS : undefined);
       store.insertImport(tx, row);
-      const metadata = { list: list.public_id, method: row.method };
+      const metadata = { name: list.name, list: list.public_id, method: row.method };
       note(tx, { event: 'import.started', target: `import:${row.id}`, metadata });
       store.insertWaiting(
         tx,

@@ -1,4 +1,4 @@
-/** What the documentation says besides the routes: an introduction, the groups in the order of the tour, examples of ids. */
+/** What the documentation says besides the routes: an introduction, the groups in their order, sample ids. */
 import type { About } from '../../platform/http/openapi.ts';
 
 const ULID = '01JYZ3NDEKTSV4RRFFQ69G5FAV';
@@ -48,7 +48,10 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Sending domains', description: 'What mail goes out from, and the DNS records that it needs.' },
     { name: 'Mailboxes', description: 'The addresses that mail goes out from, each with its relay.' },
     { name: 'Backups', description: 'Those that the server keeps beside its data.' },
-    { name: 'Moving projects', description: 'All of a project as one file, out of one Satchel and into another.' },
+    {
+      name: 'Moving projects',
+      description: 'All of a project as one file, out of one Satchel and into another.',
+    },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],

@@ -7,7 +7,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
-import { TRANSFER_FILE_MS, TRANSFER_UPLOAD_MS } from '../../limits.ts';
+import { TRANSFER_FILE_MS } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import { readPatiently } from '../../platform/files/patient-reading.ts';
@@ -118,7 +118,7 @@ export class ProjectFiles {
       try {
         let since_look = 0;
         if (body)
-          for await (const chunk of readPatiently(body, { refuse, deadline_ms: TRANSFER_UPLOAD_MS })) {
+          for await (const chunk of readPatiently(body, { refuse, deadline_ms: TRANSFER_FILE_MS })) {
             await file.appendFile(chunk);
             since_look += chunk.byteLength;
             if (since_look < IMPORT_SPARE_BYTES / 4) continue;

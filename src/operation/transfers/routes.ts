@@ -1,10 +1,6 @@
 /** The management plane's endpoints of moving a project: its file made here or sent here, looked into, imported. */
 import type { Projects } from '../../access/projects/service.ts';
-import {
-  MAX_NAME_CHARS,
-  MAX_TRANSFER_PASSPHRASE_CHARS,
-  MIN_TRANSFER_PASSPHRASE_CHARS,
-} from '../../limits.ts';
+import { MAX_NAME_CHARS, MIN_TRANSFER_PASSPHRASE_CHARS } from '../../limits.ts';
 import { ADMINISTER, actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
@@ -65,9 +61,12 @@ const under_way = named(
   t.Object({ work: nullable(oneOf(['export', 'check', 'import'])), percent: nullable(t.Integer()) }),
 );
 
+/** More than anybody types. */
+const MAX_PASSPHRASE_CHARS = 1_000;
+
 const passphrase = text({
   min: MIN_TRANSFER_PASSPHRASE_CHARS,
-  max: MAX_TRANSFER_PASSPHRASE_CHARS,
+  max: MAX_PASSPHRASE_CHARS,
   description: 'What seals the secrets in the file. It is kept nowhere.',
 });
 const EXAMPLE_PASSPHRASE = 'correct horse battery staple';

@@ -1,8 +1,11 @@
 /** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
+
 import { useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -52,9 +55,9 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
         }
         actions={
           shown && (
-            <a class="button" href={hrefOf(to`/projects/${project}/lists/${shown.list}`)}>
+            <ButtonLink href={hrefOf(to`/projects/${project}/lists/${shown.list}`)}>
               Contacts of the list
-            </a>
+            </ButtonLink>
           )
         }
       />
@@ -109,11 +112,13 @@ function Progress(props: { path: { project: string; import: string }; of: Import
           )}
           . A row whose domain the DNS says nothing about waits, and is tried again.
         </p>
-        <div>
-          <button type="button" class="button" onClick={() => setAsking(true)}>
-            Cancel the import
-          </button>
-        </div>
+        {mayWrite() && (
+          <div>
+            <button type="button" class="button" onClick={() => setAsking(true)}>
+              Cancel the import
+            </button>
+          </div>
+        )}
       </div>
       {is_asking && (
         <Dialog title="Cancel the import" onClose={() => setAsking(false)}>
