@@ -1,4 +1,4 @@
-/** The only reader of the environment: settings and `serve` flags become one frozen Config, or an error that names the setting. */
+/** The only reader of the environment: settings and flags become one frozen Config, or an error. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -12,7 +12,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** What SATCHEL_TLS and the settings beside it say. */
 export interface TlsSettings {
-  /** Host names in lower case, in the form of the DNS; at least one, the first of which is the public URL's. */
+  /** Host names in lower case, as the DNS has them; the first is the public URL's. */
   readonly names: readonly string[];
   /** The address of the authority's ACME directory. */
   readonly acme_directory: string;
@@ -170,8 +170,8 @@ function bad(setting: string, expected: string): AppError {
 }
 
 /**
- * Reads and checks the settings. Empty variables count as unset.
- * Throws AppError `invalid` whose message names the first setting or flag that makes no sense, or an unknown SATCHEL_ variable.
+ * Reads and checks the settings. Empty variables count as unset. Throws AppError `invalid` with the first
+ * setting or flag that makes no sense, or an unknown SATCHEL_ variable.
  */
 export function loadConfig(env: Environment, flags: ConfigFlags = {}, is_terminal = false): Config {
   refuseUnknown(env);

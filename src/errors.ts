@@ -1,6 +1,6 @@
 /**
- * The one error type that crosses layers. A service throws an AppError; platform/http/answers.ts turns it into a
- * body for the plane that asked. Anything else that is thrown counts as `internal` and is never shown to a client.
+ * The one error type that crosses layers. A service throws an AppError; platform/http/answers.ts makes a body
+ * of it. Anything else that is thrown counts as `internal`, and no client sees it.
  */
 
 /** Kind of failure -> HTTP status: the only such table. */
@@ -65,7 +65,7 @@ export class AppError extends Error {
   }
 }
 
-/** 422 with messages by field; the summary is the first of them, so that a client that shows only `message` helps too. */
+/** 422 with messages by field. The summary is the first of them, for clients that show only `message`. */
 export function invalid(errors: FieldErrors, options: Omit<AppErrorOptions, 'errors'> = {}): AppError {
   const failed = Object.entries(errors);
   const [field, messages] = failed[0] ?? ['_', ['The request is not valid.']];
@@ -79,7 +79,7 @@ export function refuseAll(errors: FieldErrors): void {
   if (Object.keys(errors).length > 0) throw invalid(errors);
 }
 
-/** The messages by field of every check that refuses, each made whatever the others say. Failures of other kinds are left out. */
+/** The messages by field of all checks that refuse. Other kinds of failures are left out. */
 export function collectErrors(...checks: readonly (() => unknown)[]): FieldErrors {
   const errors: FieldErrors = {};
   for (const check of checks) {
@@ -93,7 +93,7 @@ export function collectErrors(...checks: readonly (() => unknown)[]): FieldError
   return errors;
 }
 
-/** 404 for what is missing and for what belongs to another tenant alike. `lister` is the command that shows those there are. */
+/** 404 for what is missing and for what is another tenant's. `lister` is the command that lists. */
 export function notFound(noun: string, lister?: string): AppError {
   return new AppError('not_found', `${noun} not found.${lister ? ` Those there are: ${lister}` : ''}`);
 }

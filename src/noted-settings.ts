@@ -1,4 +1,4 @@
-/** Which settings a server tells the verbs beside it, and how settings of several sources go over one another. */
+/** Which settings a server tells the verbs beside it, and which source of settings wins. */
 import { resolve } from 'node:path';
 import { type Config, type ConfigFlags, type Environment, SETTINGS } from './config.ts';
 
@@ -39,8 +39,8 @@ export function notedSettings(
 }
 
 /**
- * What counts for a verb: what it was told itself, below that what the server beside it noted, below that the settings of the
- * installed service. A store whose keys the server keeps to itself is none here.
+ * What counts for a verb: its own settings, then those that the server beside it noted, then the installed
+ * service's. A store whose keys the server keeps to itself counts as none.
  */
 export function settingsForVerb(own: Environment, noted: Environment, installed: Environment): Environment {
   // The server may be of another version.

@@ -1,4 +1,4 @@
-/** What the SATCHEL_SMTP_ settings say: where apps hand mail in by SMTP, and who may do so without TLS; and the bounds of that. */
+/** The SATCHEL_SMTP_ settings: where apps hand mail in by SMTP, who may without TLS; their bounds. */
 
 export interface SmtpSettings {
   readonly host: string;
@@ -33,7 +33,7 @@ interface Given extends Pick<SmtpSettings, 'host' | 'plain_from' | 'max_bytes'> 
   bad(setting: string, expected: string): Error;
 }
 
-/** What they say together; null where nothing listens. Throws what `bad` makes of settings that do not go together. */
+/** All of them; null where nothing listens. Throws what `bad` makes of settings that do not go together. */
 export function readSmtp({ get, portOf, http, bad, ...rest }: Given): SmtpSettings | null {
   const port = portOf('SATCHEL_SMTP_PORT');
   const tls_port = portOf('SATCHEL_SMTPS_PORT');
@@ -58,9 +58,9 @@ export function readSmtp({ get, portOf, http, bad, ...rest }: Given): SmtpSettin
   return { ...rest, port, tls_port, certificate };
 }
 
-/** Decision: the largest message, as its headers and encoded parts. 25 MiB is what the large receivers take. */
+/** Decision: the largest message, with headers and encoded parts. Large receivers take 25 MiB. */
 export const SMTP_MAX_BYTES = { fallback: 25 * 1024 ** 2, min: 64 * 1024, max: 150 * 1024 ** 2 };
-/** Decision: connections in all, and of one address that is neither this machine nor in SATCHEL_SMTP_PLAIN_FROM. */
+/** Decision: connections in all, and of an address that is neither local nor in SATCHEL_SMTP_PLAIN_FROM. */
 export const SMTP_CONNECTIONS = 200;
 export const SMTP_CONNECTIONS_PER_ADDRESS = 20;
 /** Decision: how long a connection may be without signing in, and idle after that. */
@@ -78,6 +78,6 @@ export const SMTP_LINE_BYTES = 998;
 /** Decision: MIME parts of a message, and how deep they may stand in one another. */
 export const SMTP_PARTS = 500;
 export const SMTP_PART_DEPTH = 20;
-/** Decision: what the log shows of a text, and how long reading a message may take, as it comes and for that. */
+/** Decision: what the log shows of a text, and how long reading a message may take. */
 export const SMTP_SHOWN_BYTES = 500 * 1024;
 export const SMTP_READ_MS = 5_000;

@@ -1,4 +1,4 @@
-/** All wiring, in one visible list: the platform's parts, the nouns on them, their routes, tasks and cron entries. */
+/** All wiring, in one visible list: the platform's parts, nouns, routes, tasks and cron entries. */
 
 import { Audit } from '../access/audit/service.ts';
 import { Keys, keysShownBy } from '../access/keys/service.ts';
@@ -316,7 +316,7 @@ export interface App {
   /** Starts background work and the listeners; resolves with the port. */
   start(): Promise<number>;
   isServed(): boolean;
-  /** Resolves when requests are served: with `start`, or where a certificate is to be had first, once it is there. */
+  /** Resolves when requests are served: with `start`, or once there is the first certificate. */
   whenServed(): Promise<void>;
   /** Resolves when what a crash may have left in the file system is gone. */
   whenSwept(): Promise<unknown>;
@@ -353,7 +353,7 @@ function frontOf(http: HttpServer, on: Services): Front {
   });
 }
 
-/** Another Satchel has taken over: this one goes on to answer whoever reads; attempts under way come to their end. */
+/** Another Satchel has taken over: this one still answers reads, and attempts under way come to their end. */
 function fence(services: Services, { scheduler, front }: { scheduler: Scheduler; front: Front }): void {
   services.bytes.stop();
   front.stopOrders();

@@ -1,4 +1,4 @@
-/** What completes values at the shell: of projects and keys there is what the data directory holds, as far as one may read it. */
+/** Completes values at the shell: projects and keys of the data directory, as far as it may be read. */
 
 import { ABILITY_WORDS } from '../access/keys/abilities-cli.ts';
 import { completeKey } from '../access/keys/completion.ts';

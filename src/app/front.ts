@@ -1,4 +1,4 @@
-/** Where requests come in: at one port; or with TLS by itself at two, and by https once there is a certificate. */
+/** Where requests come in: one port, or with built-in TLS two, with https once there is a certificate. */
 import type { Config } from '../config.ts';
 import { createPlainPort } from '../operation/certificates/plain-port.ts';
 import { Certificates } from '../operation/certificates/service.ts';
@@ -8,7 +8,7 @@ import type { TlsIdentity } from '../platform/http/listener.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 
 export interface Front {
-  /** Takes its ports, and serves where it can already. Returns the port; throws AppError `conflict` where one can't be had. */
+  /** Takes its ports and begins to serve. Returns the port. Throws AppError `conflict` for a taken one. */
   start(): number;
   isServed(): boolean;
   /** Resolves when requests are served. */

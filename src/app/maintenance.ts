@@ -1,4 +1,4 @@
-/** Work that holds a processor for seconds, done in a thread of its own, so that no request waits behind it. */
+/** Work of seconds on the processor, done in a thread so that no request waits for it. */
 
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';

@@ -1,4 +1,4 @@
-/** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order when it is told to. */
+/** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order. */
 
 import type { People } from '../access/people/service.ts';
 import type { Config, Environment } from '../config.ts';
@@ -16,9 +16,9 @@ import { createMaintenance } from './maintenance.ts';
 type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
 /**
- * Serves until SIGTERM or SIGINT; resolves with the exit status. A second signal ends the process at once. Throws AppError
- * `conflict` where another server has the data directory, or the object store is another Satchel's. `settingsAt`: what verbs are
- * told once it listens.
+ * Serves until SIGTERM or SIGINT, and resolves with the exit status. A second signal ends the process at
+ * once. Throws AppError `conflict` where another server has the data directory or another Satchel the store.
+ * `settingsAt` has what verbs are told once it listens.
  */
 export async function serve(
   config: Config,

@@ -1,4 +1,4 @@
-/** The verbs of every noun, in the order in which help lists them. `serve` and `version` are the executable's own. */
+/** The verbs of every noun, in help's order. `serve` and `version` are the executable's own. */
 
 import { registerAuditCommands } from '../access/audit/cli.ts';
 import { registerKeyCommands } from '../access/keys/cli.ts';

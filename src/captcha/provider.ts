@@ -22,12 +22,12 @@ export interface ProviderVerdict {
   cdata: string | null;
 }
 
-/** The provider could not be asked, or its answer could not be read. The message never holds what was sent. */
+/** The provider could not be asked, or its answer not be read. The message never holds what was sent. */
 export class ProviderFailure extends Error {}
 
 /**
- * Asks the provider. Throws ProviderFailure, and AppError `unavailable` where there are too few file descriptors. `timeout_ms`
- * covers everything to the last byte of the answer.
+ * Asks the provider. Throws ProviderFailure, and AppError `unavailable` where file descriptors are short.
+ * `timeout_ms` lasts to the last byte of the answer.
  */
 export async function askProvider(
   at: { url: string; timeout_ms: number },

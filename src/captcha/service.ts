@@ -1,4 +1,4 @@
-/** Captcha verification: a visitor's token is checked at the provider with the secret in the project's vault. */
+/** Captcha verification: asks the provider about a visitor's token, with the vault's secret. */
 import type { Config } from '../config.ts';
 import { AppError, type ErrorKind } from '../errors.ts';
 import type { Logger } from '../platform/host/logger.ts';
@@ -46,8 +46,8 @@ export class Captcha {
   }
 
   /**
-   * What a page of ours shows so that its visitor gets a token; null where it can't: the provider is none whose widget is
-   * known here, or the vault holds no site key.
+   * The widget with which a visitor of our pages gets a token; null for a provider without a known widget or
+   * a vault without a site key.
    */
   widgetOf(project: VaultOwner): CaptchaWidget | null {
     const { site_key, expected_action } = this.deps.vault.readSecretFor(project, 'captcha').values;
@@ -63,8 +63,9 @@ export class Captcha {
   }
 
   /**
-   * The verdict on a visitor's token; a visitor who failed is a verdict too. Changes nothing. Throws AppError `conflict`
-   * with status `not_configured` or `unreadable` in its details, and `upstream_failed` when the provider gives no verdict.
+   * The verdict on a visitor's token; a failed visitor is a verdict, too. Changes nothing. Throws AppError
+   * `conflict` with status `not_configured` or `unreadable` in its details, and `upstream_failed` when the
+   * provider gives no verdict.
    */
   async verify(project: VaultOwner, question: CaptchaQuestion): Promise<CaptchaResult> {
     const { secret, expected_action } = this.#readSettings(project, question.action);
@@ -95,7 +96,7 @@ export class Captcha {
         "The project's vault holds no captcha secret. An admin stores it as secret_key of the vault service captcha.",
       );
     }
-    // An expected action that can't be decrypted must not count as none, which would let tokens of other actions in.
+    // An expected action that does not decrypt must not count as none: tokens of other actions would pass.
     const is_action_lost = action === undefined && undecryptable.includes('expected_action');
     if (values.secret_key === undefined || is_action_lost) {
       throw refusal(
@@ -131,7 +132,7 @@ const KIND_OF_REFUSAL = {
   upstream_failed: 'upstream_failed',
 } as const satisfies Partial<Record<CaptchaResult['status'], ErrorKind>>;
 
-/** The provider gave no verdict. The body has the fields of a result all the same, so that clients read one shape. */
+/** The provider gave no verdict. The body has the fields of a result, so that clients read one shape. */
 function refusal(status: keyof typeof KIND_OF_REFUSAL, message: string): AppError {
   return new AppError(KIND_OF_REFUSAL[status], message, {
     details: { status, error_codes: [], hostname: null, challenge_ts: null, action: null, cdata: null },

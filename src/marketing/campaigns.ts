@@ -34,7 +34,7 @@ export interface CampaignDeps extends JobQueue {
   contacts: Contacts;
   marketing: MarketingSettings;
   suppressions: Suppressions;
-  templates: Pick<Templates, 'factsOf' | 'rowOf'>;
+  templates: Pick<Templates, 'factsOf' | 'rowOf' | 'copyOwn'>;
   marketing_mail: MarketingMail;
   projects: Pick<Projects, 'requireActive' | 'isActive'>;
   projectOf(id: number): MailOwner | null;
@@ -142,15 +142,16 @@ export abstract class Campaigns<
       const of = this.require(project_id, public_id, tx);
       this.deps.lists.requireOpen(tx, { id: of.list_id });
       const name = [...of.name].slice(0, MAX_NAME_CHARS - COPY.length).join('') + COPY;
-      return this.insert(tx, { ...this.draftOf(of), name }, note, { copy_of: of.public_id }).public_id;
+      return this.insert(tx, { ...this.draftOf(tx, of), name }, note, { copy_of: of.public_id }).public_id;
     });
     return this.get(project_id, copy_id);
   }
 
-  /** What a copy has of one. */
-  protected draftOf(row: Row): Row {
-    return row;
-  }
+  /** The templates that those of all projects name. */
+  abstract listTemplates(read: Tx): { project_id: number; template: string | null }[];
+
+  /** What a copy has of one: its own words, where that has its own. */
+  protected abstract draftOf(tx: Tx, row: Row): Row;
 
   protected insert(
     tx: Tx,

@@ -22,6 +22,7 @@ import { BroadcastLife } from './broadcasts/lifecycle.ts';
 import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { createCampaignTask } from './campaign-tasks.ts';
+import { sweepWords } from './campaign-words.ts';
 import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { importsHolder } from './imports/privacy.ts';
@@ -293,8 +294,11 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
  * What email marketing does by the clock: it forgets what is old, and mends what a crash or a wrong clock
  * left.
  */
-export function marketingCronEntries(services: MarketingServices): CronEntry[] {
+export function marketingCronEntries(
+  services: MarketingServices & Pick<MarketingNeeds, 'templates'>,
+): CronEntry[] {
   const { contacts, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
+  const { templates, sequences, broadcasts } = services;
   const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({
     name,
     expression,
@@ -308,5 +312,6 @@ export function marketingCronEntries(services: MarketingServices): CronEntry[] {
     entry('finished sequences', '37 * * * *', () => sequence_life.sweep()),
     entry('late enrollments', '29 * * * *', () => going_on.mendTimes()),
     entry('open broadcasts', '31 * * * *', () => broadcast_life.mend()),
+    entry('words of nothing', '39 3 * * *', () => sweepWords(templates, [sequences, broadcasts])),
   ];
 }

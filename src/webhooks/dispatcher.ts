@@ -1,8 +1,8 @@
 /**
- * Deliveries on their way: makes them of events, tries what is due and notes what came of it. They wait in rows of their own
- * rather than as jobs: the engine steps over every lane at each claim, and any number of webhooks may wait for a retry while
- * mail is to be sent at once. All that is kept in memory is which tries are under way, so that a crash loses none: what had
- * begun is sent again, with the same id.
+ * Deliveries on their way: makes them of events, tries what is due and notes what came of it. They are rows
+ * of their own and no jobs: the engine steps over every lane at each claim, and any number of webhooks may
+ * wait to retry while mail must go at once. Only tries under way are in memory, so a crash loses none: they
+ * are sent again, with the same id.
  */
 import { messageOf } from '../errors.ts';
 import { WEBHOOK_PATIENCE_MS, WEBHOOK_RETRY_DELAYS_S, WEBHOOK_TRIES_AT_ONCE } from '../limits.ts';
@@ -21,7 +21,7 @@ import type { Outcome, Tries } from './tries.ts';
 
 /** Events that one transaction makes deliveries of. */
 const FAN_OUT_PIECE = 50;
-/** Tries of all webhooks at once, each a connection, and those of webhooks that fail: they leave room for those that answer. */
+/** Tries of all webhooks at once, each a connection; and fewer of failing ones, to leave room. */
 const MOST_AT_ONCE = 256;
 const MOST_FAILING_AT_ONCE = 128;
 /** So seldom it looks for what is due: with a thousand webhooks that wait this takes some milliseconds. */
@@ -32,7 +32,7 @@ const MOST_SLEEP_MS = 60_000;
 const OURS_RETRY_MS = 5_000;
 /** A receiver that hangs holds no stop up. */
 const STOP_DEADLINE_MS = 2_000;
-/** While what came of an earlier try is not written for so long, a webhook is told nothing more: a crash would have it told all again. */
+/** While a try's result stays unwritten for so long, a webhook is told no more: a crash repeats it. */
 const UNWRITTEN_MS = 200;
 /** A clock that is set back by more than this may have left times behind that are too late. */
 const CLOCK_STEP_MS = SECOND_MS;
@@ -79,7 +79,7 @@ export class Dispatcher {
   /** By the monotonic clock. */
   #looked_at = Number.NEGATIVE_INFINITY;
   #timer: { at_ms: number; handle: ReturnType<typeof setTimeout> } | null = null;
-  /** By how much the clock was ahead of the monotonic one as times were noted; the first look is as after a step back. */
+  /** How far the clock was ahead of the monotonic one. The first look is as after a step back. */
   #ahead_ms = Number.POSITIVE_INFINITY;
   /** The webhook that had no room last: the next look begins there. */
   #first_webhook = 0;
@@ -107,7 +107,7 @@ export class Dispatcher {
     setTimeout(() => void this.#fanOut(), 0);
   }
 
-  /** Begins nothing more, and waits a moment for what is under way; the rest is sent again at the next start. */
+  /** Begins nothing more, and waits a moment for what is under way. The rest is sent after the next start. */
   async stop(deadline_ms = STOP_DEADLINE_MS): Promise<void> {
     this.#is_running = false;
     if (this.#timer) clearTimeout(this.#timer.handle);
@@ -216,7 +216,7 @@ export class Dispatcher {
       );
   }
 
-  /** Begins as many tries of a webhook as are due and have room, and sees to it that it is looked at when more is. */
+  /** Begins due tries of a webhook while there is room, and plans the next look. */
   #fill(webhook_id: number): void {
     const { database, clock, projects } = this.deps;
     const lane = this.#lanes.get(webhook_id) ?? newLane();

@@ -1,4 +1,4 @@
-/** What happens, for webhooks: each event is a row in the transaction of what it tells, where anybody listens. */
+/** Events for webhooks: each is a row in the transaction of what it tells, where anybody listens. */
 import type { Tx } from '../platform/database/database.ts';
 import { type Clock, toIso } from '../platform/host/clock.ts';
 import type { EventType } from './schemas.ts';
@@ -16,7 +16,7 @@ export class WebhookEvents {
   constructor(private readonly deps: { clock: Clock; onEvent(): void }) {}
 
   /**
-   * Notes within its transaction that something happened. Where no webhook of the project listens, that costs one seek:
+   * Notes an event within its transaction. Where no webhook of the project listens that costs one seek:
    * `describe` is not asked, and nothing is kept. Null tells nothing.
    */
   tell(tx: Tx, project_id: number, type: EventType, describe: () => EventData | null): void {

@@ -1,6 +1,6 @@
 /**
- * One request and the status of its answer, over a connection of its own to a given address. Receivers are strangers: of what
- * they answer nothing is read but the head, and of that no more than MAX_HEAD_BYTES.
+ * One request over a connection of its own to a given address, and its answer's status. Receivers are
+ * strangers: only the head of an answer is read, up to MAX_HEAD_BYTES.
  */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

@@ -1,4 +1,4 @@
-/** The main thread's side of sending: hands requests to a thread, which it starts when needed and gives back when nothing is sent. */
+/** The main thread's side of sending. Its thread starts when needed and ends when nothing is sent. */
 import { messageOf } from '../errors.ts';
 import { Thread } from '../platform/host/threads.ts';
 import type { Answer, Outgoing } from './exchange.ts';

@@ -123,8 +123,8 @@ export class Webhooks {
   }
 
   /**
-   * Changes what is given. Switched on, it goes on with what has waited for no more than WEBHOOK_PATIENCE_MS. Throws AppError
-   * `not_found`, and `invalid` by field.
+   * Changes what is given. Switched on, it continues with what waited at most WEBHOOK_PATIENCE_MS. Throws
+   * AppError `not_found`, and `invalid` by field.
    */
   async change(owner: Owner, public_id: string, changes: WebhookChanges, note: Note): Promise<WebhookRecord> {
     const { database, clock, dispatcher } = this.deps;
@@ -157,7 +157,7 @@ export class Webhooks {
     store.dropWaiting(tx, webhook.id, { before_ms: now_ms - WEBHOOK_PATIENCE_MS, error });
   }
 
-  /** Gives a webhook a new secret; the former one signs as well for WEBHOOK_OLD_SECRET_MS. Throws AppError `not_found`. */
+  /** A new secret; the former one signs for WEBHOOK_OLD_SECRET_MS, too. Throws AppError `not_found`. */
   async rotate(owner: Owner, public_id: string, note: Note): Promise<WebhookWithSecret> {
     const { database, clock } = this.deps;
     const secret = createSecret();
@@ -195,8 +195,8 @@ export class Webhooks {
   /* --- Sending by hand --------------------------------------------------------------------------------------------- */
 
   /**
-   * Sends a test message now, once, whether or not the webhook is active, and answers what came of it. Throws AppError
-   * `rate_limited`, and `not_found` where it is deleted meanwhile.
+   * Sends one test message now, active or not, and answers what came of it. Throws AppError `rate_limited`,
+   * and `not_found` where the webhook is deleted meanwhile.
    */
   async test(owner: Owner, public_id: string, note: Note): Promise<DeliveryRecord> {
     const { database, clock, tries, limiter } = this.deps;
@@ -232,8 +232,8 @@ export class Webhooks {
   }
 
   /**
-   * Sends a delivery once more, with its id and a new series of tries; one that waits is tried now. Throws AppError `not_found`,
-   * and `conflict` where the webhook is off.
+   * Sends a delivery again, with its id and a new series of tries; a waiting one is tried now. Throws
+   * AppError `not_found`, and `conflict` where the webhook is off.
    */
   async replay(owner: Owner, public_id: string, delivery_id: string, note: Note): Promise<DeliveryRecord> {
     const { database, clock, dispatcher } = this.deps;
@@ -285,7 +285,7 @@ export class Webhooks {
     };
   }
 
-  /** How webhooks take part in the deletion of their project: what they told goes after the commit, in small steps. */
+  /** Takes part in the deletion of a project: what webhooks told goes after the commit, in small steps. */
   projectCascade() {
     return { count: () => ({}), afterCommit: () => this.#sweepDeleted() };
   }

@@ -1,4 +1,4 @@
-/** Signatures of the Standard Webhooks specification (https://www.standardwebhooks.com): HMAC-SHA-256 over id, time and body. */
+/** Signatures of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA-256 of id, time, body. */
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';

@@ -60,7 +60,7 @@ const listening = rawSql<{ id: number }, [number, string]>(
      AND (types IS NULL OR EXISTS (SELECT 1 FROM json_each(types) WHERE value = ?)) LIMIT 1`,
 );
 
-/** Whether any webhook of a project is told of this: asked at all that happens, so one seek where there is none. */
+/** Whether any webhook of a project listens to this. Runs for all that happens: one seek if none. */
 export function isListenedTo(tx: Tx, project_id: number, type: string): boolean {
   return listening.get(tx, project_id, type) !== null;
 }
@@ -242,7 +242,7 @@ const mendLate = rawSql<never, [number, number, string]>(
   `UPDATE webhook_deliveries SET next_at = ? WHERE ${IS_LATE}`,
 );
 
-/** Whether anything waits longer than `longest_ms` has it, by how often it was tried. Looks at all that waits. */
+/** Whether anything waits longer than `longest_ms` allows for its tries. Looks at all that waits. */
 export function hasLate(read: Tx, now_ms: number, longest_ms: readonly number[]): boolean {
   return anyLate.get(read, now_ms, JSON.stringify(longest_ms)) !== null;
 }
@@ -263,7 +263,7 @@ const oldEvents = rawSql<never, [number, number]>(
      (SELECT id FROM webhook_events WHERE created_at < ? ORDER BY created_at LIMIT ?)`,
 );
 
-/** Deletes up to `limit` deliveries and as many events from before a moment, and returns how many there were. */
+/** Deletes up to `limit` deliveries and as many events from before a moment. Returns how many there were. */
 export function deleteOld(tx: Tx, before_ms: number, limit: number): number {
   return oldDeliveries.run(tx, before_ms, limit) + oldEvents.run(tx, before_ms, limit);
 }

@@ -29,6 +29,10 @@ const records = async (...args: string[]): Promise<Record<string, unknown>[]> =>
 test('templates are listed and shown with their text', async () => {
   expect(await records('template', 'list', '--project', 'one')).toMatchObject([{ slug: 'welcome' }]);
   expect(await records('template', 'list', '--project', 'two')).toEqual([]);
+  const words = { name: 'June', subject: 'June', body_text: 'News', is_marketing: true, is_own: true };
+  await app.services.templates.create(app.project_id, { category: 'marketing', ...words }, noNote);
+  expect(await records('template', 'list', '--project', 'one')).toHaveLength(1);
+  expect(await records('template', 'list', '--project', 'one', '--with-own')).toHaveLength(2);
   const { stdout } = await run(app.data_dir, 'template', 'show', 'welcome', '--project', 'one');
   expect(stdout).toContain('Good day, {{ name }}.');
   expect((await run(app.data_dir, 'template', 'show', 'welcome', '--project', 'two')).exit).toBe(1);

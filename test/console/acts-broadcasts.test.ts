@@ -72,6 +72,13 @@ async function makeList(people: readonly string[]): Promise<string> {
     );
   return id;
 }
+/** Slugs of the words that broadcasts have of their own. */
+const wordsIn = () =>
+  on.app.services.templates
+    .list(magazine().id, { with_own: true })
+    .flatMap(({ is_own, slug }) => (is_own ? [slug] : []));
+/** Of the broadcast whose mail is written. */
+const idOf = (page: Page): string => page.url().split('/').at(-2) ?? '';
 const recordOf = (id: string): BroadcastRecord => on.app.services.broadcasts.get(magazine().id, id);
 const draft = async (name: string, fields: object = {}): Promise<string> =>
   (
@@ -98,33 +105,40 @@ describe.skipIf(executable === null)('a broadcast', () => {
   test('is written, tested, sent to the number that was agreed to, watched, and read', async () => {
     const { page, complaints } = await open('/new');
     await page.getByLabel('Name', { exact: true }).fill('June news');
-    await page.getByLabel('Subject').fill('News for {{ first_name }}');
-    await page.getByLabel('Text in Markdown').fill('Hello\n\n[Read on](https://magazine.example.com/june)');
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     // Nothing is made of it before all is there.
     await page.locator('[name=list][aria-invalid=true]').waitFor();
-    expect(on.app.services.templates.find(magazine().id, 'june-news')).toBeNull();
+    expect(wordsIn()).toEqual([]);
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
     await page.getByText('5 people of the list, as it is now').waitFor();
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     await page.getByRole('heading', { name: 'June news', level: 1 }).waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
-    expect(recordOf(id)).toMatchObject({ status: 'draft', list, template: 'june-news', filter: null });
+    const id = idOf(page);
+    const template = String(recordOf(id).template);
+    expect(recordOf(id)).toMatchObject({ status: 'draft', list, filter: null });
+    expect(wordsIn()).toEqual([template]);
 
+    await page.getByLabel('Subject').fill('News for {{ first_name }}');
+    await page.getByLabel('Preheader').fill('Of June');
+    await page.getByLabel('Markdown of the mail').click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.insertText('Hello\n\n[Read on](https://magazine.example.com/june)');
     const mail = page.frameLocator('iframe');
     await mail.getByRole('link', { name: 'Read on' }).waitFor();
     await mail.getByText('1 High Street, Springfield').waitFor();
-    // As it is written, too.
-    await page.getByRole('link', { name: 'Change its words' }).click();
-    await page.getByLabel('Markdown of the template').click();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.insertText('\n\nYours, the magazine');
-    await mail.getByText('Yours, the magazine').waitFor();
-    await mail.getByText('1 High Street, Springfield').waitFor();
-    await button(page, 'Save').click();
-    await page.getByText('The template is saved').waitFor();
-    await page.goBack();
-    await mail.getByText('Yours, the magazine').waitFor();
+    await page.locator('.inbox-line').getByText('News for there').waitFor();
+    await page.getByText('With whose values?').click();
+    await button(page, 'A contact').click();
+    await page.getByLabel('Address or name of a contact').fill('ada@');
+    await page.getByRole('button', { name: 'Take ada@example.org' }).click();
+    await page.locator('.inbox-line').getByText('News for ada').waitFor();
+    await page.locator('summary', { hasText: 'Merge field' }).click();
+    await page.getByRole('button', { name: 'unsubscribe_url' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await until(() => recordOf(id).preheader === 'Of June');
+    await page.getByRole('link', { name: 'Review and send' }).click();
+    await mail.getByRole('link', { name: 'Read on' }).waitFor();
     await button(page, 'Send a test').click();
     await page.getByRole('dialog').getByLabel('To').fill('editor@example.org');
     await button(page, 'Send the test').click();
@@ -186,7 +200,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     const { page, complaints } = await open('/new');
     await page.getByLabel('Name', { exact: true }).fill('July news');
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
-    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Begin with').selectOption('letter');
     await page.getByText('Only some of the list').click();
     await page.getByLabel('With at least one of these tags').fill('vip, press');
     await page.getByText('2 people of the list').waitFor();
@@ -199,11 +213,12 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByText('0 people of the list').waitFor();
     await button(page, 'Remove field 1').click();
     await page.getByText('2 people of the list').waitFor();
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     const asked = dialog(page, 'A second broadcast named July news?');
     await asked.getByRole('button', { name: 'Make a second broadcast' }).click();
     await page.getByRole('heading', { name: 'July news', level: 1 }).waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
+    const id = idOf(page);
+    await page.getByRole('link', { name: 'Review and send' }).click();
     expect(recordOf(id).filter).toEqual({ tags_any: ['vip', 'press'] });
     await page.getByText('3 others would be left out').waitFor();
     await page.getByText('does not fit the filter').waitFor();
@@ -219,22 +234,23 @@ describe.skipIf(executable === null)('a broadcast', () => {
     const { page, complaints } = await open('/new');
     await page.getByLabel('Name', { exact: true }).fill('Two subjects');
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
-    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Begin with').selectOption('letter');
     await page.getByLabel('Try several variants first').check();
     await page.getByLabel('Subject of variant B').fill('Another word');
     await page.getByLabel('Percent of the people who try them').fill('60');
     await page.getByLabel('The rest gets').selectOption('manual');
     await page.getByText('UTM parameters of its links').click();
     await page.getByLabel('UTM source').fill('news');
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     await page
       .getByRole('alert')
       .filter({ hasText: /Percent|share|Not accepted/ })
       .waitFor();
     await page.getByLabel('Percent of the people who try them').fill('50');
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     await page.getByRole('heading', { name: 'Two subjects', level: 1 }).waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
+    const id = idOf(page);
+    await page.getByRole('link', { name: 'Review and send' }).click();
     expect(recordOf(id).utm).toEqual({ source: 'news' });
     expect(recordOf(id).ab).toMatchObject({
       variants: [{ name: 'A' }, { name: 'B', subject: 'Another word' }],
@@ -265,13 +281,14 @@ describe.skipIf(executable === null)('a broadcast', () => {
     const { page, complaints } = await open('/new');
     await page.getByLabel('Name', { exact: true }).fill('To friends');
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
-    await page.getByLabel('Mail', { exact: true }).selectOption('letter');
+    await page.getByLabel('Begin with').selectOption('letter');
     await page.getByLabel('Segment').selectOption({ label: 'Friends' });
     await page.getByText('2 people of the list').waitFor();
     expect(await page.getByText('Only some of the list').count()).toBe(0);
-    await button(page, 'Save the draft').click();
+    await button(page, 'Write the mail').click();
     await page.getByRole('heading', { name: 'To friends', level: 1 }).waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
+    const id = idOf(page);
+    await page.getByRole('link', { name: 'Review and send' }).click();
     expect(recordOf(id)).toMatchObject({ segment: kept.id, filter: null });
     await page.getByText('3 others would be left out').waitFor();
     await page.goto(`${on.app.url}/console/projects/magazine/broadcasts/${id}/edit`);
@@ -400,29 +417,41 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await until(async () => (await missing.getByRole('listitem').count()) === 1);
     expect(recordOf(id).status).toBe('draft');
     await missing.getByRole('link', { name: 'Write the mail' }).click();
-    // A draft may be saved without one.
-    await button(page, 'Save the broadcast').click();
-    await page.getByText('No mail yet', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'Edit', exact: true }).click();
-    await page.getByLabel('Subject').fill('A subject alone');
-    await button(page, 'Save the broadcast').click();
-    await page.locator('[name=body_markdown][aria-invalid=true]').waitFor();
-    await page.getByLabel('Written in').selectOption('HTML and text');
-    await page.getByLabel('HTML', { exact: true }).fill('<p>Dear {{ first_name }}</p>');
-    await page.getByLabel('Text', { exact: true }).fill('Dear {{ first_name }}');
-    // What was written is not lost, nor stored twice, where the broadcast itself is refused.
-    await on.app.services.broadcast_life.change(magazine().id, id, { name: 'Emptier news' }, noNote);
-    await button(page, 'Save the broadcast').click();
-    await page.getByText('This was changed since you read it').waitFor();
-    expect(await page.getByLabel('Mail', { exact: true }).inputValue()).toBe('empty-news');
-    await button(page, 'Save the broadcast').click();
+    await page.getByLabel('Subject').fill('A subject at last');
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await until(() => recordOf(id).template !== null);
+    await page.getByRole('link', { name: 'Review and send' }).click();
     await page.getByText('Everything is in place').waitFor();
-    expect(recordOf(id)).toMatchObject({ name: 'Emptier news', template: 'empty-news' });
     const { templates } = on.app.services;
-    expect(templates.get(magazine().id, 'empty-news')).toMatchObject({
-      ...{ subject: 'A subject alone', body_html: '<p>Dear {{ first_name }}</p>', layout: 'marketing' },
+    expect(templates.get(magazine().id, String(recordOf(id).template))).toMatchObject({
+      ...{ subject: 'A subject at last', layout: 'marketing', is_own: true },
     });
-    expect(templates.list(magazine().id).filter(({ slug }) => slug.startsWith('empt'))).toHaveLength(1);
+    expect(refusals(complaints)).toEqual([]);
+  });
+
+  test('that takes a template has words of its own once it is written, and one that waits for its time keeps them until they are published', async () => {
+    const id = await draft('Shared news');
+    const { templates } = on.app.services;
+    const letter = templates.get(magazine().id, 'letter');
+    const { page, complaints } = await open(`/${id}/write`);
+    await page.getByLabel('Subject').fill('Not that letter');
+    await until(() => recordOf(id).template !== 'letter');
+    const own = () => templates.get(magazine().id, String(recordOf(id).template));
+    expect(own()).toMatchObject({ subject: 'Not that letter', body_markdown: letter.body_markdown });
+    expect(templates.get(magazine().id, 'letter')).toEqual(letter);
+
+    const send_at = new Date(on.app.clock.now() + 86_400_000).toISOString();
+    await on.app.services.broadcast_life.send(actor, magazine(), id, { send_at, is_test: false });
+    await page.reload();
+    await page.getByLabel('Subject').fill('Later');
+    await page.getByText('Draft saved').waitFor();
+    await until(() => own().draft?.subject === 'Later');
+    expect(own().subject).toBe('Not that letter');
+    await page.getByRole('button', { name: 'Start from a template' }).click();
+    await button(page, 'Take its words').click();
+    await until(() => own().draft?.subject === 'A letter');
+    await button(page, 'Publish').click();
+    await until(() => own().subject === 'A letter');
     expect(refusals(complaints)).toEqual([]);
   });
 
@@ -436,10 +465,6 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.locator('option', { hasText: 'Readers' }).waitFor({ state: 'attached' });
     await page.keyboard.type('Readers');
     await page.getByText('5 people of the list').waitFor();
-    await tabTo(page, 'Subject');
-    await page.keyboard.type('By keys');
-    await tabTo(page, 'Text in Markdown');
-    await page.keyboard.type('Dear reader');
     await tabTo(page, 'Only some of the list');
     await page.keyboard.press('Enter');
     await tabTo(page, 'With at least one of these tags');
@@ -451,11 +476,18 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await leave.waitFor();
     await page.keyboard.press('Escape');
     await leave.waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Subject').inputValue()).toBe('By keys');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Keys');
     await page.getByLabel('With at least one of these tags').focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
-    const id = page.url().split('/').at(-1) ?? '';
+    const id = idOf(page);
+    await tabTo(page, 'Subject');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('By keys');
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Review and send' }).focus();
+    await page.keyboard.press('Enter');
 
     await page.getByText('Everything is in place').waitFor();
     await tabTo(page, 'Send a test');

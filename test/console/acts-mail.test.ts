@@ -61,6 +61,15 @@ describe.skipIf(executable === null)('mail in a browser', () => {
     const content = { body_html: `<h1>Hello</h1>${HOSTILE}`, body_text: HOSTILE };
     await on.app.call('POST', '/api/v1/emails/send', { key, body: { ...body, ...content } });
     const { page, complaints } = await open('/projects/shop/emails');
+    // Found as one types, with the focus where it was, and in the address.
+    const to = page.getByLabel('To', { exact: true });
+    await to.pressSequentially('nobody');
+    await page.getByText('Nothing matches').waitFor();
+    expect(await to.evaluate((field) => field.matches(':focus'))).toBe(true);
+    await to.fill('bounce@sim');
+    await page.getByRole('link', { name: HOSTILE }).waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).toBe('bounce@sim');
+    expect(await to.inputValue()).toBe('bounce@sim');
     await page.getByLabel('Status').selectOption('bounced');
     const mail = page.getByRole('link', { name: HOSTILE });
     await mail.waitFor();

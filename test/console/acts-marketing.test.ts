@@ -359,7 +359,7 @@ describe.skipIf(executable === null)('an import', () => {
     async () => {
       const list = await makeList();
       const { page, complaints } = await open(`/lists/${list}/import`);
-      const header = `Contact,Given name,${HOSTILE.replaceAll('"', '""').replace(/^(.*)$/, '"$1"')},Plan,Plan`;
+      const header = `Contact,Prénom,${HOSTILE.replaceAll('"', '""').replace(/^(.*)$/, '"$1"')},Plan,Plan`;
       await page
         .getByLabel('File', { exact: true })
         .setInputFiles(
@@ -367,7 +367,7 @@ describe.skipIf(executable === null)('an import', () => {
             `${header}\r\nzoe@example.org,"Zoe, the first",x,pro,1\r\n=nobody,,,,\r\nyan@example.org,Yan,"a\nb",,\r\n`,
           ),
         );
-      expect(await page.getByLabel('What Given name becomes').inputValue()).toBe('first_name');
+      expect(await page.getByLabel('What Prénom becomes').inputValue()).toBe('first_name');
       await page.getByText('Another column has this name.').waitFor();
       await page.setViewportSize(NARROW);
       await expectSound({ page, complaints });
@@ -394,6 +394,7 @@ describe.skipIf(executable === null)('an import', () => {
       await page.getByRole('button', { name: 'Import the file' }).click();
       await page.getByRole('heading', { name: 'Import into Readers' }).waitFor();
       await page.getByText('completed', { exact: true }).waitFor();
+      await page.getByText('Left out: another column has this name.').waitFor();
       // The file went up once, though the import was refused once.
       expect(await stored()).toBe(1);
       expect(await contactsOf(list)).toMatchObject([

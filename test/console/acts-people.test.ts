@@ -1,23 +1,30 @@
 /** What who may administer does with people and tokens in the console, and what those may do after it. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { parseRelay } from '../../src/mail/mailboxes/relay.ts';
 import { actor } from '../support/helpers.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
 import {
   addPerson,
   beforeAllInConsole,
   type ConsoleTest,
   executable,
+  expectSound,
+  goTo,
   openPage,
   openSignedIn,
+  settle,
   signIn,
 } from './browser.ts';
-import { addSampleData } from './sample-data.ts';
+import { addSampleData, type Sample } from './sample-data.ts';
+import { SAMPLE_PAGES } from './sample-pages.ts';
 
 let on: ConsoleTest;
+let sample: Sample;
 
 beforeAllInConsole(async (started) => {
   on = started;
-  await addSampleData(on.app);
+  sample = await addSampleData(on.app);
 });
 
 const open = async (path: string) => openSignedIn(on, path);
@@ -29,12 +36,16 @@ const secretOn = async (page: Page) => (await page.locator('.secret code').textC
 const headers = { 'X-Satchel-Console': '1', 'Content-Type': 'application/json' };
 const post = (path: string, body: object) =>
   fetch(`${on.app.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+/** Of buttons: what shows, copies, leafs and asks. */
+const HARMLESS =
+  /^(Copy|Show|Hide|Try it|Look|Check again|Next page|\d+ days|HTML|Text|Headers|Light|Dark|Desk|Phone|More filters|Add an event|Save as CSV|Save what is held|Download rejected)/;
 const password = 'a horse of another colour';
 
 describe.skipIf(executable === null)('of people and tokens', () => {
   test('a person is added with one project, signs in by the link that is shown once, is changed, reset and removed', async () => {
     const { page, complaints } = await open('/people/new');
     await page.getByLabel('Address').fill('cleo@example.org');
+    await page.getByText('What that is in detail').click();
     await page.getByLabel('Read vaults').check();
     await page.getByRole('button', { name: 'Add the person' }).click();
     await page.locator('.wrong', { hasText: 'name at least one project, or all projects' }).waitFor();
@@ -99,8 +110,10 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     });
     const context = await signIn(on, { credentials });
     const { page } = await openPage(on, context, '/people/new');
+    expect(await page.getByRole('radio').count()).toBe(3);
+    await page.getByLabel('Something else').check();
     await page.getByLabel('Read vaults').waitFor();
-    const offered = await page.locator('.check label').allTextContents();
+    const offered = await page.locator('details .check label').allTextContents();
     expect(offered.filter((label) => /vault|Administer|AI|databases/i.test(label))).toEqual([
       'Read vaults',
       'Administer',
@@ -118,6 +131,51 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     expect(bob.projects?.map(({ slug }) => slug).toSorted()).toEqual(['bakery', 'shop']);
   });
 
+  test('an invitation is mailed once there is a mailbox that sends, and what stands in its way leads on', async () => {
+    const { mailboxes, people } = on.app.services;
+    const { page, complaints } = await open('/people/new');
+    await page.getByLabel('Address').fill('dora@example.org');
+    await page.getByLabel('Looks on').check();
+    await page.getByLabel('Corner shop').check();
+    expect(await page.getByLabel('Send the invitation by mail').isChecked()).toBe(false);
+    await page.getByLabel('Send the invitation by mail').check();
+    const add = page.getByRole('button', { name: 'Add the person' });
+    await add.click();
+    await page.locator('.wrong', { hasText: 'mail.example.com' }).waitFor();
+    const way = page.getByRole('link', { name: /^Set up sending/ });
+    expect(await way.getAttribute('href')).toBe('/console/set-up-sending');
+    const far = { address: 'far@mail.example.com', relay: parseRelay('smtps://a:b@smtp.example.com:465') };
+    await mailboxes.add(actor, far);
+    await add.click();
+    await page.locator('.wrong', { hasText: 'which nobody else can reach' }).waitFor();
+    await page.getByRole('link', { name: /^Settings of this server/ }).waitFor();
+    expect(() => people.require('dora@example.org')).toThrow();
+    await mailboxes.remove(actor, far.address);
+
+    const sink = await startSmtpSink();
+    const near = { address: 'office@mail.example.com', relay: parseRelay(`smtp://127.0.0.1:${sink.port}`) };
+    await mailboxes.add(actor, near);
+    await add.click();
+    await page.getByText('The invitation is on its way to dora@example.org').waitFor();
+    const [mail] = await sink.waitForMails(1);
+    const link =
+      /\/console\/welcome\/\S+/.exec(mail?.raw.toString().replaceAll('=\r\n', '') ?? '')?.[0] ?? '';
+    expect((await post(link, { password })).status).toBe(204);
+    await page.getByRole('link', { name: 'To the person' }).click();
+    await page.getByRole('link', { name: 'Signing in' }).click();
+    await page.getByRole('button', { name: 'Reset the password' }).click();
+    const dialog = page.getByRole('dialog');
+    // There is a mailbox that sends: mailed, unless somebody says otherwise.
+    await dialog.locator('[name=send]:checked').waitFor();
+    await page.getByLabel('Type dora@example.org to go on').fill('dora@example.org');
+    await dialog.getByRole('button', { name: 'Reset the password' }).click();
+    await page.getByText('The invitation is on its way to dora@example.org').waitFor();
+    await sink.waitForMails(2);
+    await mailboxes.remove(actor, near.address);
+    await sink.stop();
+    expect(complaints.filter((told) => !told.includes('409'))).toEqual([]);
+  });
+
   test('of two who change a person at once, the second is told, changes nothing, and then only what they touched', async () => {
     const { page } = await open(`/people/${personOf('eve@example.org').id}`);
     const { people } = on.app.services;
@@ -132,6 +190,37 @@ describe.skipIf(executable === null)('of people and tokens', () => {
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByRole('heading', { name: 'Eve', level: 1 }).waitFor();
     expect(personOf('eve@example.org')).toMatchObject({ name: 'Eve', can_read_vault: true });
+  });
+
+  test('who looks on is told so once, and sees no button that would be refused', async () => {
+    const credentials = await addPerson(on.app, {
+      ...{ email: 'reader@example.org', all_projects: true, read_only: true, can_read_vault: true },
+    });
+    const opened = await openPage(on, await signIn(on, { credentials }), '/');
+    const { page } = opened;
+    await page.getByText('You may look, and change nothing.').waitFor();
+    await expectSound(opened);
+    await page.getByRole('button', { name: 'Understood' }).click();
+    await page.reload();
+    await settle(page);
+    expect(await page.getByText('You may look, and change nothing.').count()).toBe(0);
+    const pages = SAMPLE_PAGES.filter(
+      ({ pattern, name }) => pattern.startsWith('/projects') && !/empty|hostile|account/.test(name),
+    );
+    expect(pages.length).toBeGreaterThan(60);
+    const found: string[] = [];
+    for (const { path, name } of pages) {
+      await goTo(opened, path(sample));
+      const told: string[] = await page.evaluate(
+        `[...document.querySelectorAll('main button:enabled, main a.button:is([href$="/new"], [href$="/import"], [href$="/edit"])')].map((each) => each.ariaLabel ?? each.textContent.trim())`,
+      );
+      found.push(...told.filter((each) => !HARMLESS.test(each)).map((each) => `${name}: ${each}`));
+    }
+    expect(found).toEqual([]);
+    await goTo(opened, '/projects/shop/keys/new');
+    await page.getByText('You may look, and change nothing').waitFor();
+    await goTo(opened, '/account');
+    await page.getByRole('button', { name: 'Change the password' }).waitFor();
   });
 
   test('a token is made, works with the secret that is shown once, and is revoked by its name', async () => {

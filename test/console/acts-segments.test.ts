@@ -52,15 +52,13 @@ describe.skipIf(executable === null)('a segment', () => {
     const { page } = await open('/broadcasts/new');
     await page.getByLabel('Name', { exact: true }).fill('To a few');
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Newsletter' });
-    await page.getByLabel('Subject', { exact: true }).fill('For you');
-    await page.getByLabel('Text in Markdown').fill('Hello.');
     await page.getByText('Only some of the list').click();
     await page.getByLabel('With all of these tags').fill('customer');
     await page.getByText('1 person of the list').waitFor();
     await page.getByLabel('Keep it as a segment').fill('Customers');
     await page.getByRole('button', { name: 'Keep it', exact: true }).click();
     await page.getByText('Those tagged “customer”.').waitFor();
-    await page.getByRole('button', { name: 'Save the draft' }).click();
+    await page.getByRole('button', { name: 'Write the mail' }).click();
     await page.getByRole('heading', { name: 'To a few', level: 1 }).waitFor();
     const { segments, broadcasts, projects } = on.app.services;
     const { id } = projects.require('shop');

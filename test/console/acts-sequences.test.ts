@@ -58,6 +58,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const { page, complaints } = await open('/new');
       await page.getByLabel('Name').fill('Three letters');
       await page.getByLabel('List').selectOption({ label: 'Readers' });
+      await page.locator('[name=max_recipients][value="1000"]').waitFor();
       await page.getByLabel('Maximum number of contacts').fill('50');
       await page.getByRole('button', { name: 'Create the draft' }).click();
       await page.getByRole('heading', { name: 'Three letters', level: 1 }).waitFor();
@@ -65,7 +66,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       const add = page.getByRole('button', { name: 'Add a step', exact: true });
       for (const key of ['step-1', 'step-2']) {
         await add.click();
-        await stepOf(page, key).getByLabel('Template', { exact: true }).selectOption('welcome');
+        await stepOf(page, key).getByLabel('Words', { exact: true }).selectOption('welcome');
       }
       const second = stepOf(page, 'step-2');
       await second.getByLabel('Sent after').fill('3');
@@ -85,10 +86,10 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByText('From step-2').waitFor();
       await page.locator('.route-lines > path').waitFor({ state: 'attached' });
       await page.getByRole('button', { name: 'Add a step to later' }).click();
-      await stepOf(page, 'step-3').getByLabel('Template', { exact: true }).selectOption('offer');
+      await stepOf(page, 'step-3').getByLabel('Words', { exact: true }).selectOption('offer');
       await stepOf(page, 'step-3').getByLabel('Key').fill('late');
       await page.getByRole('button', { name: 'Add a step before late' }).click();
-      await stepOf(page, 'step-4').getByLabel('Template', { exact: true }).selectOption('welcome');
+      await stepOf(page, 'step-4').getByLabel('Words', { exact: true }).selectOption('welcome');
       await stepOf(page, 'step-4').getByLabel('Track', { exact: true }).selectOption('main');
       await page.getByRole('button', { name: 'Remove step-1' }).click();
       await second.getByRole('button', { name: 'Add a variable' }).click();
@@ -159,7 +160,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await until(async () => (await readStop(page)).name === 'Key');
       await page.keyboard.press('Control+A');
       await page.keyboard.type('between');
-      await tabTo(page, 'Template');
+      await tabTo(page, 'Words');
       await page.keyboard.type('offer');
       await tabTo(page, 'Sent after');
       await page.keyboard.press('Control+A');
@@ -228,7 +229,7 @@ describe.skipIf(executable === null)('in a browser', () => {
       await publish();
       await missing.getByRole('link', { name: 'Choose another' }).click();
       await until(async () => (await page.evaluate('document.activeElement.value')) === 'a');
-      await stepOf(page, 'a').getByLabel('Template', { exact: true }).selectOption('welcome');
+      await stepOf(page, 'a').getByLabel('Words', { exact: true }).selectOption('welcome');
       await page.getByRole('button', { name: 'Save the steps' }).click();
       await page.getByText('Everything is in place').waitFor();
       await page.getByRole('button', { name: 'Activate' }).click();
@@ -359,6 +360,42 @@ describe.skipIf(executable === null)('in a browser', () => {
         .all();
       expect(mail?.subject).toBe('[Test] A year of reading, half the price');
       expect(recordOf(sample.running).stats.enrolled).toBe(48);
+      expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'a step has words of its own, written in its place; of one that runs they are in the next mail once they are published',
+    async () => {
+      const { id } = await make({ name: 'Own words', steps: TWO });
+      const { page, complaints } = await open(`/${id}`);
+      await page.getByRole('button', { name: 'Add a step before a' }).click();
+      await page.getByRole('button', { name: 'Save the steps' }).click();
+      await page.getByText('The steps are saved').waitFor();
+      const stepNamed = (key: string) => recordOf(id).steps.find((step) => step.key === key);
+      const wordsOf = (key: string) =>
+        on.app.services.templates.get(project_id, stepNamed(key)?.template ?? '');
+      expect(wordsOf('step-3')).toMatchObject({ is_own: true, subject: 'Own words: step-3' });
+      await stepOf(page, 'step-3').getByRole('link', { name: 'Own words: step-3' }).click();
+      await page.getByLabel('Subject').fill('First of all');
+      await page.getByLabel('Preheader').fill('Soon');
+      await page.getByText('Saved', { exact: true }).waitFor();
+      await until(() => wordsOf('step-3').subject === 'First of all');
+      expect(stepNamed('step-3')?.preheader).toBe('Soon');
+
+      const offer = on.app.services.templates.get(project_id, 'offer');
+      await publish();
+      const project = on.app.services.projects.require(sample.magazine);
+      await on.app.services.sequence_life.activate(actor, project, id);
+      await page.goto(`${on.app.url}/console/projects/${sample.magazine}/sequences/${id}/steps/b/write`);
+      await page.getByLabel('Subject').fill('Half the price, really');
+      await page.getByText('Draft saved').waitFor();
+      await until(() => stepNamed('b')?.template !== 'offer');
+      expect(wordsOf('b')).toMatchObject({ subject: offer.subject, body_html: offer.body_html });
+      await page.getByRole('button', { name: 'Publish' }).click();
+      await until(() => wordsOf('b').subject === 'Half the price, really');
+      expect(on.app.services.templates.get(project_id, 'offer')).toEqual(offer);
       expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,

@@ -191,6 +191,29 @@ describe.skipIf(executable === null)('in a vault', () => {
     expect(await holds(page, stored('env').SESSION_KEY ?? '')).toBe(false);
   });
 
+  test('an empty one is a sentence and two buttons, which store a first secret', async () => {
+    const { page, complaints } = await openSignedIn(on, '/projects/bakery/vault');
+    expect(await page.getByRole('main').getByRole('button').allTextContents()).toEqual([
+      'Paste a .env file',
+      'Store a secret',
+    ]);
+    expect(await page.getByRole('table').count()).toBe(0);
+    await page.getByRole('button', { name: 'Store a secret' }).click();
+    await page.getByLabel('What it is of').selectOption('Stripe');
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByLabel('Secret key').fill('sk_test_of_the_bakery');
+    await page.getByRole('button', { name: 'Store', exact: true }).click();
+    await page.getByRole('heading', { name: 'Values', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Vault', exact: true }).first().click();
+    await page.getByRole('row', { name: /Stripe/ }).waitFor();
+    await page.getByRole('button', { name: 'Store a secret' }).click();
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('dialog', { name: 'Set a variable' }).waitFor();
+    expect(complaints).toEqual([]);
+    const { vault, projects } = on.app.services;
+    await vault.remove(actor, projects.require('bakery'), requireVaultService('stripe'));
+  });
+
   test('everything of a service is removed by its name, and nothing else', async () => {
     const { page } = await open('/firebase');
     const env = stored('env');

@@ -82,6 +82,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     async () => {
       const { page, complaints } = await open(`/projects/${sample.project}/keys/new`);
       await page.getByLabel('Name').fill('kiosk');
+      await page.getByLabel('Something else').check();
       await page.getByLabel('Read', { exact: true }).check();
       await page.getByLabel('Write', { exact: true }).check();
       await page.getByLabel('No deleting').check();

@@ -62,9 +62,21 @@ describe.skipIf(executable === null)('a key', () => {
     const make = page.getByRole('button', { name: 'Create the key' });
     await page.getByLabel('Name').fill('landing page');
     expect(await page.getByLabel('Origins', { exact: true }).count()).toBe(0);
-    await page.getByLabel('Made for').selectOption('page');
+    await page.getByLabel('A web page or an app').check();
     await expectSound(opened);
     expect(await page.getByLabel('From certain origins only').isChecked()).toBe(true);
+    // A key that visitors can read is made without an origin by a second press alone, which says what it means.
+    await make.click();
+    const without = page.getByRole('dialog', { name: 'Without an origin?' });
+    await without.getByText('refused to every page and app').waitFor();
+    await without.getByRole('button', { name: 'Name one first' }).click();
+    await page.getByText('Advanced').click();
+    await page.getByLabel('From certain origins only').uncheck();
+    await make.click();
+    const anywhere = page.getByRole('dialog', { name: 'From anywhere?' });
+    await anywhere.getByRole('button', { name: 'Restrict it' }).click();
+    expect(named('landing page')).toEqual([]);
+    await page.getByLabel('From certain origins only').check();
     await page.getByLabel('Origins', { exact: true }).fill('https://landing.example.com\nnot an origin');
     await make.click();
     const wrong = page.locator('.wrong', { hasText: 'No. 2' });
@@ -82,6 +94,24 @@ describe.skipIf(executable === null)('a key', () => {
       permissions: { upload: true, captcha: true },
     });
     expect(made).toMatchObject({ origins_count: 1 });
+    await page.getByRole('link', { name: 'To the key' }).click();
+    await page
+      .getByText('Public: uploads files and checks captchas from landing.example.com. Never used.')
+      .waitFor();
+    await page.getByRole('link', { name: 'Keys', exact: true }).first().click();
+    const row = page.getByRole('row', { name: /landing page/ });
+    await row.getByText('never used').waitFor();
+
+    await open('/keys/new').then(async ({ page: bare }) => {
+      await bare.getByLabel('Name').fill('not yet placed');
+      await bare.getByLabel('A sign-up form').check();
+      await bare.getByRole('button', { name: 'Create the key' }).click();
+      await bare.getByRole('button', { name: 'Create it without an origin' }).click();
+      await bare.getByRole('heading', { name: 'Key not yet placed' }).waitFor();
+    });
+    expect(named('not yet placed')).toMatchObject([
+      { purpose: 'Public: sign-ups only from the global origins only', origins_count: 0 },
+    ]);
 
     const second = await open('/keys/new');
     await second.page.getByLabel('Name').fill('landing page');

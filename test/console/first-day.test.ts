@@ -41,8 +41,6 @@ describe.skipIf(executable === null)('the home of a project', () => {
   test('leads from a key to a file and a mail by lines that do what they say, and then is rid of them', async () => {
     await page.getByRole('link', { name: 'New key' }).click();
     await page.getByLabel('Name', { exact: true }).fill('web');
-    await page.getByLabel('Write', { exact: true }).check();
-    await page.getByLabel('Send email', { exact: true }).check();
     await page.getByRole('button', { name: 'Create the key' }).click();
     await page.getByText('Try it in a shell').waitFor();
     const key = (await page.locator('.secret code').textContent()) ?? '';

@@ -91,8 +91,6 @@ describe.skipIf(executable === null)('from an empty directory', () => {
     await page.goto(`${server.url}/console/projects/shop/keys`);
     await page.getByRole('link', { name: 'New key' }).first().click();
     await page.getByLabel('Name').fill('web');
-    await page.getByLabel('Read', { exact: true }).check();
-    await page.getByLabel('Write', { exact: true }).check();
     await page.getByRole('button', { name: 'Create the key' }).click();
     const secret = (await page.locator('.secret code').textContent()) ?? '';
     const objects = `${server.url}/api/v1/objects`;

@@ -141,6 +141,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.goto(`${on.app.url}/console/projects`);
+    await settle(page);
     await page.keyboard.press('Control+k');
     await page.keyboard.type('au');
     await page.keyboard.press('Enter');

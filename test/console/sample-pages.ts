@@ -38,10 +38,6 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: () => '/sending-domains/news.example.com',
   },
   {
-    ...{ name: 'sending-domain-key', pattern: '/sending-domains/:name' },
-    path: () => '/sending-domains/news.example.com?tab=key',
-  },
-  {
     ...{ name: 'sending-domain-settings', pattern: '/sending-domains/:name' },
     path: () => '/sending-domains/news.example.com?tab=settings',
   },
@@ -465,6 +461,23 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   {
     ...{ name: 'broadcast-edit-sent', pattern: '/projects/:project/broadcasts/:broadcast/edit' },
     path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}/edit`,
+  },
+  {
+    ...{ name: 'broadcast-write', pattern: '/projects/:project/broadcasts/:broadcast/write' },
+    path: ({ magazine, scheduled_broadcast }) =>
+      `/projects/${magazine}/broadcasts/${scheduled_broadcast}/write`,
+  },
+  {
+    ...{ name: 'broadcast-write-sent', pattern: '/projects/:project/broadcasts/:broadcast/write' },
+    path: ({ magazine, sent_broadcast }) => `/projects/${magazine}/broadcasts/${sent_broadcast}/write`,
+  },
+  {
+    ...{ name: 'step-write', pattern: '/projects/:project/sequences/:sequence/steps/:step/write' },
+    path: ({ magazine, draft }) => `/projects/${magazine}/sequences/${draft}/steps/reminder/write`,
+  },
+  {
+    ...{ name: 'step-write-gone', pattern: '/projects/:project/sequences/:sequence/steps/:step/write' },
+    path: ({ magazine, running }) => `/projects/${magazine}/sequences/${running}/steps/nowhere/write`,
   },
   {
     ...{ name: 'accounts', pattern: '/projects/:project/accounts' },

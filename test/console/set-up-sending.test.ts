@@ -66,6 +66,7 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     await expectSound(opened);
 
     await page.getByLabel('Host').fill(sink.host);
+    await page.getByText('Port and encryption').click();
     await page.getByLabel('Port').fill(String(sink.port));
     await page.getByLabel('User').fill('satchel');
     await page.getByLabel('Password').fill('wrong');

@@ -1,5 +1,6 @@
 /** The audit trail in sentences: what each action is called. `{name}` is what it was done to. */
 import type { AuditRow } from '../../platform/database/audit-trail.ts';
+import type { Changes } from '../../platform/database/schemas.ts';
 
 const MAX_SENTENCE_CHARS = 300;
 
@@ -51,9 +52,9 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'emails.exported': 'exported the mail log',
   'global_origin.added': 'added a global origin',
   'global_origin.removed': 'removed a global origin',
-  'import.cancelled': 'cancelled the import {name}',
-  'import.resumed': 'resumed the import {name}',
-  'import.started': 'started the import {name}',
+  'import.cancelled': 'cancelled an import into the list {name}',
+  'import.resumed': 'resumed an import into the list {name}',
+  'import.started': 'started an import into the list {name}',
   'list.changed': 'changed the list {name}',
   'list.created': 'made the list {name}',
   'mailbox.added': 'added the mailbox {name}',
@@ -134,22 +135,58 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'webhook.tested': 'tested the webhook to {name}',
 };
 
-/** One line: who did what, and of a change the fields. An action of a later version is told by its own name. */
+/** What it is called where nothing but this field changed: that it is so now, and that it is no more. */
+const SWITCHED: Readonly<Record<string, Readonly<Record<string, readonly [on: string, off: string]>>>> = {
+  'api_key.updated': {
+    is_active: ['activated the key {name}', 'deactivated the key {name}'],
+    restricted: ['restricted the key {name} to its origins', 'let the key {name} be used from anywhere'],
+  },
+  'list.changed': {
+    sign_up_page: ['switched on the sign-up page of {name}', 'switched off the sign-up page of {name}'],
+    double_opt_in: ['had sign-ups to {name} confirmed by mail', 'had sign-ups to {name} confirmed no more'],
+    is_public: ['showed the list {name} among the choices', 'hid the list {name} from the choices'],
+    archived_at: ['archived the list {name}', 'restored the list {name}'],
+  },
+  'marketing_settings.changed': { enabled: ['switched on marketing', 'switched off marketing'] },
+  'person.updated': {
+    is_active: ['let {name} in again', 'kept {name} out'],
+    read_only: ['made {name} read-only', 'let {name} change things'],
+  },
+  'project.updated': { status: ['activated the project {name}', 'deactivated the project {name}'] },
+  'schedule.changed': { is_active: ['switched on the schedule {name}', 'switched off the schedule {name}'] },
+  'template.changed': { is_active: ['restored the template {name}', 'archived the template {name}'] },
+  'webhook.changed': {
+    is_active: ['switched on the webhook to {name}', 'switched off the webhook to {name}'],
+  },
+};
+
+/** One line: who did what, and which fields changed. Actions of later versions keep their own names. */
 export function sentenceOf(
   row: Pick<AuditRow, 'event' | 'actor_name' | 'target' | 'metadata' | 'changes'>,
 ): string {
   const { event, actor_name, changes } = row;
-  const words = SENTENCES[event] ?? `did ${event} of {name}`;
-  // What a vault holds has names of its own.
-  const is_named = event.startsWith('vault.');
-  const fields = Object.keys(changes).map((field) => (is_named ? field : field.replaceAll('_', ' ')));
-  const told = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
   // By a function: what somebody named is no pattern of a replacement.
-  const sentence = `${actor_name} ${words.replace('{name}', () => nameOf(row))}${told}`.replaceAll(
+  const sentence = `${actor_name} ${wordsOf(event, changes).replace('{name}', () => nameOf(row))}`.replaceAll(
     /\s+/g,
     ' ',
   );
   return sentence.length > MAX_SENTENCE_CHARS ? `${sentence.slice(0, MAX_SENTENCE_CHARS - 1)}…` : sentence;
+}
+
+function wordsOf(event: string, changes: Changes): string {
+  const words = SENTENCES[event] ?? `did ${event} of {name}`;
+  // What a vault holds has names of its own.
+  const is_named = event.startsWith('vault.');
+  const fields = Object.keys(changes);
+  const told = fields.map((field) => (is_named ? field : field.replaceAll('_', ' ')));
+  const [field, ...others] = fields;
+  if (field === undefined) return words;
+  if (others.length > 0 || is_named || !words.startsWith('changed ')) return `${words}: ${told.join(', ')}`;
+  const change = changes[field];
+  const [on, off] = SWITCHED[event]?.[field] ?? [];
+  if (on === undefined || off === undefined || !change || !('to' in change))
+    return words.replace('changed', `changed the ${told[0]} of`);
+  return [null, false, 'inactive'].includes(change.to as null) ? off : on;
 }
 
 /** What it was done to as people call it, else its id. */

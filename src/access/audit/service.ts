@@ -1,4 +1,4 @@
-/** Reading the audit trail: who did what to what, when and from where. It is written by platform/database/audit-trail.ts. */
+/** Reading the audit trail: who did what, when and from where. platform/database/audit-trail.ts writes it. */
 import {
   type AuditFilter,
   type AuditRow,
@@ -36,7 +36,7 @@ export interface AuditRecord {
   metadata: Record<string, unknown>;
   /** It in one line, such as `Ann made the key web`. */
   sentence: string;
-  /** What the fields that changed were and became; of secrets, and of what is known of a contact, their names alone. */
+  /** What changed fields were and became. Secrets and contacts' data are told by name only. */
   changes: Changes;
 }
 

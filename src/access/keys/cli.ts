@@ -1,4 +1,4 @@
-/** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys, and why one is refused. */
+/** `satchel key`: making, listing, rotating, revealing, switching and deleting API keys; and `why`. */
 
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';

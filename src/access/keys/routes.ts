@@ -89,7 +89,7 @@ function singleKeyRoutes(keys: Keys, key: (named: Named) => KeyRow): Route[] {
       path: KEY,
       tag: 'API keys',
       summary: 'Read a key',
-      unversioned: ['origins_count'],
+      unversioned: ['origins_count', 'purpose', 'last_used_at'],
       response: keyRecord,
       load: key,
       handle: ({ resource }) => keys.present(resource),

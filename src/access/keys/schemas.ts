@@ -3,6 +3,7 @@ import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_URL_CHARS } from '../../limits.ts
 import {
   changesOfFields,
   creationOf,
+  momentOrNull,
   optional,
   preset,
   recordOf,
@@ -65,6 +66,8 @@ export const FIELDS = {
   }),
   is_active: shown(t.Boolean()),
   origins_count: shown(t.Integer()),
+  purpose: shown(t.String(), 'what it may do and where from, in words'),
+  last_used_at: momentOrNull('to the minute; null: never used'),
 };
 const { is_test, ...stays_open } = FIELDS;
 export const CHANGED_FIELDS = { ...stays_open, is_active: preset(true, t.Boolean()) };

@@ -1,4 +1,4 @@
-/** API keys: who a key's bearer is, making, changing, rotating, revealing and deleting keys, and looking one up. */
+/** API keys: who bears one; making, changing, rotating, revealing, deleting and looking them up. */
 import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
 import { DEFAULT_KEY_RATE_PER_MINUTE, MAX_APP_ID_CHARS } from '../../limits.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -31,6 +31,7 @@ import type {
   ProjectState,
   Projects,
 } from '../projects/service.ts';
+import { ORIGINS_NAMED, purposeOf } from './purpose.ts';
 import {
   CHANGED_FIELDS,
   FIELDS,
@@ -78,9 +79,9 @@ export class Keys {
   /* --- The data plane -------------------------------------------------------------------------------------------- */
 
   /**
-   * Who bears a key: two indexed reads, one more for a restricted key, so a change holds from the next request on. Notes its
-   * use at most once a minute, without holding up the answer. Throws
-   * AppError `unauthenticated`, then `forbidden` for where it comes from.
+   * Who bears a key. It takes two indexed reads, three for a restricted key, so a change holds from the next
+   * request on. The use is noted at most once a minute, and the answer does not wait for that. Throws
+   * AppError `unauthenticated`, then `forbidden` for the request's origin.
    */
   authenticate(credentials: KeyCredentials): KeyCaller {
     const { api_key, app_id, android_package } = credentials;
@@ -137,7 +138,7 @@ export class Keys {
     return project && { key, project, permissions: permissionsOf(key) };
   }
 
-  /** Whether a request from there would be accepted with this key, and which rule says so or why none does. */
+  /** Whether this key would accept such a request, and which rule says so or why none does. */
   why(key: KeyRow, request: RequestOrigin): KeyDecision {
     const message = 'The API key is not valid, or no longer active.';
     if (!key.is_active) {
@@ -169,8 +170,8 @@ export class Keys {
   /* --- Reading --------------------------------------------------------------------------------------------------- */
 
   /**
-   * A key by its numeric id or the start of its secret, or with its project by its name: for the shell. Throws AppError
-   * `not_found` that says how to find the right one, and `conflict` that lists the ids where several fit.
+   * Finds a key for the shell: by its id, the start of its secret, or its name and project. Throws AppError
+   * `not_found`, which says how to find the right one, and `conflict` with the ids where several fit.
    */
   require(ref: string, project_ref?: string): KeyRow {
     const { read } = this.deps.database;
@@ -240,7 +241,7 @@ export class Keys {
     return store.countRestrictedKeys(this.deps.database.read);
   }
 
-  /** Ids of the project's keys whose retained copy does not decrypt; nothing leaves, so nothing is put on record. */
+  /** Ids of the project's keys whose kept copy does not decrypt. Nothing is revealed, none recorded. */
   listUndecryptable(project: ProjectRow): number[] {
     const { read } = this.deps.database;
     return store
@@ -255,10 +256,13 @@ export class Keys {
 
   /** The safe representation: its fields alone, so that a new column stays hidden. */
   present(key: KeyRow): KeyRecord {
-    return present(FIELDS, { ...key, origins_count: this.deps.origins.count(key) });
+    const count = this.deps.origins.count(key);
+    const named = key.restricted && count > 0 ? this.deps.origins.nameFirst(key, ORIGINS_NAMED) : [];
+    const purpose = purposeOf(key, permissionsOf(key), { named, count });
+    return present(FIELDS, { ...key, origins_count: count, purpose });
   }
 
-  /** What a plaintext key is. Throws AppError `not_found` for an unknown one and for one out of the token's scope. */
+  /** What a plaintext key is. Throws AppError `not_found` for one that is unknown or out of scope. */
   lookup(
     caller: ManagementCaller,
     secret: string,
@@ -277,8 +281,8 @@ export class Keys {
   /* --- Changing -------------------------------------------------------------------------------------------------- */
 
   /**
-   * Makes a key and returns it with its secret. With `retain` false no copy is kept, and the key can never be revealed.
-   * Throws AppError `invalid`, `not_found` when the project is gone.
+   * Makes a key and returns it with its secret. With `retain` false no copy is kept, so it can't be revealed.
+   * Throws AppError `invalid`, and `not_found` when the project is gone.
    */
   create(
     actor: Actor,
@@ -306,9 +310,7 @@ export class Keys {
     });
   }
 
-  /**
-   * Changes the fields that are given; null clears a limit. Throws AppError `invalid`, `not_found` when the key is gone.
-   */
+  /** Changes given fields; null clears a limit. Throws AppError `invalid`, `not_found` without the key. */
   async update(actor: Actor, key: KeyRow, changes: KeyChanges): Promise<KeyRecord> {
     const values = setBy(CHANGED_FIELDS, changes);
     if (Object.keys(changes).length === 0) return this.present(key);
@@ -326,8 +328,8 @@ export class Keys {
   }
 
   /**
-   * Gives a key a new secret and returns it; the old one stops at once. A key whose secret is not retained stays so.
-   * Throws AppError `not_found` when the key is gone.
+   * Gives a key a new secret and returns it; the old one stops at once. `retain` stays as it was. Throws
+   * AppError `not_found` when the key is gone.
    */
   rotate(actor: Actor, key: KeyRow): Promise<KeyWithPlaintext> {
     const secret = createToken(key.is_test ? 'test' : 'live');
@@ -350,8 +352,8 @@ export class Keys {
   }
 
   /**
-   * The secret of a key. That it was revealed is on record before it leaves. Throws AppError `conflict`
-   * PLAINTEXT_UNAVAILABLE when no copy was kept or the copy does not decrypt, `not_found` when the key is gone.
+   * The secret of a key; the revealing is on record before it leaves. Throws AppError `conflict`
+   * PLAINTEXT_UNAVAILABLE when no copy was kept or it does not decrypt, `not_found` when the key is gone.
    */
   reveal(actor: Actor, key: KeyRow): Promise<{ plaintext_key: string }> {
     return this.deps.database.write((tx) => {
@@ -405,12 +407,13 @@ export class Keys {
     actor: Actor,
     of: Omit<AuditEntry, 'target' | 'project'> & { key: KeyRow; project: ProjectState },
   ): void {
-    const { key, ...entry } = of;
-    recordAudit(tx, actor, { ...entry, target: `api_key:${key.id}` }, this.deps.clock.now());
+    const { key, metadata, ...entry } = of;
+    const told = { ...entry, metadata: { name: key.name, ...metadata }, target: `api_key:${key.id}` };
+    recordAudit(tx, actor, told, this.deps.clock.now());
   }
 }
 
-/** How a project's own record learns of its keys, newest first. It stands apart from Keys, which is built on Projects. */
+/** The keys for a project's own record, newest first. Apart from Keys, which is built on Projects. */
 export function keysShownBy(database: Database): (project_id: number) => AbbreviatedKey[] {
   return (project_id) => store.listAbbreviated(database.read, project_id);
 }

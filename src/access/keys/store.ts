@@ -69,7 +69,7 @@ const abbreviated = statement((tx) => {
     .prepare();
 });
 
-/** Every key of a project as the project's own record shows it, newest first; asked for every project that is read. */
+/** A project's keys as its own record shows them, newest first. Runs for every project that is read. */
 export function listAbbreviated(read: Tx, project_id: number): AbbreviatedRow[] {
   return abbreviated(read).all({ project_id });
 }
@@ -90,7 +90,7 @@ export function listKeys(read: Tx, project_id: number, page: { limit: number; of
   return ofProject(read).all({ project_id, ...page });
 }
 
-/** Keys of a project whose name begins so, or any whose number does; newest first. Made for the shell only: it may look at every key. */
+/** Keys of a project whose name or number begins so, newest first. For the shell: it may look at all. */
 export function listKeysFrom(
   read: Tx,
   { beginning, project_id }: { beginning: string; project_id: number | null },

@@ -1,4 +1,4 @@
-/** `satchel key origin` and `satchel origin`: the origins of one key, and those that every restricted key accepts. */
+/** `satchel key origin` and `satchel origin`: origins of one key, and those of every restricted key. */
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
@@ -13,7 +13,7 @@ import type { Origins } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys; origins: Origins };
 
-/** Registers `satchel key origin add | list | remove` below `key_noun`, and `satchel origin add | list | remove`. */
+/** Registers `satchel key origin add | list | remove` below `key_noun`, and those of `satchel origin`. */
 export function registerOriginCommands(cli: Cli<Services>, key_noun: Noun<Services>): void {
   registerKeyOrigins(key_noun.noun('origin', 'where requests with a key may come from'));
   registerGlobalOrigins(cli.noun('origin', 'origins that every restricted key accepts'));

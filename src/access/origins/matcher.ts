@@ -23,7 +23,7 @@ type CanonicalOrigin = { ok: true; value: string } | { ok: false; code: 'INVALID
 
 type CanonicalFingerprint = { ok: true; value: string } | { ok: false; message: string };
 
-/** The headers that say where a request comes from; null when a header was not sent, '' when it was sent empty. */
+/** The headers that say where a request comes from. Null: not sent; '': sent empty. */
 export interface RequestOrigin {
   origin: string | null;
   /** X-App-Id: an android package or an iOS bundle id. */
@@ -60,7 +60,7 @@ export interface OriginCandidate {
   cert_fingerprint?: string | null;
 }
 
-/** Contract, `/global-origins/check`: `reason` is there only when the value, or its certificate, can not be accepted. */
+/** Contract, `/global-origins/check`: `reason` is there where the value or certificate is refused. */
 export interface OriginVerdict {
   type: OriginType;
   value: string;
@@ -93,8 +93,8 @@ const FINGERPRINTS = {
 /* --- Canonical forms ------------------------------------------------------------------------------------------- */
 
 /**
- * The form in which a value is stored, compared and found to exist already. A bare host becomes an https origin, a
- * trailing slash and the default port are dropped, host names become lower-case punycode. App ids keep their case.
+ * The form in which a value is stored and compared. A bare host becomes an https origin. A trailing slash and
+ * the default port go. Host names become lower-case punycode. App ids keep their case.
  */
 export function canonicalizeOrigin(type: OriginType, value: string): CanonicalOrigin {
   if (type === 'domain') return canonicalizeDomain(value);
@@ -197,8 +197,8 @@ function findHostProblem(host: string, given: string): string | null {
 /* --- Matching -------------------------------------------------------------------------------------------------- */
 
 /**
- * Whether a key accepts a request from where it says it comes from. An Origin that was sent decides alone; an app id
- * counts only without one. The key's own rules are looked at before the global ones.
+ * Whether a key accepts a request. An Origin that was sent decides alone; an app id counts only without one.
+ * The key's own rules go before the global ones.
  */
 export function matchRequest(request: RequestOrigin, key: KeyOrigins): OriginDecision {
   if (!key.restricted) {
@@ -225,7 +225,7 @@ export function matchRequest(request: RequestOrigin, key: KeyOrigins): OriginDec
   });
 }
 
-/** Whether one of the rules accepts everything that a candidate stands for: an origin, an app, or all that a wildcard names. */
+/** Whether a rule accepts all that a candidate means: an origin, an app, or what a wildcard names. */
 export function checkCandidate(candidate: OriginCandidate, rules: readonly OriginRule[]): OriginVerdict {
   const { type, value } = candidate;
   const canonical = canonicalizeOrigin(type, value);
@@ -244,7 +244,8 @@ export function checkCandidate(candidate: OriginCandidate, rules: readonly Origi
       const ids = pinning.map((each) => each.id).join(', ');
       return { ...unmatched, reason: certProblem(cert, `rule ${ids}`) };
     }
-    // An android pin may bind the iOS app of the same id too; then the rule of the candidate's own type is named.
+    // An Android rule may also bind the iOS app of its id. Then the rule of the candidate's own type is
+    // named.
     if (pinned?.type === type) rule = pinned;
   }
   const matched_by = { id: rule.id, value: rule.value, note: rule.note ?? null };
@@ -257,7 +258,7 @@ function matchOrigin(origin: string, rules: readonly ScopedRule[]): OriginDecisi
     const why = '`Origin: null` is what any sandboxed page or local file sends; it never matches.';
     return deny('ORIGIN_NOT_ALLOWED', message, { why });
   }
-  // A header holds a full and concrete origin: neither the bare host nor the wildcard that a rule may be written with.
+  // A header holds a full origin, never the bare host or wildcard that a rule may have.
   if (!origin.includes('://') || origin.includes('*')) {
     const why = 'The Origin is not a scheme and a host, such as https://app.example.com.';
     return deny('ORIGIN_NOT_ALLOWED', message, { why });

@@ -3,10 +3,10 @@ import type { RequestOrigin } from './matcher.ts';
 
 /** As much of what was sent as an answer repeats, in characters. */
 const MAX_NAMED_CHARS = 200;
-/** What stands for itself in JSON, in HTML and in a shell's double quotes; everything else is written as in a URL. */
+/** Safe in JSON, HTML and a shell's double quotes. All else is written as in a URL. */
 const HARMLESS = /[^\w:/.@[\]*~,+-]/g;
 
-/** The matcher's message, with where the request says it comes from, and who can see more: rules are named to nobody here. */
+/** The matcher's message, with the request's origin and who can see more. No rule is named here. */
 export function describeRefusal(message: string, { origin, app_id, android_package }: RequestOrigin): string {
   const sent = origin ?? app_id ?? android_package;
   const from = sent === null ? '' : ` It came from ${name(sent)}.`;

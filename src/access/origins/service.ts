@@ -1,4 +1,4 @@
-/** The origins of keys and the global ones: adding, changing and removing them, and asking which key accepts what. */
+/** Origins of keys and global ones: adding, changing, removing, and which key accepts what. */
 import { conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -38,6 +38,7 @@ export type { OriginRow } from './tables.ts';
 interface OfKey {
   id: number;
   project_id: number;
+  name: string;
 }
 
 export class Origins {
@@ -66,6 +67,11 @@ export class Origins {
     return store.countOrigins(read, key.id);
   }
 
+  /** Values of the oldest rules of a key, at most so many. */
+  nameFirst(key: OfKey, limit: number): string[] {
+    return store.listFirstValues(this.deps.database.read, key.id, limit);
+  }
+
   /** A key's rule. Throws AppError `not_found`, for another key's rule too. */
   require(key: OfKey, ref: string): OriginRow {
     const id = /^\d{1,15}$/.test(ref) ? Number(ref) : 0;
@@ -74,7 +80,7 @@ export class Origins {
     return origin;
   }
 
-  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found` when the key is gone. */
+  /** Adds a rule to a key. Throws AppError `invalid`, `conflict` ORIGIN_ALREADY_EXISTS, `not_found`. */
   add(actor: Actor, key: OfKey, input: NewOriginInput): Promise<OriginRecord> {
     const values = canonicalValues(input);
     const now = this.deps.clock.now();
@@ -101,7 +107,7 @@ export class Origins {
     if (Object.keys(changes).length === 0) return presentOrigin(origin);
     const now = this.deps.clock.now();
     return await this.deps.database.write((tx) => {
-      // A field that is left out keeps its value of now, which another request may have changed since this one read it.
+      // A field that is left out keeps its present value: another request may have changed it meanwhile.
       const current = store.findOrigin(tx, { api_key_id: key.id, id: origin.id });
       if (!current) throw notFound('Origin');
       const values = canonicalValues(merge(FIELDS, current, changes));
@@ -134,7 +140,7 @@ export class Origins {
   ): void {
     const { event, key, origin, before } = of;
     const project = this.deps.projects.stateOf(key.project_id, tx);
-    const metadata = { origin: presentOrigin(origin) };
+    const metadata = { name: key.name, origin: presentOrigin(origin) };
     const changes = before ? changesOf(presentOrigin(before), presentOrigin(origin)) : {};
     recordAudit(tx, actor, { event, target: `api_key:${key.id}`, project, metadata, changes }, now);
   }
@@ -151,7 +157,7 @@ export class Origins {
     return origin;
   }
 
-  /** Adds a rule that every restricted key accepts. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
+  /** Adds a rule for every restricted key. Throws AppError `invalid`, or `conflict` ORIGIN_ALREADY_EXISTS. */
   addGlobal(actor: Actor, input: NewGlobalOriginInput): Promise<GlobalOriginRecord> {
     const values = canonicalValues(input);
     const now = this.deps.clock.now();

@@ -64,6 +64,22 @@ export function listOrigins(read: Tx, api_key_id: number): OriginRow[] {
   return originsOfKey(read).all({ api_key_id });
 }
 
+const firstValues = statement((tx) =>
+  tx
+    .select({ value: keyOrigins.value })
+    .from(keyOrigins)
+    .where(eq(keyOrigins.api_key_id, sql.placeholder('api_key_id')))
+    .orderBy(keyOrigins.id)
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+);
+
+export function listFirstValues(read: Tx, api_key_id: number, limit: number): string[] {
+  return firstValues(read)
+    .all({ api_key_id, limit })
+    .map(({ value }) => value);
+}
+
 const originCount = statement((tx) =>
   tx
     .select({ n: count() })

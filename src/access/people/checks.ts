@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of people: second steps that do not decrypt, sign-ins that failed, and whether clients' addresses are known. */
+/** What doctor asks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
 import type { Config } from '../../config.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {

@@ -1,4 +1,4 @@
-/** People, and how they get in, stay in and leave: the services of the console's own endpoints, on one pool of hashing. */
+/** People, and how they get in, stay in and leave: the console's services, sharing one hasher. */
 import type { Config } from '../../config.ts';
 import { Invitations } from './invitations.ts';
 import { OwnAccount } from './own-account.ts';

@@ -1,4 +1,4 @@
-/** Failed sign-ins on the audit trail: one row for an account and window, whose count grows, and what doctor tells of them. */
+/** Failed sign-ins on the audit trail: a row for each account and window, with a count; and doctor. */
 import { countInAudit, listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';

@@ -27,12 +27,12 @@ export class Invitations {
     this.#deps = deps;
   }
 
-  /** Sets who sends them. `prepare` throws AppError `conflict` (no_mailbox, public_url) where nothing could be sent. */
+  /** Sets who sends them. `prepare` throws AppError `conflict` (no_mailbox, public_url) where none can. */
   mailBy(prepare: () => SendNotice): void {
     this.#prepare = prepare;
   }
 
-  /** As `People.add`; with `send` the link is mailed, and in no answer. Throws AppError `conflict` before anything is made. */
+  /** As `People.add`. With `send` the link is mailed instead of answered. Throws AppError `conflict`. */
   add(
     actor: Actor,
     giver: ManagementCaller | null,

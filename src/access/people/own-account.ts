@@ -1,4 +1,4 @@
-/** What people change of their own account: the password and the second step. Each asks for the password once more. */
+/** What people change of their own account, password and second step; each asks for the password again. */
 import { conflict, invalid } from '../../errors.ts';
 import { actorOf, type SessionCaller } from '../../platform/http/callers.ts';
 import {
@@ -31,7 +31,7 @@ export class OwnAccount {
     return { ...people.present(this.#find(caller)), session_id, recovery_codes_left };
   }
 
-  /** Sets another password and ends the other sessions. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
+  /** Sets a password, ends the other sessions. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async changePassword(
     caller: SessionCaller,
     input: { current_password: string; password: string },
@@ -51,7 +51,9 @@ export class OwnAccount {
     });
   }
 
-  /** A secret for an authenticator app. It is in force once a code made with it was given. Throws AppError `conflict`, `invalid`. */
+  /**
+   * A secret for an authenticator app, in force after its first code. Throws AppError `conflict`, `invalid`.
+   */
   async offerTotp(caller: SessionCaller, password: string): Promise<{ secret: string; uri: string }> {
     const { database, key_ring } = this.deps;
     const person = await this.#prove(caller, password, 'password');
@@ -63,7 +65,9 @@ export class OwnAccount {
     return totp;
   }
 
-  /** Turns the second step on, and returns the recovery codes, which are not kept. Throws AppError `conflict`, `invalid`. */
+  /**
+   * Turns the second step on; returns recovery codes, kept nowhere. Throws AppError `conflict`, `invalid`.
+   */
   async startTotp(caller: SessionCaller, code: string, ip: string | null): Promise<string[]> {
     const { database, clock, key_ring } = this.deps;
     const { codes, hashes } = createRecoveryCodes();
@@ -119,7 +123,7 @@ export class OwnAccount {
     }
   }
 
-  /** Checks the caller's password and returns their row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
+  /** Checks the password and returns the row. Throws AppError `invalid`, `rate_limited`, `unavailable`. */
   async #prove(caller: SessionCaller, password: string, field: string): Promise<PersonRow> {
     const { database, passwords, tries } = this.deps;
     const person = this.#find(caller);

@@ -33,7 +33,7 @@ const TOO_EASY =
   'is too easily guessed: take four words or more that have nothing to do with each other, or as many random characters as it ' +
   'must have, and build on neither your name nor your address nor "satchel"';
 
-/** What somebody who knows the person tries first. Each word by itself: what is in one piece is not found in `wilhelmina12`. */
+/** What somebody who knows the person tries first, as single words: pieces of them would not be found. */
 function ownWordsOf({ email, name }: Pick<PersonRow, 'email' | 'name'>): string[] {
   const of_name = canonical(name ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   const at = email.lastIndexOf('@');
@@ -64,7 +64,7 @@ export class Passwords {
     return this.#inTurn(async (argon2) => argon2.hash(canonical(password), SETTING));
   }
 
-  /** Whether the password fits. Without a hash it does the same work and answers false. Throws AppError `unavailable`. */
+  /** Whether the password fits. Without a hash: the same work, then false. Throws AppError `unavailable`. */
   async verify(hash: string | null, password: string): Promise<boolean> {
     return this.#inTurn(async (argon2) => {
       this.#stand_in ??= argon2.hash(crypto.randomUUID(), SETTING);
@@ -74,8 +74,8 @@ export class Passwords {
   }
 
   /**
-   * Judges a new password, besides its length, by the guesses it takes somebody who knows whose it is. Throws AppError `invalid`
-   * for one that is the address or too easily guessed, and `unavailable` when too many wait.
+   * Judges a new password, besides its length, by the guesses of somebody who knows whose it is. Throws
+   * AppError `invalid` for the address or one that is easily guessed, and `unavailable` when too many wait.
    */
   async requireStrong(password: string, person: Pick<PersonRow, 'email' | 'name'>): Promise<void> {
     const text = canonical(password);

@@ -114,7 +114,7 @@ export const removalBody = t.Object({ revoke_tokens: t.Optional(revoke_tokens) }
 export const resetBody = t.Object({ totp: t.Optional(t.Boolean()), send });
 
 const newPassword = () => text({ min: MIN_PASSWORD_CHARS, max: MAX_PASSWORD_CHARS });
-/** Whatever was typed as a password: one that is too long is wrong like any other, so the bound is far above that of real ones. */
+/** Whatever was typed as a password. Too long a one is just wrong: the bound is far above real ones. */
 const typedPassword = () => text({ max: 4 * MAX_PASSWORD_CHARS });
 const typedCode = () => text({ max: 64 });
 

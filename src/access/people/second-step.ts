@@ -1,4 +1,4 @@
-/** The second step of signing in: codes of an authenticator app (RFC 6238) and the recovery codes that stand in for one. */
+/** The second step of signing in: an authenticator app's codes (RFC 6238), and recovery codes. */
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import {
@@ -51,8 +51,8 @@ export function openTotp(key_ring: KeyRing, read: Tx, person_id: number, sealed:
 }
 
 /**
- * The time step of a code that is good now and was not used before, or null. A last step that lies ahead of now is ignored:
- * the clock was set back since.
+ * The time step of a code that is good now and unused, or null. A last step that lies ahead is ignored: the
+ * clock was set back.
  */
 export function stepOfCode(
   person: Pick<PersonRow, 'email' | 'totp_step'>,
@@ -88,10 +88,7 @@ function hashOfRecoveryCode(code: string): string {
 /** What is stored while no wrong code came since the last right one. */
 export const NO_WRONG_CODES = { wrong_codes: 0, wrong_code_at: null };
 
-/**
- * How long, in milliseconds, until another code of a person is looked at: nobody may go on guessing. It is 0 where the clock was
- * set back.
- */
+/** Milliseconds until another code of a person is looked at. 0 where the clock was set back. */
 export function waitOfCodes(
   person: Pick<PersonRow, 'wrong_codes' | 'wrong_code_at'>,
   now_ms: number,

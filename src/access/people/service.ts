@@ -104,9 +104,9 @@ export class People {
   }
 
   /**
-   * Adds a person and makes the link that sets their password. Throws AppError `invalid` for powers that do not go together,
-   * `conflict` for an address in use, `forbidden` where the giver lacks what is to be given (null: the shell). `onAllowed` may throw
-   * where all of that is fine, before anything is made.
+   * Adds a person and makes the link that sets their password. Throws AppError `invalid` for powers that do
+   * not go together, `conflict` for an address in use, `forbidden` where the giver (null: the shell) lacks
+   * what they give. `onAllowed` is called before anything is made, and may throw.
    */
   async add(
     actor: Actor,
@@ -128,7 +128,7 @@ export class People {
     return { ...this.present(row), link };
   }
 
-  /** What a new person is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  /** What a new person is to have. For unknown projects: AppError `invalid`; in the shell `not_found`. */
   powersOfNew(giver: ManagementCaller | null, input: Partial<NewPersonInput>): Powers {
     const { read_only = false, all_projects = false, projects = [] } = input;
     const project_ids = this.deps.projects.resolveScope(giver, projects);
@@ -138,8 +138,8 @@ export class People {
   }
 
   /**
-   * What somebody has after a change. Naming projects takes all_projects away, unless that is asked for too. Throws as
-   * `powersOfNew`; one whose projects are gone stays scoped, and may be changed in all else.
+   * What somebody has after a change. Naming projects ends all_projects unless both are asked for. Throws as
+   * `powersOfNew`. Somebody whose projects are gone stays scoped, and can be changed otherwise.
    */
   powersAfter(
     giver: ManagementCaller | null,
@@ -162,7 +162,7 @@ export class People {
     return after;
   }
 
-  /** What a signed-in person's request says of itself, as that of a token does. Throws AppError `not_found`. */
+  /** What a signed-in person is told of themselves, as a token is. Throws AppError `not_found`. */
   introspect(caller: ManagementCaller) {
     const { can_administer, read_only, ...record } = this.present(this.require(String(caller.id)));
     const { name, all_projects, projects } = record;
@@ -209,10 +209,11 @@ export class People {
   }
 
   /**
-   * Changes the fields that are given; it holds from the person's next request. Who is made inactive is signed out, and their
-   * link is void; their tokens stay good unless they are to end. Throws AppError `invalid`, `conflict`, `not_found`, and `forbidden` where the giver (null: the shell) lacks
-   * what is given, or anything of what somebody has who loses some of it, is kept out or let in, or whose address is changed:
-   * otherwise somebody could first take powers from a mightier person and then take the account over.
+   * Changes the given fields, from the person's next request on. Somebody who becomes inactive is signed out,
+   * and their link is void; their tokens stay unless they are to end. Throws AppError `invalid`, `conflict`,
+   * `not_found`, and `forbidden` where the giver (null: the shell) lacks what they give. To take powers, to
+   * switch somebody on or off, or to change their address, the giver needs all that the person has. Else one
+   * could weaken a mightier person and take over their account.
    */
   async change(
     actor: Actor,
@@ -266,8 +267,9 @@ export class People {
   }
 
   /**
-   * Makes a new link; the password stops working, every session ends, and failed sign-ins are forgotten. With `totp` the second step is off as well. Throws
-   * AppError `forbidden` where the person has more than who resets them (null: the shell), `not_found`.
+   * Makes a new link. The password stops, every session ends, and failed sign-ins are forgotten; with `totp`
+   * the second step is off, too. Throws AppError `not_found`, and `forbidden` where the person has more than
+   * who resets them (null: the shell).
    */
   async reset(
     actor: Actor,
@@ -301,8 +303,9 @@ export class People {
   }
 
   /**
-   * Removes a person with their password, sessions and links. The audit trail stays, and so do their tokens unless they are to end. Throws AppError `forbidden` where the person
-   * has more than who removes them (null: the shell), `not_found`.
+   * Removes a person with their password, sessions and links. The audit trail stays, and so do their tokens
+   * unless they are to end. Throws AppError `not_found`, and `forbidden` where the person has more than who
+   * removes them (null: the shell).
    */
   async remove(
     actor: Actor,
@@ -431,7 +434,7 @@ function told({ capabilities, read_only, all_projects, project_ids }: Powers): R
   return { capabilities: [...capabilities], read_only, all_projects, project_ids };
 }
 
-/** The powers that a change gives. Where projects or writing are added all capabilities count, as they are new there. */
+/** The powers that a change gives. With new projects or writing, all capabilities count as new there. */
 function added(before: Powers, after: Powers): Powers {
   const all_projects = after.all_projects && !before.all_projects;
   const project_ids = before.all_projects

@@ -17,8 +17,8 @@ export class Sessions {
   constructor(private readonly deps: PeopleDeps & { people: People }) {}
 
   /**
-   * The person whose session this secret is of, with their powers of now, or null. Notes the use at most once a minute, without
-   * holding up the answer.
+   * The person of a session's secret, with their present powers, or null. The use is noted at most once a
+   * minute, and the answer does not wait for that.
    */
   authenticate(secret: string): SessionCaller | null {
     const { database, clock, people } = this.deps;

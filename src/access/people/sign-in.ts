@@ -1,4 +1,4 @@
-/** Signing in: limits come before the password, unknown names take as long as known ones, and no stranger can lock a person out. */
+/** Signing in: limits before the password, unknown names take as long, no stranger locks anybody out. */
 import { AppError } from '../../errors.ts';
 import { MAX_USER_AGENT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -48,8 +48,9 @@ export class SignIn {
   constructor(private readonly deps: SignInDeps) {}
 
   /**
-   * The secret of a new session. Throws AppError `unauthenticated`, the same whatever is wrong, but with `second_step` where
-   * the password is right and a code is missing (which is no failure) or wrong; `rate_limited`; `unavailable`.
+   * The secret of a new session. Throws AppError `unauthenticated`, which tells nothing more; but with
+   * `second_step` where the password is right and a code is missing (no failure) or wrong. Throws
+   * `rate_limited` and `unavailable`, too.
    */
   async signIn(input: SignInInput): Promise<string> {
     const { database, passwords, tries } = this.deps;

@@ -1,6 +1,6 @@
 /**
- * Limits on guessing passwords and codes. A try counts once it has failed, so a crash counts none. Until then it holds a place,
- * so that many tries at once get no further than the same tries one after another.
+ * Limits on guessing passwords and codes. A try counts once it has failed, so a crash counts none. Until then
+ * it holds a place: many tries at once get no further than one after another.
  */
 import { SIGN_IN_FAILURES_OF_ACCOUNT, SIGN_IN_FAILURES_OF_ADDRESS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -66,7 +66,7 @@ export class Tries {
 
   constructor(private readonly deps: { database: Database; rates: DurableRates }) {}
 
-  /** Takes a place. Throws RateLimitError where failures, with those tries that are still open, have reached a limit. */
+  /** Takes a place. Throws RateLimitError where failures and open tries together have reached a limit. */
   begin(limits: readonly Limit[]): Try {
     const { database, rates } = this.deps;
     for (const [caller, rate] of limits) {

@@ -12,7 +12,7 @@ import type { LinkRow, PersonRow } from './tables.ts';
 export class Welcome {
   constructor(private readonly deps: PeopleDeps & { people: People; passwords: Passwords }) {}
 
-  /** Whose link this is, null for the first person's. Throws AppError `not_found` for one that was used, is void or expired. */
+  /** Whose link this is; null: the first person's. Throws AppError `not_found` unless it is good. */
   find(secret: string, read: Tx = this.deps.database.read): { link: LinkRow; person: PersonRow | null } {
     const link = store.findLink(read, hashToken(secret));
     const person = link?.person_id ? store.findPerson(read, link.person_id) : null;
@@ -27,8 +27,8 @@ export class Welcome {
   }
 
   /**
-   * Sets the password, or makes the first person, who has everything. Throws AppError `not_found`, and `invalid`, which leaves
-   * the link good.
+   * Sets the password, or makes the first person, who has everything. Throws AppError `not_found`, and
+   * `invalid`, after which the link is still good.
    */
   async use(secret: string, input: WelcomeInput, ip: string | null): Promise<void> {
     const { database, clock, passwords, people } = this.deps;

@@ -1,4 +1,4 @@
-/** A project on its way here from another Satchel (operation/transfers): nobody sees it until all of it has arrived. */
+/** A project on its way here (operation/transfers): nobody sees it until all of it has arrived. */
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { insertRecord } from '../../platform/database/records.ts';
@@ -51,7 +51,7 @@ const show = rawSql<never, [string, string, number, number]>(
   "UPDATE projects SET status = ?, slug = ?, updated_at = ? WHERE id = ? AND status = 'arriving'",
 );
 
-/** Has everybody see it, under its slug or, where that is taken, with a number. Returns the slug; null where it is gone. */
+/** Shows the project under its slug, or with a number where that is taken. Returns it; null: gone. */
 export function showArriving(
   tx: Tx,
   id: number,

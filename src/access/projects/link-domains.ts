@@ -1,6 +1,6 @@
 /**
- * Link domains: the host name of a project's own under which links in its mails and its public pages are made, once that name
- * is known to lead to this very Satchel.
+ * Link domains: a project's own host name, in links of its mails and its public pages once it is known to
+ * lead to this Satchel.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -48,7 +48,7 @@ export class LinkDomains {
     return name === null ? this.deps.config.public_url : this.#urlOf(name);
   }
 
-  /** The id of the project whose link domain this host is; null for any other. `host` is as requests name it, without a port. */
+  /** The id of the project with this link domain, or null. `host` is as requests name it, without a port. */
   projectAt(host: string): number | null {
     const name = host.toLowerCase().replace(/\.$/, '');
     // Nearly all requests: no look-up for these.
@@ -56,7 +56,7 @@ export class LinkDomains {
     return store.findProjectAtLinkDomain(this.deps.database.read, name);
   }
 
-  /** What this Satchel alone answers for a project at its link domain; null where nothing was ever asked for. */
+  /** What only this Satchel answers for a project at its link domain; null where none was asked for. */
   proofOf(project_id: number): string | null {
     const { read } = this.deps.database;
     const project = store.findProjectById(read, project_id);
@@ -65,9 +65,9 @@ export class LinkDomains {
   }
 
   /**
-   * Asks whether a project's link domain leads here, within LINK_DOMAIN_CHECK_MS, and records it. The second failure in a row of
-   * one that was active makes it `failing`: links are made under the public URL until it leads here again. Returns the project
-   * as it is then, null where it is gone.
+   * Asks within LINK_DOMAIN_CHECK_MS whether a project's link domain leads here, and records it. After two
+   * failures in a row an active one is `failing`: links use the public URL until it leads here again. Returns
+   * the project afterwards; null where it is gone.
    */
   async verify(project_id: number): Promise<ProjectRow | null> {
     const { database, logger } = this.deps;
@@ -188,7 +188,7 @@ export function mergeLinkDomain(
   return { link_domain, link_domain_status, link_domain_problem: null };
 }
 
-/** The link domain of a project that arrives from elsewhere, yet to be asked; none where its name may not be one here. */
+/** The link domain of an arriving project, not asked yet; none where its name may not be one here. */
 export function arrivingLinkDomain(
   tx: Tx,
   name: unknown,
@@ -203,7 +203,7 @@ export function arrivingLinkDomain(
   }
 }
 
-/** A link domain as it is stored. Throws AppError `invalid`, and `conflict` LINK_DOMAIN_TAKEN where another project has it. */
+/** A link domain as it is stored. Throws AppError `invalid`, and `conflict` LINK_DOMAIN_TAKEN. */
 function checkLinkDomain(tx: Tx, text: string, of: { project_id: number; public_url: string }): string {
   const name = canonicalDomain(text.replace(/\.$/, ''));
   const refuse = (message: string): never => {

@@ -7,8 +7,8 @@ import type { Sending } from './store.ts';
 const UNKNOWN = 'must be a sending domain of this server: satchel domain list';
 
 /**
- * The domains after a change; `current` is null for a new project. What is not sent stays, domains too that are not there, as after
- * an import. Throws AppError `invalid` by field.
+ * The domains after a change; `current` is null for a new project. What is not sent stays, even unknown
+ * domains, as after an import. Throws AppError `invalid` by field.
  */
 export function mergeSending(
   current: Sending | null,

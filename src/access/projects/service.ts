@@ -1,4 +1,4 @@
-/** Projects: finding them in every way they are named, creating, changing and deleting them, and scoping callers to them. */
+/** Projects: finding, creating, changing and deleting them, and scoping callers to them. */
 import type { Config } from '../../config.ts';
 import { collectErrors, conflict, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -57,7 +57,10 @@ export interface ProjectCascade {
   count(tx: Tx, project: ProjectRow): Partial<CascadeCounts>;
   /** Deletes what no foreign key does. What it returns is handed to `afterCommit`. */
   remove?(tx: Tx, project: ProjectRow): unknown;
-  /** Removes files, and what is too much for one transaction, once the deletion is on disk. It reports its own failures: the project is gone. */
+  /**
+   * Removes files, and what is too much for one transaction, once the deletion is on disk. It must report its
+   * own failures, as the project is gone.
+   */
   afterCommit?(project: ProjectRow, state: unknown): void | Promise<void>;
 }
 
@@ -117,8 +120,8 @@ export class Projects {
   }
 
   /**
-   * Whether anything of it may be sent or run: not while it is inactive, or on its way here. Asked with each claim of jobs
-   * and each look at bulk mail.
+   * Whether anything of it may be sent or run: not while it is inactive or on its way here. Runs with each
+   * claim of jobs and each look at bulk mail.
    */
   isActive(id: number, read: Tx = this.deps.database.read): boolean {
     return store.isActive(read, id);
@@ -192,8 +195,8 @@ export class Projects {
   }
 
   /**
-   * What is wrong with a new or changed project beyond what its schema checks; `current` is null for a new one, `caller` as in
-   * `update`.
+   * What is wrong with a new or changed project beyond its schema. `current` is null for a new one; `caller`
+   * as in `update`.
    */
   errorsIn(
     sent: ProjectChanges,
@@ -215,9 +218,9 @@ export class Projects {
   }
 
   /**
-   * Creates a project. Without a slug one is made from the name; a caller who is scoped to projects is scoped to this
-   * one too. Throws AppError `invalid` for a slug that could be an id and for a sending domain that is not there, `conflict`
-   * SLUG_ALREADY_EXISTS for a slug in use.
+   * Creates a project; without a slug it makes one from the name. A caller who is scoped to projects gets
+   * this one, too. Throws AppError `invalid` for a slug that could be an id or an unknown sending domain,
+   * `conflict` SLUG_ALREADY_EXISTS.
    */
   create(actor: Actor, input: NewProjectInput, caller: ManagementCaller | null = null): Promise<ProjectRow> {
     const wanted = input.slug === undefined ? null : checkSlug(input.slug);
@@ -242,9 +245,9 @@ export class Projects {
   }
 
   /**
-   * Changes the fields that are given; null clears an optional one. `caller` is null for the shell.
-   * Throws AppError `invalid`, `conflict` SLUG_ALREADY_EXISTS, `forbidden` when a database project is to be linked
-   * without can_manage_database, `not_found` when the project is gone.
+   * Changes the given fields; null clears an optional one. `caller` is null for the shell. Throws AppError
+   * `invalid`, `conflict` SLUG_ALREADY_EXISTS, `forbidden` for linking a database project without
+   * can_manage_database, `not_found` when the project is gone.
    */
   async update(
     actor: Actor,
@@ -323,8 +326,9 @@ export class Projects {
   }
 
   /**
-   * Deletes a project and everything in it in one transaction; contacts and files follow after the commit, before it resolves. The
-   * audit event is written first and tells how much of what went with it. Throws AppError `not_found`.
+   * Deletes a project and everything in it in one transaction. Contacts and files follow after the commit,
+   * before it resolves. The audit event is written first, with how much went with it. Throws AppError
+   * `not_found`.
    */
   async remove(actor: Actor, ref: string): Promise<{ deleted: true; cascade: CascadeCounts }> {
     const now = this.deps.clock.now();
@@ -338,7 +342,8 @@ export class Projects {
       store.deleteProject(tx, project.id);
       return { project, cascade, states };
     });
-    // The deletion stands even if this fails, or a crash cuts it off: sweeps at the next start remove what is left.
+    // The deletion stands even if this fails or a crash cuts it off: sweeps at the next start remove the
+    // rest.
     await Promise.allSettled(
       this.#cascades.map(async (each, index) => each.afterCommit?.(project, states[index])),
     );
@@ -386,7 +391,7 @@ export class Projects {
     return counts;
   }
 
-  /** Numeric ids of the projects that somebody is scoped to; one indexed read, made for every request of theirs. */
+  /** Ids of the projects that somebody is scoped to: one indexed read, for every request of theirs. */
   scopeIdsOf(holder: ScopeHolder, read: Tx = this.deps.database.read): number[] {
     return store.listScopeIds(read, holder);
   }
@@ -399,8 +404,8 @@ export class Projects {
   }
 
   /**
-   * Numeric ids of the projects that somebody is to be scoped to. Throws AppError `invalid` for one that the giver does not
-   * see, `not_found` in the shell (null).
+   * Ids of the projects to scope somebody to. Throws AppError `invalid` for one that the giver does not see;
+   * in the shell (null) `not_found`.
    */
   resolveScope(giver: ManagementCaller | null, refs: readonly string[]): number[] {
     return refs.map((ref) => {
@@ -427,7 +432,9 @@ export class Projects {
     entry: Omit<AuditEntry, 'target' | 'project'> & { project: ProjectRow },
     now_ms: number,
   ): void {
-    recordAudit(tx, actor, { ...entry, target: `project:${entry.project.id}` }, now_ms);
+    const { id, name } = entry.project;
+    const told = { ...entry, metadata: { name, ...entry.metadata }, target: `project:${id}` };
+    recordAudit(tx, actor, told, now_ms);
   }
 }
 

@@ -8,8 +8,8 @@ const MAX_BASE_CHARS = MAX_NAME_CHARS - 12;
 const ONLY_DIGITS = /^\d+$/;
 
 /**
- * Accepts a slug as it is. Throws AppError `invalid` for one with other characters, and for one that could be taken for
- * the numeric id or the ULID of a project.
+ * Accepts a slug as it is. Throws AppError `invalid` for other characters, and for one that looks like a
+ * project's id or ULID.
  */
 export function checkSlug(slug: string): string {
   if (!/^[a-z0-9-]+$/.test(slug)) throw refuse('must be of lowercase letters, digits and hyphens');

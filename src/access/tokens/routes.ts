@@ -1,4 +1,4 @@
-/** Access tokens on the management plane: what a caller is, and for whoever may administer, making, listing and revoking them. */
+/** Access tokens on the management plane: what a caller is; making, listing and revoking them. */
 import { collectErrors, notFound } from '../../errors.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { capabilitiesIn, POWERS, requireGivable } from '../../platform/http/capabilities.ts';

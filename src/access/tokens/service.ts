@@ -35,8 +35,8 @@ export class Tokens {
   constructor(private readonly deps: { database: Database; clock: Clock; projects: Projects }) {}
 
   /**
-   * Who bears the token of an Authorization header. Notes its use at most once a minute, without holding up the answer.
-   * Throws AppError `unauthenticated` with one of the contract's five codes.
+   * Who bears the token of an Authorization header. The use is noted at most once a minute, and the answer
+   * does not wait for that. Throws AppError `unauthenticated` with one of the contract's five codes.
    */
   authenticate(authorization: string | null, ip: string | null): ManagementCaller {
     const bearer = /^bearer(?:\s+(.*))?$/i.exec(authorization?.trim() ?? '')?.[1];
@@ -97,9 +97,9 @@ export class Tokens {
   }
 
   /**
-   * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is either for
-   * all projects or for at least one, or where it may administer and yet not everywhere, `not_found` for a project that does
-   * not exist, `forbidden` where the giver (null: the shell) lacks what it is to have.
+   * Makes a token and returns it with its secret, which is not kept. Throws AppError `invalid` unless it is
+   * for all projects or for at least one, and where it may administer but not everywhere; `not_found` for an
+   * unknown project; `forbidden` where the giver (null: the shell) lacks what they give.
    */
   async create(
     actor: Actor,
@@ -150,7 +150,10 @@ export class Tokens {
     return Date.parse(expires_at);
   }
 
-  /** Throws AppError `invalid` for an expiry in the past, or later than a token may live, which is longer in the shell (null). */
+  /**
+   * Throws AppError `invalid` for an expiry in the past or beyond a token's longest life; the shell (null)
+   * may give more.
+   */
   requireExpiry(
     { expires_at, expires_in_days }: Partial<NewTokenInput>,
     giver: ManagementCaller | null,
@@ -165,7 +168,7 @@ export class Tokens {
     if (expires_in_days !== undefined) throw invalid({ expires_at: ['excludes expires_in_days'] });
   }
 
-  /** What a new token is to have. Throws AppError `invalid`; in the shell (null) `not_found` for a project that is not there. */
+  /** What a new token is to have. For unknown projects: AppError `invalid`; in the shell `not_found`. */
   powersOfNew(
     input: Pick<NewTokenInput, 'all_projects' | 'projects' | 'capabilities' | 'read_only'>,
     giver: ManagementCaller | null,
@@ -264,7 +267,7 @@ function isReadOnly({ read_only, is_persons_read_only }: TokenRow): boolean {
   return read_only || is_persons_read_only;
 }
 
-/** Ends a token, puts that on record and returns its row; null where there is none, or it was ended before. */
+/** Ends a token, records that and returns its row; null where there is none or it had ended. */
 function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | null {
   const revoked = store.revokeToken(tx, id, now_ms);
   if (!revoked) return null;

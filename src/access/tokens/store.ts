@@ -11,7 +11,7 @@ const byHash = statement((tx) =>
     .prepare(),
 );
 
-/** The token with this hash; made for every request of the management plane, so it is one seek in a unique index. */
+/** The token with this hash: one seek in a unique index, for every request of the management plane. */
 export function findTokenByHash(read: Tx, hash: string): TokenRow | null {
   return byHash(read).get({ hash }) ?? null;
 }
@@ -67,7 +67,7 @@ export function followPerson(tx: Tx, person_id: number, is_persons_read_only: bo
   tx.update(accessTokens).set({ is_persons_read_only }).where(eq(accessTokens.person_id, person_id)).run();
 }
 
-/** Notes a use unless one was noted since `before_ms`. One that lies after `now_ms` is overwritten: the clock was set back. */
+/** Notes a use unless one was since `before_ms`. One after `now_ms` goes: the clock was set back. */
 export function touchToken(
   tx: Tx,
   use: { id: number; ip: string | null; now_ms: number; before_ms: number },

@@ -146,15 +146,23 @@ export function addressOf(endpoint: Endpoint, input: { path?: object; query?: ob
   return client.addressOf(placeOf(endpoint).template, input);
 }
 
-/** Stores a file of a project. Throws ApiError; what does not arrive, and what the signal breaks off, is one of no status. */
+/** Stores a file of a project, and returns its record. Throws ApiError; what does not arrive, and what the signal breaks off, is one of no status. */
 export async function uploadFile(
   project: string,
   file: File,
   options: UploadOptions & Partial<Record<'visibility' | 'expires_in_days', string>>,
-): Promise<void> {
+): Promise<Answer<'POST /projects/{project}/objects'>> {
   const { method, template } = placeOf('POST /projects/{project}/objects');
   try {
-    await satchel.upload(method, template, { path: { project }, field: 'file' }, file, options);
+    const at = { path: { project }, field: 'file' };
+    const { data } = await satchel.upload<{ data: Answer<'POST /projects/{project}/objects'> }>(
+      method,
+      template,
+      at,
+      file,
+      options,
+    );
+    return data;
   } catch (error) {
     const { status } = error instanceof SatchelError ? error : { status: 0 };
     if (status === 0) throw new SatchelError(0, { message: BROKEN_OFF });

@@ -23,3 +23,31 @@ export function capabilitiesOf(holder: Partial<Record<Capability, boolean>>): Ca
 export function may(capability: Capability): boolean {
   return person.value?.[capability] === true;
 }
+
+/** Whether they may change and send anything at all. */
+export function mayWrite(): boolean {
+  return person.value?.read_only !== true;
+}
+
+/** What makes or changes something, and shows nothing besides. */
+const FOR_WRITING = /\/(?:new|import|edit|write)$|^\/set-up-sending$/;
+
+/** Whether a page has anything to show them. */
+export function mayWriteAt(path: string): boolean {
+  return mayWrite() || !FOR_WRITING.test(path);
+}
+
+interface Place {
+  path: string;
+  needs_administer?: boolean;
+  needs_any?: readonly Capability[];
+}
+
+/** Whether a page is for them: where it is not, nothing leads there. */
+export function mayOpen({ path, needs_administer = false, needs_any }: Place): boolean {
+  if (needs_administer && !may('can_administer')) return false;
+  return (needs_any?.some(may) ?? true) && mayWriteAt(path);
+}
+
+/** Set by page-view.tsx: the page at a path, which its pages themselves can't import. */
+export const placeOf = { find: (_path: string): Place | null => null };

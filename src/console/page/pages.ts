@@ -345,6 +345,10 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Edit the broadcast',
     load: () => import('./pages/broadcasts/edit.tsx'),
   }),
+  page('/projects/:project/broadcasts/:broadcast/write', {
+    title: 'Write the mail',
+    load: () => import('./pages/broadcasts/write.tsx'),
+  }),
   page('/projects/:project/sequences', {
     title: 'Sequences',
     nav: { group: 'marketing', icon: 'sequence' },
@@ -357,6 +361,10 @@ export const PAGES: readonly PageEntry[] = [
   page('/projects/:project/sequences/:sequence', {
     title: 'Sequence',
     load: () => import('./pages/sequences/detail.tsx'),
+  }),
+  page('/projects/:project/sequences/:sequence/steps/:step/write', {
+    title: 'Write the mail',
+    load: () => import('./pages/sequences/write.tsx'),
   }),
   page('/projects/:project/suppressions', {
     title: 'Suppressions',

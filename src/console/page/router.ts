@@ -100,16 +100,18 @@ export function useQuery(): URLSearchParams {
   return new URLSearchParams(location_now.value.search);
 }
 
-/** Sets or, with an empty value, takes away parts of the query; a list begins again at its first page. */
-export function setQuery(changes: Readonly<Record<string, string>>): void {
+/** Sets or, with an empty value, takes away parts of the query; a list begins again at its first page. As one types, `replace`. */
+export function setQuery(
+  changes: Readonly<Record<string, string>>,
+  options: { replace?: boolean } = {},
+): void {
   const query = new URLSearchParams(location.search);
   if (!Object.hasOwn(changes, 'page')) query.delete('page');
   for (const [name, value] of Object.entries(changes)) {
     if (value === '') query.delete(name);
     else query.set(name, value);
   }
-  const is_typing = Object.hasOwn(changes, 'q');
-  navigate(`${location_now.value.path}${query.size > 0 ? `?${query}` : ''}`, { replace: is_typing });
+  navigate(`${location_now.value.path}${query.size > 0 ? `?${query}` : ''}`, options);
 }
 
 /** The names in a pattern such as `/projects/:project/keys/:key`. */

@@ -1,4 +1,4 @@
-/** `satchel object put | get`: what carries bytes, as they come, between files of this machine and those of a project. */
+/** `satchel object put | get`: streams bytes between files of this machine and of a project. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream, existsSync, lstatSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The bytes of objects, wherever they are: each row says whether in a file, in the database or in the store. What is to go from the
- * store is noted with the change that lets go of it, and nothing else is ever removed there.
+ * The bytes of objects, wherever they are: each row says whether in a file, the database or the store. What
+ * is to go from the store is noted in the change that lets go of it; nothing else is ever removed there.
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream, rmSync } from 'node:fs';
@@ -63,7 +63,7 @@ export interface ObjectBytesDeps {
 
 /** Objects of which one must be in a store for its files to be known: single ones may be lost. */
 const LOOKED_FOR = 8;
-/** Requests for removals at once: a deleted project's files go in minutes, and downloads keep most of the places. */
+/** Removals at once: a deleted project's files go in minutes, and downloads keep most of the connections. */
 const REMOVALS_AT_ONCE = 8;
 
 type Located = Pick<ObjectRow, 'public_id' | 'size_bytes' | 'store' | 'missing_since'>;
@@ -88,8 +88,8 @@ export class ObjectBytes {
   }
 
   /**
-   * Starts an upload of a new object. What is `held` of it in the end is for the database, with the row; else it is in `store`.
-   * Throws AppError `unavailable` where the store is another's.
+   * Starts an upload of a new object. What is `held` in the end goes into the database with the row; else it
+   * is in `store`. Throws AppError `unavailable` where the store is another's.
    */
   async openUpload(id: string): Promise<{ upload: BlobUpload; store: StoreName }> {
     const { blobs, object_store: store } = this.deps;
@@ -99,7 +99,7 @@ export class ObjectBytes {
   }
 
   /**
-   * Puts bytes that are whole on the disk under their id where new ones go, and says where that is: the copy on the disk is the
+   * Stores bytes that are whole on the disk under their id, and says where. The copy on the disk is the
    * caller's to remove. Throws AppError `unavailable` while the store is away or another's.
    */
   async placeWritten({ public_id, sha256 }: Pick<ObjectRow, 'public_id' | 'sha256'>): Promise<StoreName> {
@@ -143,8 +143,9 @@ export class ObjectBytes {
   }
 
   /**
-   * Bytes of an object, as they are taken. Throws AppError `unavailable` while the store is away. Bytes that are gone have the code
-   * `bytes_missing`: AppError `internal` in the store, where doctor tells of them from then on, and `not_found` on the disk.
+   * Streams bytes of an object. Throws AppError `unavailable` while the store is away. Bytes that are gone
+   * have the code `bytes_missing`: `internal` for the store, of which doctor then tells, `not_found` for the
+   * disk.
    */
   async read(row: Located, span: Span): Promise<Blob | ReadableStream<Uint8Array>> {
     const { database, clock, logger } = this.deps;
@@ -184,9 +185,9 @@ export class ObjectBytes {
   }
 
   /**
-   * Calls `work` with the paths of files that hold these bytes: their own on the disk, copies for as long as it takes of what
-   * is in the database or the store. Bytes of a deleted object are found as long as they are pinned. Throws AppError `unavailable` while the
-   * store is away, `not_found` with the code `bytes_missing` for bytes that are gone.
+   * Calls `work` with the paths of files with these bytes: their own on the disk, or temporary copies from
+   * the database or the store. Pinned bytes of a deleted object are found, too. Throws AppError `unavailable`
+   * while the store is away, `not_found` with the code `bytes_missing` where they are gone.
    */
   async withFiles<T>(
     files: readonly { public_id: string; size_bytes: number }[],
@@ -278,7 +279,7 @@ export class ObjectBytes {
     this.#stopping = true;
   }
 
-  /** Removes what was noted, but for what waiting mails need. Throws AppError `unavailable` where the store does not take it. */
+  /** Removes what was noted, without what waiting mails need. Throws AppError `unavailable` of the store. */
   async workOff(): Promise<void> {
     const { database, pins } = this.deps;
     const store = this.of('s3');
@@ -350,7 +351,7 @@ export class ObjectBytes {
   }
 }
 
-/** Whether the store has bytes of any object of the database, as far as the newest ones tell. Throws StoreFault. */
+/** Whether the store has bytes of any object of the database, by the newest ones. Throws StoreFault. */
 export async function hasObjectIn(read: Tx, store: S3Store): Promise<boolean> {
   for (const id of listNewestStored(read, LOOKED_FOR)) if ((await store.sizeOf(id)) !== null) return true;
   return false;

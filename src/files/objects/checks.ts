@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of the object store: whether it can be used as it must be, and what it has lost or keeps in vain. */
+/** What doctor asks of the object store: whether it works, what it lost, what it keeps in vain. */
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
@@ -7,7 +7,7 @@ import { type Clock, MINUTE_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { countInStore, countRemovals, isNoted, listBetween, listKnownIds, listMissing } from './store.ts';
 
-/** Above it `doctor` tells how far this machine's clock and the store's are apart; S3 refuses what is 15 minutes off. */
+/** Beyond it `doctor` tells how far this machine's and the store's clock differ; S3 refuses 15 minutes. */
 const STORE_CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 interface StoreChecksDeps {
@@ -122,7 +122,7 @@ async function compare(database: Database, store: S3Store): Promise<Finding[]> {
   ];
 }
 
-/** After a restore or a take-over keys without a row are the trace of what was lost, and are kept for a while. */
+/** After a restore or a take-over, keys without a row show what was lost, and are kept for a while. */
 async function listTraces({ database, clock }: StoreChecksDeps, store: S3Store): Promise<Finding[]> {
   const hold = readHold(database.read, clock.now());
   if (!hold) return [];

@@ -1,4 +1,4 @@
-/** `satchel object`: looking at stored files, and deleting one. What carries their bytes is in bytes-cli.ts. */
+/** `satchel object`: looking at stored files, and deleting them. bytes-cli.ts carries their bytes. */
 import { Option } from 'commander';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';

@@ -1,6 +1,6 @@
 /**
- * Bytes of small objects in the database itself. The commit that makes their row carries them, so that an upload waits for the disk
- * once, and shares that wait with others; as a file they would wait for the file, its folder and the row.
+ * Bytes of small objects in the database itself. The commit of their row carries them, so an upload waits for
+ * the disk once, together with others. A file would wait for itself, its folder and the row.
  */
 import { AppError } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -13,7 +13,10 @@ export class ContentStore implements ByteStore {
 
   constructor(private readonly database: Pick<Database, 'read'>) {}
 
-  /** Starts an upload that holds its bytes: the caller writes them with the row. Throws AppError `invalid` for too many of them. */
+  /**
+   * Starts an upload that holds its bytes; the caller writes them with the row. Throws AppError `invalid`
+   * where they are too many.
+   */
   openUpload(id: string): BlobUpload {
     const refuse = async (): Promise<never> => {
       throw new AppError('invalid', `The database keeps files of at most ${CONTENTS_MAX_BYTES} bytes.`);

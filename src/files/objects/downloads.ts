@@ -1,4 +1,4 @@
-/** How the bytes of an object, or of a variant of it, are sent: whole, in part or not at all, and with which headers. */
+/** How the bytes of an object or variant are sent: whole, in part or not at all; with which headers. */
 import { messageOf } from '../../errors.ts';
 import { STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
@@ -28,9 +28,9 @@ type Shown = Pick<
 >;
 
 /**
- * The bytes of an object, or what of them the request asks for, with all that a browser has to know of them; or a link of the
- * store to them. Where the query asks for a variant, that takes their place. Throws as `ObjectBytes.read` does, and as
- * `readVariantWishes` and `Variants.get` do.
+ * The requested bytes of an object, with the headers for browsers; or a link of the store to them. Where the
+ * query asks for a variant, that is sent. Throws as `ObjectBytes.read`, `readVariantWishes` and
+ * `Variants.get` do.
  */
 export async function serveObject(
   deps: DownloadDeps,
@@ -129,7 +129,7 @@ function sendObject(deps: DownloadDeps, ctx: RequestContext, row: ObjectRow): Se
   };
 }
 
-/** The same bytes; a break of theirs ends the connection, and the runtime, given no error then, prints none of its own. */
+/** The same bytes. A break ends the connection; the runtime gets no error, and so prints none. */
 function told(
   bytes: ReadableStream<Uint8Array>,
   onBreak: (reason: string) => void,
@@ -153,7 +153,7 @@ function told(
   );
 }
 
-/** A link of the store to the bytes, where such large ones are to be fetched there. Pages of other origins could not follow it. */
+/** A link of the store to large bytes, to fetch there. Pages of other origins could not follow it. */
 async function linkFor(
   { bytes, clock, config }: DownloadDeps,
   { method, headers: asked }: Request,

@@ -1,4 +1,4 @@
-/** Objects of the server's own, such as messages that came by SMTP: what they are part of alone knows of them. */
+/** Objects of the server's own, such as messages by SMTP. Only what they belong to knows of them. */
 import { AppError, notFound } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -18,8 +18,9 @@ export class InternalObjects {
   constructor(private readonly deps: InternalObjectsDeps) {}
 
   /**
-   * Makes one of bytes that are whole and durable on the disk under their id, and puts them where new ones go; `within` runs in the
-   * same transaction. Throws what that does, and AppError `unavailable` where the store is away; then the bytes stay where they were.
+   * Makes an object of bytes that are whole and durable on the disk under their id, and stores them; `within`
+   * runs in the same transaction. Throws what that does, and AppError `unavailable` where the store is away;
+   * then the bytes stay where they were.
    */
   async keep(
     file: Omit<NewObject, 'store' | 'visibility' | 'expires_at' | 'created_at'>,

@@ -1,6 +1,6 @@
 /**
- * Signed links: each opens one file to whoever has it, until it expires. Nothing is stored of a link: it is signed with a key
- * of its project, and without that key none of the links made so far opens anything.
+ * Signed links: each opens one file to whoever has it, until it expires. Links are not stored: a key of the
+ * project signs them, and without that key they open nothing.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { notFound } from '../../errors.ts';
@@ -39,7 +39,7 @@ const KEY_BYTES = 32;
 export class ObjectLinks {
   constructor(private readonly deps: ObjectLinksDeps) {}
 
-  /** Makes a link to an object of the project; `note` tells of it, without the link. Throws AppError `not_found` when it is gone. */
+  /** Makes a link to an object of the project; `note` tells of it alone. Throws AppError `not_found`. */
   async create(owner: Owner, object: ObjectRow, wishes: LinkWishes, note: Note): Promise<ObjectLink> {
     const { clock, database, public_url } = this.deps;
     const expires_at = clock.now() + wishes.expires_in_seconds * 1000;
@@ -53,7 +53,7 @@ export class ObjectLinks {
     return { url: `${public_url}/api/v1/object-links/${tokenOf(claim, key)}`, expires_at: toIso(expires_at) };
   }
 
-  /** The object that a link opens; null where the link is expired, revoked or forged, or the object is gone. */
+  /** The object that a link opens; null where it is expired, revoked or forged, or the object is gone. */
   open(token: string): { public_id: string; download: boolean } | null {
     const { clock, database, projectOf } = this.deps;
     const claim = claimOf(token);
@@ -72,7 +72,7 @@ export class ObjectLinks {
     });
   }
 
-  /** The project's signing key. Null also where it does not decrypt: then no link can be told from a forged one. */
+  /** The project's signing key. Null also where it does not decrypt: then any link could be forged. */
   #find(read: Tx, owner: Owner): Uint8Array | null {
     const sealed = findLinkKey(read, owner.id);
     return sealed === null ? null : this.deps.key_ring.open(read, sealed, contextOf(owner));

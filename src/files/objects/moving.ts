@@ -1,7 +1,7 @@
 /**
- * Moving bytes between files, the database and the store, while a server runs or not. Each object is copied, checked, its row
- * switched and on disk, and only then the source removed: however it is cut off, a row never says what is not so, and the next
- * run goes on with what is left.
+ * Moves bytes between files, the database and the store, beside a server or without. Each object is copied,
+ * checked, its row switched and on disk, and only then the source is removed. Wherever it is cut off, every
+ * row tells the truth, and the next run goes on with the rest.
  */
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -34,8 +34,9 @@ export class ObjectMoves {
   constructor(private readonly deps: ObjectMovesDeps) {}
 
   /**
-   * Moves what is elsewhere, of one project or of all. Throws AppError `conflict` where no store is set, `unavailable` where it is
-   * another's, or away as the work begins or ends; what fails for one object alone is told in the answer.
+   * Moves what is elsewhere, of one project or of all. Throws AppError `conflict` without a store,
+   * `unavailable` where it is another's, or away at the beginning or end. The answer tells what failed for
+   * single objects.
    */
   async move(
     to: StoreName,

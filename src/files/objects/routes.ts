@@ -255,8 +255,8 @@ function idOf(ctx: RequestContext): string {
 }
 
 /**
- * Public objects ignore any key. For the rest an absent key is 401 on a private object and 404 on one that is not
- * there; a key is judged before the object is looked for, so that a foreign and a missing one answer the same.
+ * Public objects ignore any key. Otherwise no key is 401 for a private object and 404 for a missing one. A
+ * key is judged before the object is looked for, so a foreign and a missing one answer alike.
  */
 async function download(
   deps: ObjectRoutesDeps,

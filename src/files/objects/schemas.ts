@@ -26,8 +26,8 @@ export const uploadForm = t.Object({
 });
 
 /**
- * What the fields ask for; a blank field, as forms send it, counts as omitted. Throws AppError `invalid` with what is wrong
- * here and what was found wrong before.
+ * What the fields ask for. A blank field, as forms send it, counts as omitted. Throws AppError `invalid` with
+ * what is wrong here and what was found wrong before.
  */
 export function readUploadFields(
   fields: Readonly<Record<string, string>>,

@@ -99,8 +99,8 @@ export class Objects {
   constructor(private readonly deps: ObjectsDeps) {}
 
   /**
-   * Makes an object of the file in a form, reading it as it comes. Answers what the client is told, and whether that was told
-   * before. Throws AppError as `readMultipart`, `create` and `Idempotency.run` do; then nothing stays behind.
+   * Makes an object of a form's file while it comes. Answers what the client is told, and whether it was told
+   * before. Throws AppError as `readMultipart`, `create` and `Idempotency.run` do, and leaves nothing behind.
    */
   upload(
     caller: Pick<ProjectCaller, 'project' | 'note'>,
@@ -130,8 +130,8 @@ export class Objects {
   }
 
   /**
-   * Makes an object of bytes that come in no form, reading them as they come; their name is cleaned. Throws AppError as
-   * `create` does, and what reading them throws; then nothing stays behind.
+   * Makes an object of bytes outside a form while they come, and cleans their name. Throws AppError as
+   * `create` does, and what reading them throws; it leaves nothing behind.
    */
   async take(
     project: { id: number; public_id: string },
@@ -156,8 +156,9 @@ export class Objects {
   }
 
   /**
-   * Makes an object of an uploaded file: bytes first, then the row, or both at once, so that no row is ever without its bytes.
-   * `within` runs in the same transaction. Throws AppError `invalid` for bad fields or a type that is not allowed; then nothing stays behind.
+   * Makes an object of an uploaded file: bytes first, then the row, or both at once. So no row is ever
+   * without its bytes. `within` runs in the same transaction. Throws AppError `invalid` for bad fields or a
+   * forbidden type, and leaves nothing behind.
    */
   async create(
     project: { id: number; public_id: string },
@@ -205,7 +206,7 @@ export class Objects {
     }
   }
 
-  /** The one look at the file system inside a write: no sweep of another process can come between it and the row. */
+  /** The one look at files inside a write: no other process sweeps the file before its row is there. */
   #isStillThere(tx: Tx, { public_id, store }: Pick<ObjectRow, 'public_id' | 'store'>): boolean {
     if (store === 'local') return this.deps.blobs.has(public_id);
     return store === 'database' || !isNoted(tx, public_id);
@@ -214,7 +215,7 @@ export class Objects {
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
     const allowed = this.deps.allowed_mime_types;
     const declared = declaredTypeOf({ declared: file.mime_type });
-    // With both settled the bytes decide nothing, and looking at them is a tenth of the work of a small upload.
+    // With both settled the bytes decide nothing, and looking at them is a tenth of a small upload's work.
     if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
     const { chooseMediaType, isAllowedMediaType, sniffMediaType } = await import(
       '../../platform/files/type-detection.ts'
@@ -261,8 +262,8 @@ export class Objects {
   }
 
   /**
-   * The object, or null when there is none or it has expired; an expired one is deleted on the way. Where that fails, as on a
-   * full disk, it is null all the same: the next reader tries again, and so does the sweep.
+   * The object; null where it is missing or expired. An expired one is deleted on the way. Where that fails,
+   * as on a full disk, the next reader and the sweep try again.
    */
   async find(public_id: string): Promise<ObjectRow | null> {
     const row = findObject(this.deps.database.read, public_id);
@@ -298,8 +299,8 @@ export class Objects {
   }
 
   /**
-   * Changes the fields that are given; `expires_in_days` counts from now, and null is never. Throws 404 when the object is
-   * gone, or has expired meanwhile.
+   * Changes given fields. `expires_in_days` counts from now; null is never. Throws 404 when the object is
+   * gone or expired.
    */
   async update(
     project: { id: number; public_id: string },
@@ -345,7 +346,7 @@ export class Objects {
     });
   }
 
-  /** The project's objects among these ids, in the order asked for; what is missing, foreign or expired is left out. */
+  /** The project's objects among these ids, in their order, without missing, foreign and expired ones. */
   findMany(tx: Tx, project_id: number, public_ids: readonly string[]): ObjectRow[] {
     if (public_ids.length === 0) return [];
     const rows = findObjectsOfProject(tx, project_id, public_ids, this.deps.clock.now());
@@ -421,7 +422,7 @@ export class Objects {
     return ids.filter((id) => !known.has(id) && !this.deps.pins.isPinned(tx, id));
   }
 
-  /** How objects take part in the deletion of their project: rows in its transaction, bytes after the commit. */
+  /** Takes part in the deletion of a project: rows in its transaction, bytes after the commit. */
   projectCascade() {
     return {
       count: (tx: Tx, project: { id: number }) => ({

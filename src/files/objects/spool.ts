@@ -1,6 +1,7 @@
 /**
- * Bytes of the store as something whose length an answer tells: of a stream Bun sends none, whatever the headers say
- * (oven-sh/bun#10507). Small ones are held in memory as those of a small file are, larger ones in a file that goes once it is open.
+ * Gives a stream of the store a length that the answer tells: of a stream Bun sends none, whatever the
+ * headers say (oven-sh/bun#10507). Small ones are read into memory, larger ones into a file that is unlinked
+ * once it is open.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statfsSync } from 'node:fs';
@@ -17,8 +18,8 @@ const FREE_DISK_BYTES = 1024 ** 3;
 const OPENED_WITHIN_MS = 10_000;
 
 /**
- * All of the bytes, which are read at once; or the stream as it is, of more than 64 MiB or where the disk is too full.
- * Throws what the stream does, and AppError `unavailable` where the disk fails.
+ * All bytes, read at once; or the stream itself beyond 64 MiB or on a full disk. Throws what the stream does,
+ * and AppError `unavailable` where the disk fails.
  */
 export async function spool(
   bytes: ReadableStream<Uint8Array>,
@@ -39,7 +40,7 @@ export async function spool(
   return Bun.file(path);
 }
 
-/** Writes a new file, its owner's alone as its folder is. Throws what the bytes do, and AppError `unavailable` where the disk fails. */
+/** Writes a new private file. Throws what the bytes do, and AppError `unavailable` where the disk fails. */
 export async function writeStream(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

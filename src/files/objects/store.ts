@@ -67,7 +67,7 @@ const contentsOf = rawSql<{ bytes: Uint8Array }, [string]>(
    UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
 );
 
-/** The bytes of an object, or what waiting mails keep of one that is gone; null where the database has none. */
+/** The bytes of an object, or of a gone one that waiting mails keep; null where the database has none. */
 export function findContents(read: Tx, public_id: string): Uint8Array | null {
   return contentsOf.get(read, public_id)?.bytes ?? null;
 }
@@ -81,17 +81,11 @@ export function hasPinnedContents(read: Tx, public_id: string): boolean {
   return pinnedContents.get(read, public_id) !== null;
 }
 
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(objects)
-    .where(eq(objects.public_id, sql.placeholder('public_id')))
-    .prepare(),
-);
+// Raw, as each download reads one.
+const byPublicId = rawSql<ObjectRow, [string]>('SELECT * FROM objects WHERE public_id = ?');
 
-/** Made for every download. */
 export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return byPublicId(tx).get({ public_id });
+  return byPublicId.get(tx, public_id) ?? undefined;
 }
 
 /** Of the given objects, those that belong to the project and have not expired. */
@@ -158,8 +152,8 @@ const expiredStatement = statement((tx) =>
 );
 
 /**
- * How many objects a list shows, and how many expired ones the sweeper has yet to remove. Both come from counters and a
- * partial index, so they cost the same for any number of objects.
+ * How many objects a list shows, and how many expired ones wait for the sweeper. Counters and a partial index
+ * tell, at the same cost for any number of objects.
  */
 export function countObjects(
   tx: Tx,
@@ -176,9 +170,7 @@ export function countObjects(
   return { total: stored - expired, expired };
 }
 
-/**
- * A page of unexpired objects, newest first. With `has_expired` false the index alone answers, without a look at each row.
- */
+/** A page of unexpired objects, newest first. With `has_expired` false the index alone answers. */
 export function listObjects(
   tx: Tx,
   filter: ObjectFilter,
@@ -212,7 +204,7 @@ const matchesBetween = rawSql<{ id: number }, [number, number, number, string, V
    AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
 );
 
-/** The ids of unexpired files whose name contains `q`, ASCII case ignored, newest first; piece by piece of so many names. */
+/** Ids of unexpired files with `q` in their name (ASCII case ignored), newest first, in pieces. */
 export function* matchesOf(
   current: () => Tx,
   { project_id, visibility, q }: ObjectFilter & { q: string },
@@ -390,7 +382,7 @@ const contentsDelete = rawSql<never, [string]>(
   'DELETE FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?)',
 );
 
-/** Says that the bytes of an object are elsewhere from now on; `held` are what the database is to keep of it. */
+/** Says that an object's bytes are elsewhere from now on; the database keeps those in `held`. */
 export function setStore(
   tx: Tx,
   public_id: string,

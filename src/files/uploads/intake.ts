@@ -44,8 +44,8 @@ export class Intake {
   }
 
   /**
-   * Reads a part to its end, and keeps it. Where it breaks off, what came is kept, unless it has a checksum; any other failure
-   * leaves what was kept before.
+   * Reads a part to its end and keeps it. What came of a broken-off part is kept, unless it has a checksum.
+   * Any other failure leaves what was kept before.
    */
   async take(upload: UploadRow, part: Part, writing: Writing): Promise<void> {
     const adding = new Adding(upload, this.hashAt(upload)?.copy() ?? null, {

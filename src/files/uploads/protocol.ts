@@ -20,7 +20,7 @@ export function requireVersion(headers: Headers): void {
   throw new AppError('precondition_failed', `Send the header Tus-Resumable: ${TUS_VERSION}.`);
 }
 
-/** Throws AppError `invalid` for an upload of parts of a file, which would each be a file here, and for a length that is told later. */
+/** Throws AppError `invalid` for uploads of parts, which would be files here, and for deferred lengths. */
 export function refuseUnoffered(headers: Headers): void {
   const asked = ['Upload-Concat', 'Upload-Defer-Length'].filter((name) => headers.has(name));
   refuseAll(

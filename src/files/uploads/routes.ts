@@ -215,8 +215,8 @@ function endRoute({ uploads }: UploadRoutesDeps): Route {
 }
 
 /**
- * For clients that can send no other method. Whatever the method of the route it stands for asks for is asked for here too, and no page
- * can send this header without a preflight.
+ * For clients that can send no other method. It asks for all that the other route asks for, and no page can
+ * send this header without a preflight.
  */
 function overrideRoute({ uploads }: UploadRoutesDeps, single: readonly Route[]): Route {
   const header = 'X-HTTP-Method-Override';

@@ -1,7 +1,7 @@
 /**
- * Resumable uploads. What came stands where the bytes of the object will, and the row says up to where it is durable: bytes are
- * flushed before the row tells of them, and whatever stands behind that offset was never acknowledged. So a crash or a power
- * cut at any moment leaves an upload that goes on from its row.
+ * Resumable uploads. What came stands where the object's bytes will be. The row says how far it is durable:
+ * bytes are flushed first, and nothing beyond that offset was acknowledged. So after a crash or power cut an
+ * upload goes on from its row.
  */
 import { createReadStream, statfsSync } from 'node:fs';
 import { AppError, conflict, invalid, messageOf, notFound } from '../../errors.ts';
@@ -43,7 +43,7 @@ import { cutShort, Writing } from './writing.ts';
 export { isUnfinishedUpload } from './store.ts';
 export type { UploadRow } from './tables.ts';
 
-/** A request that nothing has come of for this long gives way to another one of the same upload: its client has gone. */
+/** A request that brought nothing for this long gives way to another one: its client has gone. */
 const UPLOAD_GIVES_WAY_MS = 3_000;
 
 interface UploadsDeps {
@@ -80,8 +80,9 @@ export class Uploads {
   }
 
   /**
-   * Begins an upload; one of no bytes is finished at once. Throws AppError `too_large`, `invalid` for bad fields, `rate_limited`
-   * where the key has too many unfinished ones, and `unavailable` where all that was promised would not fit on the disk.
+   * Begins an upload; an empty one is finished at once. Throws AppError `too_large`, `invalid` for bad
+   * fields, `rate_limited` where the key has too many unfinished ones, and `unavailable` where all that was
+   * promised would not fit on the disk.
    */
   async create(
     owner: Owner,
@@ -114,7 +115,7 @@ export class Uploads {
     return size_bytes === 0 ? this.#finished(upload) : upload;
   }
 
-  /** What the file says of itself is judged before gigabytes of it are sent; its bytes are judged at the end. */
+  /** Judges what the file says of itself before gigabytes are sent. Its bytes are judged at the end. */
   async #requireAllowed(filetype: string | null): Promise<void> {
     const allowed = this.deps.config.allowed_mime_types;
     const mime_type = declaredTypeOf({ declared: filetype });
@@ -139,8 +140,8 @@ export class Uploads {
   }
 
   /**
-   * Where an upload stands; one that is whole is finished first. Throws AppError `locked` where that must wait, and `invalid` where
-   * the object is refused.
+   * Where an upload stands; a whole one is finished first. Throws AppError `locked` where that must wait, and
+   * `invalid` where the object is refused.
    */
   async look(upload: UploadRow): Promise<UploadRow> {
     await this.#makeWay(upload.id);
@@ -157,10 +158,10 @@ export class Uploads {
   }
 
   /**
-   * Takes a part. All that the returned row tells of is durable, and the last part makes the object. What came of a part that
-   * breaks off stays, unless it has a checksum. Throws AppError `conflict` for another offset than the upload's or beside
-   * another request that writes, `too_large`, `checksum_mismatch`, `unavailable`, and as `Objects.create` does: what is refused
-   * there is gone.
+   * Takes a part. All that the returned row tells of is durable, and the last part makes the object. What
+   * came of a broken-off part stays, unless it has a checksum. Throws AppError `conflict` for a wrong offset
+   * or beside another writer, `too_large`, `checksum_mismatch`, `unavailable`, and as `Objects.create` does:
+   * what is refused there is gone.
    */
   async append(upload: UploadRow, part: Part): Promise<UploadRow> {
     const { id } = upload;
@@ -188,7 +189,7 @@ export class Uploads {
     return this.#isWhole(taken) ? this.#finished(taken) : taken;
   }
 
-  /** Ends an upload and removes what came of it; requests that write to it find it gone. The object of a finished one stays. */
+  /** Ends an upload and removes it; requests that write to it find it gone. A finished object stays. */
   async remove({ id }: UploadRow): Promise<void> {
     const gone = await this.deps.database.write((tx) => deleteUploads(tx, [id]));
     await this.#removeEnded(unfinishedOf(gone));

@@ -26,12 +26,12 @@ export function* pngChunks(file: Buffer): Generator<Chunk> {
 
 /** `RIFF`, the length of all that follows, `WEBP`. */
 const WEBP_HEAD_BYTES = 12;
-/** The frames of an animation are some thousands at most; millions of empty ones would take a gigabyte to go through. */
+/** An animation has some thousand frames at most. Millions of empty ones would take a gigabyte. */
 const MAX_CHUNKS = 10_000;
 /** Name and length. */
 const RIFF_CHUNK_HEAD_BYTES = 8;
 
-/** The first chunks of a WebP (developers.google.com/speed/webp/docs/riff_container); none where it is no WebP. */
+/** The first chunks of a WebP (developers.google.com/speed/webp/docs/riff_container), else none. */
 export function* webpChunks(file: Buffer): Generator<Chunk> {
   if (nameAt(file, 0) !== 'RIFF' || nameAt(file, 8) !== 'WEBP') return;
   let left = MAX_CHUNKS;

@@ -1,4 +1,4 @@
-/** Cutting a piece out of an image, which the runtime's pipeline does not do: between two passes of it, rows are cut. */
+/** Cuts a piece out of an image. The runtime's pipeline can't: between two passes of it, rows are cut. */
 import { createInflate } from 'node:zlib';
 import {
   bufferOf,
@@ -18,15 +18,16 @@ interface Piece {
 
 const HEADER_BYTES = 13;
 const BYTES_A_PIXEL = 4;
-/** A zlib stream that is not packed (RFC 1950, 2.2; RFC 1951, 3.2.4): two bytes, blocks with a head each, a checksum. */
+/** An uncompressed zlib stream (RFC 1950, 2.2; RFC 1951, 3.2.4): two bytes, blocks with heads, a checksum. */
 const STREAM_HEAD = [0x78, 0x01];
 const BLOCK_HEAD_BYTES = 5;
 /** The largest prime below 2^16 (RFC 1950, 8.2). */
 const ADLER_BASE = 65_521;
 
 /**
- * A piece, at most 16,000 pixels wide, of a PNG as the pipeline writes it without compression: 8 bits of red, green, blue and
- * alpha, rows without a filter. Its colour profile stays. Throws for any other. Of the two, both may be large: neither is copied.
+ * A piece, at most 16,000 pixels wide, of a PNG as the pipeline writes it uncompressed: 8 bits of red, green,
+ * blue and alpha, rows without a filter. Its colour profile stays. Throws for any other. Both may be large,
+ * and neither is copied.
  */
 export async function cropPng(png: Uint8Array, piece: Piece): Promise<Uint8Array> {
   const bytes = bufferOf(png);
@@ -73,10 +74,7 @@ export async function cropPng(png: Uint8Array, piece: Piece): Promise<Uint8Array
   return file;
 }
 
-/**
- * Puts the piece's rows into their blocks, each behind the byte that names its filter: none. The source is gone through as it is
- * unpacked.
- */
+/** Puts the piece's rows into their blocks, each behind its filter's byte, as the source unpacks. */
 async function cutRows(
   chunks: readonly Chunk[],
   source_width: number,
@@ -107,7 +105,7 @@ async function cutRows(
   }
 }
 
-/** Writes the head of each block, which is a row; returns the checksum of all rows (Adler-32), put together from theirs. */
+/** Writes the head of each block, which is a row. Returns the checksum (Adler-32) of all rows. */
 function sealBlocks(blocks: Buffer, block_bytes: number): number {
   const length = block_bytes - BLOCK_HEAD_BYTES;
   let [a, b] = [1, 0];

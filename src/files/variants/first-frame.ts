@@ -1,4 +1,4 @@
-/** The first frame of an animated WebP as a WebP of its own: the runtime's pipeline reads none with several. */
+/** The first frame of an animated WebP as a WebP: the runtime's pipeline reads none with several. */
 import { type Chunk, riffChunk, webpChunks } from './chunks.ts';
 
 /** What an ANMF chunk says of its frame before the frame itself. */
@@ -9,7 +9,7 @@ const IS_ANIMATED = 0x02;
 const HAS_PROFILE = 0x20;
 const HAS_ALPHA = 0x10;
 
-/** The file as it is, unless it is an animated WebP whose first frame fills it, as those that encoders write do. */
+/** The file, or the first frame of an animated WebP that it fills, as encoders write it. */
 export function firstFrameOf(file: Buffer): Buffer {
   const found = new Map<string, Chunk>();
   for (const chunk of webpChunks(file)) {

@@ -1,6 +1,6 @@
 /**
- * The process that makes variants: it takes one job after the other from the server that started it, and knows nothing else. It
- * ends with that server, and by itself when an image takes too much memory.
+ * The process that makes variants. It takes one job after another from the server that started it, and knows
+ * nothing else. It ends with that server, and by itself when an image takes too much memory.
  */
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -10,10 +10,10 @@ import type { VariantAnswer, VariantJob } from './protocol.ts';
 
 /** How often the memory is looked at: a decoder takes some 100 MB in this time. */
 const LOOK_MS = 10;
-/** Whoever asks for something else goes first (setpriority(2)); with the lowest priority a busy machine would let nothing be ended in time. */
+/** Others go first (setpriority(2)). At the lowest priority a busy machine would let nothing end in time. */
 const NICENESS = 10;
 
-/** Makes what is asked for until the server is gone. Answers null at once where no server has started this process. */
+/** Makes variants until the server is gone. Answers null at once in a process that no server started. */
 export function makeVariants(): Promise<void> | null {
   if (!process.send) return null;
   const send = process.send.bind(process);
@@ -40,7 +40,7 @@ async function answer(job: VariantJob): Promise<VariantAnswer> {
   }
 }
 
-/** Others get the processor first, and where memory is short this process goes first. Neither is always allowed. */
+/** Others get the processor first, and this process goes first where memory is short. Not always allowed. */
 function stepBack(): void {
   const attempts = [() => setPriority(NICENESS), () => writeFileSync('/proc/self/oom_score_adj', '1000')];
   for (const attempt of attempts) {

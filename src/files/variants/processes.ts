@@ -1,4 +1,4 @@
-/** The server's side of the processes in which variants are made: a few at once, each held to its time and memory. */
+/** The server's side of the processes that make variants: a few at once, with bounded time and memory. */
 import { AppError } from '../../errors.ts';
 import {
   VARIANT_DEADLINE_MS,
@@ -18,7 +18,7 @@ import {
   type VariantReply,
 } from './protocol.ts';
 
-/** Decision: of one address (an IPv6 /64), and no more than one is made while others wait; one more is 429. */
+/** Decision: of one address (an IPv6 /64), of which one is made while others wait. One more is 429. */
 export const VARIANTS_WAITING_OF_ADDRESS = 4;
 /** Starting a process takes longer than making a small variant: it is kept for the next ones, for a while. */
 const IDLE_STOP_MS = 30_000;
@@ -49,8 +49,8 @@ export class VariantProcesses {
   #is_stopping = false;
 
   /**
-   * Does `work` in its turn, which may have one job done. Throws AppError `rate_limited` where too many of the same network wait
-   * already, and `unavailable` where too many wait in all, or the server stops.
+   * Does `work` in its turn, which may have one job done. Throws AppError `rate_limited` where too many of
+   * the network wait, and `unavailable` where too many wait in all or the server stops.
    */
   inTurn<T>(
     { project_id, ip }: Asker,
@@ -78,7 +78,7 @@ export class VariantProcesses {
     }
   }
 
-  /** Anybody may ask for images of a public file: where the places are taken, the project with the most gives one up for another. */
+  /** Anybody may ask for images of a public file. At the limit the project with the most gives way. */
   #wait(project_id: number, network: string): Promise<void> {
     const of_network = this.#waiting.filter((one) => one.network === network).length;
     if (of_network >= VARIANTS_WAITING_OF_ADDRESS) throw tooManyOfOne();
@@ -96,10 +96,7 @@ export class VariantProcesses {
     return turn.promise;
   }
 
-  /**
-   * Nobody has two turns while somebody else waits. Projects take turns: whoever else waits for the same one steps behind all
-   * others.
-   */
+  /** Nobody has two turns while somebody waits. Projects take turns; within one the next goes last. */
   #giveTurn(): void {
     const next = this.#waiting.find(({ network }) => !this.#busy.includes(network)) ?? this.#waiting[0];
     if (!next) return;
@@ -180,7 +177,7 @@ class MakerProcess {
     try {
       this.#child.send(job);
     } catch {
-      // It was killed a moment ago, as by a system that is short of memory, and its end is yet to be heard of.
+      // It was killed a moment ago, for example because memory was short, and its end is not heard of yet.
       resolve('ended');
     }
     return promise.finally(() => clearTimeout(timer));

@@ -1,4 +1,4 @@
-/** What could not be made is remembered for a while, so that asking for it again and again keeps nobody else waiting. */
+/** Remembers for a while what could not be made, so that asking again keeps nobody waiting. */
 import type { AppError } from '../../errors.ts';
 import { VARIANT_REFUSAL_KEPT_MS } from '../../limits.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
@@ -6,7 +6,7 @@ import { monotonicMs } from '../../platform/host/clock.ts';
 const MAX_REMEMBERED = 1_000;
 
 export class Refusals {
-  /** By the id of a source that nothing can be made of, or the name of a variant that was too hard; the oldest first. */
+  /** By the id of a useless source, or by the name of a variant that was too hard; oldest first. */
   readonly #refused = new Map<string, { error: AppError; until_ms: number }>();
 
   /** Throws what was thrown before for any of these. */
@@ -18,8 +18,8 @@ export class Refusals {
   }
 
   /**
-   * Of what was too hard nothing else is refused, be it larger: anybody may ask for a variant of a public file, and who asked for the
-   * hardest would keep all others from those that pages show.
+   * Refuses just this variant, not larger ones of the same file: anybody may ask for variants of a public
+   * file, and asking for the hardest would block those that pages show.
    */
   add(name: string, error: AppError): void {
     this.#refused.delete(name);

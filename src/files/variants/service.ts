@@ -1,7 +1,7 @@
 /**
- * Image variants: made of an object's bytes when they are first asked for, and kept as files beside the data: `variants/XX/` by the
- * last two characters of the object's id, which are random, each file named by the object and by what was asked for. All of it may
- * be lost: it is made again.
+ * Image variants: made of an object's bytes on demand, and kept as files `variants/XX/`, by the last two
+ * characters of the object's id, which are random. A file is named by the object and the wishes. All of them
+ * may be lost: they are made again.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statfsSync } from 'node:fs';
@@ -58,7 +58,7 @@ interface VariantsDeps {
   listThere(public_ids: readonly string[]): string[];
 }
 
-/** Other bytes come of other codecs, and of another way of ours: their names and entity tags differ by this. */
+/** Other codecs and other code of ours make other bytes: names and entity tags hold this. */
 const PIPELINE = `1-${Bun.version}-${process.arch}`;
 /** How exactly it is known when a variant was last asked for. */
 const USED_GRANULARITY_MS = 5 * SECOND_MS;
@@ -68,7 +68,7 @@ const GIVEN_MS = SECOND_MS;
 const KEPT_SHARE = 0.9;
 /** Decision: what there may be, of what may be kept, while room is made. */
 const MOST_SHARE = 1.1;
-/** For so long a variant that is made waits for room, looking so often: what was given stays for some of it. */
+/** How long a made variant waits for room, and how often it looks: files that were given out stay a while. */
 const ROOM_WAIT_MS = 3 * SECOND_MS;
 const ROOM_LOOK_MS = 50;
 /** Files removed in one turn, of some 20 microseconds each. */
@@ -96,7 +96,7 @@ export class Variants {
   #sweeping: Promise<void> | null = null;
   /** What is kept; null before the first sweep has counted it. */
   #kept_bytes: number | null = null;
-  /** What has room and no name yet, by its path; and with that, what was kept since the sweep that is under way began. */
+  /** Paths that have room but no name yet; and what was kept since the sweep that is under way began. */
   readonly #coming = new Map<string, number>();
   #added = new Map<string, number>();
   /** What waits for room. */
@@ -108,10 +108,10 @@ export class Variants {
   }
 
   /**
-   * The variant for whoever asks from this address, made where it is not there. Throws AppError `invalid` for a source that none
-   * can be made of, `rate_limited` where too many wait at that address, `unavailable` where it takes too long or too much memory,
-   * too many wait, there is no room, the disk is full or the source's store is away, and `not_found` where the source went
-   * meanwhile.
+   * The variant for a caller at this address, made where it is missing. Throws AppError `invalid` for a
+   * source that none can be made of; `rate_limited` where too many wait at that address; `unavailable` where
+   * it takes too long or too much memory, too many wait, there is no room, the disk is full or the store is
+   * away; `not_found` where the source went meanwhile.
    */
   async get(source: Source, wishes: VariantWishes, ip: string | null): Promise<Variant> {
     if (source.size_bytes > MAX_VARIANT_SOURCE_BYTES)
@@ -192,7 +192,7 @@ export class Variants {
     throw error;
   }
 
-  /** Gives a made variant its name. Throws 404 where the object was deleted meanwhile: whoever did saw no variant to delete. */
+  /** Names a made variant. Throws 404 where the object was deleted before there was a file to delete. */
   async #keep(source: Source, name: string, format: VariantFormat, part: string) {
     const folder = this.#folderOf(source.public_id);
     const path = join(folder, `${name}.${EXTENSIONS[format]}`);
@@ -270,7 +270,7 @@ export class Variants {
     this.processes.stop();
   }
 
-  /** Removes variants of objects that are gone, and where there are too many, those that were not asked for the longest. */
+  /** Removes variants of objects that are gone and, where there are too many, those unused the longest. */
   sweep(): Promise<void> {
     this.#sweeping ??= this.#sweep()
       .catch((error: unknown) =>
@@ -341,7 +341,7 @@ function bytesOf(found: readonly Kept[], until_ms: number): number {
   return found.reduce((sum, { bytes, used_ms }) => (used_ms <= until_ms ? sum + bytes : sum), 0);
 }
 
-/** Since when the rest was used, if so many bytes go. Halving the time holds nobody up, as sorting a million files would. */
+/** Since when the rest was used, if so many bytes go. It halves the time: sorting would block. */
 async function ageOf(found: readonly Kept[], bytes: number): Promise<number> {
   let [low, high] = [0, Number.MAX_SAFE_INTEGER];
   while (high - low > 1) {

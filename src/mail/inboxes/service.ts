@@ -1,4 +1,6 @@
 /** Inboxes: the IMAP folders in which reports about a mailbox's mail arrive, how far each was read, and how that goes. */
+
+import { invalid } from '../../errors.ts';
 import { INBOX_SKIPPED_NAMED } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -9,7 +11,7 @@ import { describeInbox, type InboxAddress } from './address.ts';
 import * as store from './store.ts';
 import type { InboxRow } from './tables.ts';
 
-export { type InboxAddress, parseInbox } from './address.ts';
+export { type InboxAddress, inboxOf, parseInbox } from './address.ts';
 export type { InboxRow } from './tables.ts';
 
 /** An inbox as the API, the shell and the console are shown it. */
@@ -37,7 +39,8 @@ export class Inboxes {
 
   /**
    * Gives a mailbox an inbox, or takes it away. One of the same account and folder is read on from where it was left, such as
-   * with a new password; any other from its beginning.
+   * with a new password; any other from its beginning. Without a password it keeps the one that is stored, which goes along to no
+   * other host: throws AppError `invalid` where there is none.
    */
   set(tx: Tx, mailbox_id: number, inbox: InboxAddress | null): void {
     if (!inbox) {
@@ -46,12 +49,22 @@ export class Inboxes {
     }
     const { password, ...address } = inbox;
     const before = store.findInbox(tx, mailbox_id);
+    const kept = before?.host === inbox.host ? before.sealed_password : null;
+    if (password === null && kept === null)
+      throw invalid({
+        'inbox.password': [
+          before ? 'is required with another host: the one that is stored goes to no other' : 'is required',
+        ],
+      });
     store.replaceInbox(tx, {
       ...(before && isSame(before, inbox) ? before : UNREAD),
       ...address,
       mailbox_id,
       version: newId(this.deps.clock.now()),
-      sealed_password: this.deps.key_ring.seal(tx, PLATFORM_SCOPE, contextOf(mailbox_id), password),
+      sealed_password:
+        password === null
+          ? (kept ?? '')
+          : this.deps.key_ring.seal(tx, PLATFORM_SCOPE, contextOf(mailbox_id), password),
       last_error: null,
       last_error_at: null,
     });

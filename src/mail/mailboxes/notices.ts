@@ -73,5 +73,5 @@ function whyNone(domain: string | null, boxes: readonly MailboxRow[]): string {
     return `The default domain ${domain} has no mailbox: satchel mailbox add ADDRESS@${domain} --smtp RELAY`;
   return boxes.some(({ kind }) => kind === 'smtp')
     ? `Every mailbox of the default domain ${domain} that has a relay is paused: satchel mailbox resume ADDRESS`
-    : `Every mailbox of the default domain ${domain} captures its mail: nobody would get it. Add one with a relay.`;
+    : `Every mailbox of the default domain ${domain} captures its mail, so that nobody would get it: satchel mailbox add ADDRESS@${domain} --smtp RELAY`;
 }

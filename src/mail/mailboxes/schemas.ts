@@ -14,7 +14,7 @@ import {
   t,
   text,
 } from '../../platform/http/schema.ts';
-import { inboxRecord, parseInbox } from '../inboxes/service.ts';
+import { inboxOf, inboxRecord, parseInbox } from '../inboxes/service.ts';
 import { parseRate, RATE_FORM } from './pace.ts';
 import { changeRelay, MAX_PORT, parseRelay, RELAY_TLS, relayOf } from './relay.ts';
 import { CHECK_STAGES } from './relay-check.ts';
@@ -59,6 +59,33 @@ const relayChanges = named(
   t.Object(optionals({ host: relay_host, ...relay_ends, ...nullables(relay_login) })),
 );
 
+/** `password` may be left out where one is stored for the same host. */
+const inboxParts = named(
+  'InboxParts',
+  t.Object({
+    host: relay_host,
+    user: text({ min: 1, max: MAX_RELAY_LOGIN_CHARS }),
+    ...optionals({
+      password: relay_login.password,
+      port: t.Integer({
+        minimum: 1,
+        maximum: MAX_PORT,
+        description: '993, or 143 without tls, unless given.',
+      }),
+      tls: t.Boolean({
+        description: 'From the first byte, unless false: then STARTTLS, and nothing without.',
+      }),
+      folder: text({ min: 1, max: MAX_RELAY_LOGIN_CHARS, description: 'INBOX unless given.' }),
+    }),
+  }),
+);
+
+const inbox_url = {
+  min: 1,
+  max: MAX_URL_CHARS,
+  description: 'imap[s]://user:password@host:port/folder, where reports about its mail arrive; or its parts.',
+};
+
 const settings = {
   smtp_url: text(relay_url),
   capture: t.Boolean({ description: 'Keep what is sent instead of delivering it; in place of `relay`.' }),
@@ -75,11 +102,7 @@ const optional = {
   verp: t.Boolean({
     description: 'A return path of its own for each mail; where there is an inbox unless given.',
   }),
-  inbox: text({
-    min: 1,
-    max: MAX_URL_CHARS,
-    description: 'imap[s]://user:password@host:port/folder, where reports about its mail arrive.',
-  }),
+  inbox: t.Union([inboxParts, text(inbox_url)]),
 };
 
 export const newMailbox = named(
@@ -204,12 +227,16 @@ export function errorsInMailbox(sent: Partial<MailboxInput>, before: MailboxRow 
     ...collectErrors(
       () => relay !== undefined && readRelay(relay, before),
       () => smtp_url !== undefined && parseRelay(smtp_url, 'smtp_url'),
-      () => sent.inbox && parseInbox(sent.inbox),
+      () => sent.inbox && readInbox(sent.inbox),
     ),
     ...(sent.rate && !parseRate(sent.rate) ? { rate: [`must be ${RATE_FORM}`] } : {}),
     ...(is_ambiguous ? { [has_relay ? 'capture' : 'relay']: ['give either relay or capture: true'] } : {}),
     ...(relay !== undefined && smtp_url !== undefined ? { smtp_url: ['give either relay or smtp_url'] } : {}),
   };
+}
+
+function readInbox(sent: NonNullable<MailboxInput['inbox']>) {
+  return typeof sent === 'string' ? parseInbox(sent) : inboxOf(sent);
 }
 
 type RelayInput = NonNullable<MailboxInput['relay']>;
@@ -240,7 +267,7 @@ export function readMailbox(sent: MailboxInput, before: MailboxRow | null): Mail
           for_transactional: purposes.includes('transactional'),
           for_marketing: purposes.includes('marketing'),
         }),
-    ...(inbox === undefined ? {} : { inbox: inbox === null ? null : parseInbox(inbox) }),
+    ...(inbox === undefined ? {} : { inbox: inbox === null ? null : readInbox(inbox) }),
     ...(state === undefined ? {} : { status: state }),
   };
 }

@@ -32,16 +32,21 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
   noun
     .verb('list', 'the templates of a project, newest first')
     .ofProject()
+    .option('--with-own', 'the words of broadcasts and steps, too')
     .example('satchel template list --project shop')
     .lists(
       ({ services, page }, options) =>
-        paginateAll(page, services.templates.list(projectOf(services, options).id)),
-      ({ slug, name, category, is_active, is_marketing, subject, updated_at }) => ({
+        paginateAll(
+          page,
+          services.templates.list(projectOf(services, options).id, { with_own: options.withOwn === true }),
+        ),
+      ({ slug, name, category, is_active, is_marketing, has_draft, subject, updated_at }) => ({
         slug,
         name,
         category,
         active: is_active,
         marketing: is_marketing,
+        draft: has_draft,
         subject,
         updated: updated_at,
       }),
@@ -54,7 +59,7 @@ export function registerTemplateCommands(cli: Cli<Services>): void {
     .example('satchel template show welcome --project shop')
     .does(({ services }, options, slug) => {
       const template = services.templates.get(projectOf(services, options).id, slug);
-      const { variables, body_html, body_text, body_markdown, ...fields } = template;
+      const { variables, body_html, body_text, body_markdown, draft: _, ...fields } = template;
       const names = variables.map(({ name }) => name);
       const bodies = body_markdown === null ? [body_text, body_html] : [body_markdown];
       const parts = [formatFields({ ...fields, variables: names }), ...bodies];

@@ -7,6 +7,7 @@ import { merge } from '../../platform/http/fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
 import { placeholdersOf } from './placeholders.ts';
 import {
+  BODY_FIELDS,
   FIELDS,
   type SentVariable,
   type TemplateChanges,
@@ -19,6 +20,8 @@ const CONTROL = /[^\P{Cc}\t]/u;
 
 interface Rules {
   slug: string | null;
+  /** Words of one broadcast or step. */
+  is_own?: boolean;
   max_body_bytes: number;
   /**
    * What the Markdown that was sent makes; null where none was sent that may be made, or that is not judged
@@ -48,6 +51,13 @@ export function checkTemplate(
   }
   if (!sent.body_markdown) Object.assign(errors, bodyErrors(fields, rules.max_body_bytes));
   Object.assign(errors, variableErrors(fields.variables));
+  if (rules.is_own && !fields.is_marketing)
+    errors.is_own = ['is for marketing: send is_marketing, too, and leave that as it is'];
+  for (const body of BODY_FIELDS) {
+    const written = sent.draft?.[body];
+    if (written && Buffer.byteLength(written) > rules.max_body_bytes)
+      errors[`draft.${body}`] = [tooLong(written, rules.max_body_bytes)];
+  }
   if (CONTROL.test(fields.subject))
     errors.subject ??= ['must have no line breaks or other control characters'];
   refuseAll(errors);

@@ -57,10 +57,13 @@ function readingRoutes(templates: Templates): Route[] {
       needs: ['read'],
       tag: TAG,
       summary: 'List templates',
-      description: 'All of the project, newest first, without their bodies; and the valid categories.',
+      description:
+        'All of the project, newest first, without their bodies; and the valid categories. The words of one broadcast or step ' +
+        '(`is_own`) are among them `with_own` alone.',
+      query: t.Object({ with_own: t.Optional(t.Boolean()) }),
       response: t.Object({ success: t.Boolean(), data: templateSummaries, categories: templateCategories }),
-      handle: ({ caller }) => {
-        const data = templates.list(caller.project.id);
+      handle: ({ caller, query: { with_own = false } }) => {
+        const data = templates.list(caller.project.id, { with_own });
         const beside = { categories: SUMMARY_FIELDS.category.shape.enum };
         return caller.key ? { success: true, data, ...beside } : new Reply(200, data, {}, beside);
       },

@@ -2,6 +2,7 @@
 import {
   MAX_DESCRIPTION_CHARS,
   MAX_NAME_CHARS,
+  MAX_PREHEADER_CHARS,
   MAX_SUBJECT_CHARS,
   MAX_TEMPLATE_VARIABLES,
 } from '../../limits.ts';
@@ -18,7 +19,17 @@ import {
   shown,
   type Values,
 } from '../../platform/http/fields.ts';
-import { named, nullable, oneOf, optionals, type Static, t, text } from '../../platform/http/schema.ts';
+import {
+  changesOf,
+  named,
+  nullable,
+  nullables,
+  oneOf,
+  optionals,
+  type Static,
+  t,
+  text,
+} from '../../platform/http/schema.ts';
 import { TEMPLATE_CATEGORIES } from './tables.ts';
 
 const sent_variable = t.Object({
@@ -59,21 +70,52 @@ export const SUMMARY_FIELDS = {
       '`marketing` wraps a marketing template in the branded layout with footer, postal address and unsubscribe ' +
       'line. It has no effect on the sends of a template that is not marketing; a mail that asks to confirm a sign-up wears the layout by itself.',
   }),
+  is_own: shown(t.Boolean({ description: 'The words of one broadcast or step.' })),
+  has_draft: shown(t.Boolean({ description: 'Somebody has written what is not published.' })),
   created_at: moment(),
   updated_at: moment(),
 };
+const BODIES = {
+  body_html: t.String({ description: 'This or body_text, or both.' }),
+  body_text: t.String(),
+  body_markdown: t.String({
+    description:
+      'In place of both bodies, which are made from it: CommonMark with tables. Raw HTML, and links that lead neither ' +
+      'to http, https or mailto nor to a placeholder, are shown as text. Sending a body later ends it.',
+  }),
+};
+/** As much of a mail as is written yet; half a sentence is one, too. */
+const template_draft = named(
+  'TemplateDraft',
+  Object.assign(
+    changesOf({
+      subject: text({ max: MAX_SUBJECT_CHARS }),
+      preheader: text({
+        max: MAX_PREHEADER_CHARS,
+        description: 'Of the step or broadcast whose words these are.',
+      }),
+      ...nullables({ ...BODIES, variables: SUMMARY_FIELDS.variables.shape }),
+    }),
+    { additionalProperties: false },
+  ),
+);
+export type TemplateDraft = Static<typeof template_draft>;
 export const FIELDS = {
   ...SUMMARY_FIELDS,
-  body_html: optional(null, t.String({ description: 'This or body_text, or both.' })),
-  body_text: optional(null, t.String()),
-  body_markdown: optional(
+  body_html: optional(null, BODIES.body_html),
+  body_text: optional(null, BODIES.body_text),
+  body_markdown: optional(null, BODIES.body_markdown, {
+    stored: t.String({ description: 'What both bodies were made from; null where they were not.' }),
+  }),
+  draft: optional(
     null,
-    t.String({
+    {
+      ...template_draft,
       description:
-        'In place of both bodies, which are made from it: CommonMark with tables. Raw HTML, and links that lead neither ' +
-        'to http, https or mailto nor to a placeholder, are shown as text. Sending a body later ends it.',
-    }),
-    { stored: t.String({ description: 'What both bodies were made from; null where they were not.' }) },
+        'What is being written, whole: kept beside the template, judged by its length alone, and in no mail. To publish it send ' +
+        'its fields as the template’s own, with `draft` null.',
+    },
+    { stored: template_draft },
   ),
 };
 const NEW_FIELDS = {
@@ -84,6 +126,14 @@ const NEW_FIELDS = {
       min: 1,
       max: MAX_NAME_CHARS,
       description: 'Letters, digits, dashes and underscores. Made from the name unless given; never changes.',
+    }),
+  ),
+  is_own: preset(
+    false,
+    t.Boolean({
+      description:
+        'For good. The words of one broadcast or step: the list leaves them out, a copy of the broadcast or sequence has its own, ' +
+        'and a day after nothing names them any more they are deleted. Needs `is_marketing`.',
     }),
   ),
 };

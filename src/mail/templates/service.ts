@@ -3,7 +3,7 @@ import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import type { Clock } from '../../platform/host/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { present } from '../../platform/http/fields.ts';
 import type { Static } from '../../platform/http/schema.ts';
@@ -35,6 +35,7 @@ import {
   findTemplate,
   findTemplateState,
   insertTemplate,
+  listOwn,
   listTemplates,
   listTemplatesCalled,
   type TemplateState,
@@ -69,7 +70,7 @@ function toListItem(row: TemplateSummary): TemplateListItem {
 }
 
 function toRecord(row: TemplateRow): TemplateRecord {
-  return present(FIELDS, { ...row, id: row.public_id });
+  return present(FIELDS, { ...row, id: row.public_id, has_draft: row.draft !== null });
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
@@ -101,9 +102,9 @@ export class Templates {
     this.#markdown.stop();
   }
 
-  /** All templates of a project, newest first. */
-  list(project_id: number): TemplateListItem[] {
-    return listTemplates(this.deps.database.read, project_id).map(toListItem);
+  /** All templates of a project, newest first; the words of its broadcasts and steps only where they are asked for. */
+  list(project_id: number, of: { with_own: boolean } = { with_own: false }): TemplateListItem[] {
+    return listTemplates(this.deps.database.read, project_id, of).map(toListItem);
   }
 
   /** Throws AppError `not_found`. */
@@ -125,10 +126,10 @@ export class Templates {
   errorsIn(
     project_id: number,
     current: TemplateRecord | null,
-    sent: TemplateChanges & { slug?: string | undefined },
+    sent: TemplateChanges & { slug?: string | undefined; is_own?: boolean | undefined },
   ): FieldErrors {
-    const { slug, ...given } = sent;
-    const rules = { slug: slug ?? null, max_body_bytes: this.deps.max_body_bytes, made: null };
+    const { slug, is_own = current?.is_own ?? false, ...given } = sent;
+    const rules = { slug: slug ?? null, is_own, max_body_bytes: this.deps.max_body_bytes, made: null };
     return collectErrors(
       () => checkTemplate(current, given, rules),
       () => slug !== undefined && chooseSlug(slug, '', (each) => this.#isTaken(project_id, each)),
@@ -140,29 +141,33 @@ export class Templates {
    * by field, also for a given slug that another template of the project has.
    */
   async create(project_id: number, input: Static<typeof newTemplate>, note: Note): Promise<TemplateRecord> {
-    const { slug = null, ...given } = input;
+    const { slug = null, is_own = false, ...given } = input;
     const made = await this.#make(project_id, given);
-    const fields = checkTemplate(null, given, { slug, max_body_bytes: this.deps.max_body_bytes, made });
+    const rules = { slug, is_own, max_body_bytes: this.deps.max_body_bytes, made };
+    const fields = checkTemplate(null, given, rules);
     const row = await this.deps.database.write((tx) => {
       const isTaken = (candidate: string) => findTemplateState(tx, project_id, candidate) !== undefined;
       const now = this.deps.clock.now();
+      const public_id = newId(now);
       const created = insertTemplate(tx, {
         ...fields,
-        public_id: newId(now),
+        is_own,
+        public_id,
         project_id,
-        slug: chooseSlug(slug, fields.name, isTaken),
+        // The names are for what people call by them.
+        slug: chooseSlug(slug ?? (is_own ? ownSlug(public_id) : null), fields.name, isTaken),
         created_at: now,
         updated_at: now,
       });
-      note(tx, { event: 'template.created', target: targetOf(created.slug) });
+      note(tx, { event: 'template.created', ...toldOf(created) });
       return created;
     });
     return toRecord(row);
   }
 
   /**
-   * Changes what is given; null clears an optional field. The next send has the new form. Throws AppError
-   * `not_found`, and `invalid` for what would leave a template that could not be created so.
+   * Changes what is given; null clears an optional field. The next send has the new form. A draft alone is in no mail, and on
+   * no trail. Throws AppError `not_found`, and `invalid` for what would leave a template that could not be created so.
    */
   async update(
     project_id: number,
@@ -175,12 +180,19 @@ export class Templates {
     const row = await this.deps.database.write((tx) => {
       const current = findTemplate(tx, project_id, slug);
       if (!current) throw notFound('Template');
-      const fields = checkTemplate(current, changes, rules);
+      const fields = checkTemplate(current, changes, { ...rules, is_own: current.is_own });
+      if (Object.keys(changes).every((name) => name === 'draft'))
+        return updateTemplate(tx, current.id, { draft: fields.draft });
       // Always later than before, also within one millisecond: compiled forms are told apart by it.
       const updated_at = Math.max(this.deps.clock.now(), current.updated_at + 1);
       const changed = updateTemplate(tx, current.id, { ...fields, updated_at });
-      const told = { event: 'template.changed', target: targetOf(slug) };
-      note(tx, { ...told, changes: changesOf(current, changed) });
+      const { draft: _, ...published } = changed;
+      note(tx, {
+        event: 'template.changed',
+        ...toldOf(changed),
+        changes: changesOf(current, published),
+        ...(current.is_own && { sitting_ms: SITTING_MS }),
+      });
       return changed;
     });
     return toRecord(row);
@@ -193,6 +205,26 @@ export class Templates {
       if (!current) throw notFound('Template');
       deleteTemplate(tx, current.id);
       note(tx, { event: 'template.deleted', target: targetOf(slug) });
+    });
+  }
+
+  /** The slug that a copy of what uses this template has: of own words another, which say the same. */
+  copyOwn(tx: Tx, project_id: number, slug: string): string {
+    const row = findTemplate(tx, project_id, slug);
+    if (!row?.is_own) return slug;
+    const { id: _, ...words } = row;
+    const now = this.deps.clock.now();
+    const public_id = newId(now);
+    const fresh = { public_id, slug: ownSlug(public_id), draft: null, created_at: now, updated_at: now };
+    return insertTemplate(tx, { ...words, ...fresh }).slug;
+  }
+
+  /** Deletes own words of a day ago and longer that nothing names; `isNamed` is asked in the transaction. */
+  async sweepOwn(isNamed: (tx: Tx) => (project_id: number, slug: string) => boolean): Promise<void> {
+    await this.deps.database.write((tx) => {
+      const named = isNamed(tx);
+      for (const { id, project_id, slug } of listOwn(tx, this.deps.clock.now() - DAY_MS))
+        if (!named(project_id, slug)) deleteTemplate(tx, id);
     });
   }
 
@@ -348,6 +380,18 @@ export class Templates {
 function targetOf(slug: string): string {
   return `template:${slug}`;
 }
+
+/** Own words are told by their name: nobody chose their slug. */
+function toldOf({ slug, name, is_own }: TemplateRow) {
+  return { target: targetOf(slug), ...(is_own && { metadata: { name } }) };
+}
+
+function ownSlug(public_id: string): string {
+  return `own-${public_id.toLowerCase()}`;
+}
+
+/** What somebody changes of own words within so long is on the trail once: they are saved as one types. */
+const SITTING_MS = 10 * MINUTE_MS;
 
 const UNKNOWN = 'must be the slug of a template of this project';
 

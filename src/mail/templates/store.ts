@@ -1,5 +1,5 @@
 /** SQL of saved templates. */
-import { and, desc, eq, getTableColumns, or, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lt, or, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
@@ -11,9 +11,16 @@ const {
   body_html: _html,
   body_text: _text,
   body_markdown: _markdown,
-  ...columns_without_bodies
+  draft: _draft,
+  ...columns_without_texts
 } = getTableColumns(emailTemplates);
-export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'body_markdown'>;
+const columns_without_bodies = {
+  ...columns_without_texts,
+  has_draft: sql`${emailTemplates.draft} IS NOT NULL`.mapWith(Boolean),
+};
+export type TemplateSummary = Omit<TemplateRow, 'body_html' | 'body_text' | 'body_markdown' | 'draft'> & {
+  has_draft: boolean;
+};
 
 const bySlug = and(
   eq(emailTemplates.project_id, sql.placeholder('project_id')),
@@ -56,12 +63,18 @@ export function listTemplatesCalled(tx: Tx, project_id: number, name: string): T
     .all();
 }
 
-/** All templates of a project, newest first, without their bodies: the list has no pages. */
-export function listTemplates(tx: Tx, project_id: number): TemplateSummary[] {
+/** Templates of a project, newest first, without their bodies: the list has no pages. */
+export function listTemplates(
+  tx: Tx,
+  project_id: number,
+  { with_own }: { with_own: boolean },
+): TemplateSummary[] {
   return tx
     .select(columns_without_bodies)
     .from(emailTemplates)
-    .where(eq(emailTemplates.project_id, project_id))
+    .where(
+      and(eq(emailTemplates.project_id, project_id), with_own ? undefined : eq(emailTemplates.is_own, false)),
+    )
     .orderBy(desc(emailTemplates.id))
     .all();
 }
@@ -78,4 +91,14 @@ export function updateTemplate(tx: Tx, id: number, changes: Partial<NewTemplate>
 
 export function deleteTemplate(tx: Tx, id: number): void {
   tx.delete(emailTemplates).where(eq(emailTemplates.id, id)).run();
+}
+
+/** Those that are the words of one broadcast or step, of all projects, made before then. */
+export function listOwn(tx: Tx, before_ms: number): Pick<TemplateRow, 'id' | 'project_id' | 'slug'>[] {
+  const { id, project_id, slug, is_own, created_at } = emailTemplates;
+  return tx
+    .select({ id, project_id, slug })
+    .from(emailTemplates)
+    .where(and(sql`${is_own} = 1`, lt(created_at, before_ms)))
+    .all();
 }

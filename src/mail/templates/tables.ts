@@ -1,6 +1,6 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { TemplateVariable } from './schemas.ts';
+import type { TemplateDraft, TemplateVariable } from './schemas.ts';
 
 export const TEMPLATE_CATEGORIES = [
   'transactional',
@@ -29,6 +29,8 @@ export const emailTemplates = sqliteTable('email_templates', {
   is_active: integer({ mode: 'boolean' }).notNull(),
   is_marketing: integer({ mode: 'boolean' }).notNull(),
   layout: text().$type<'marketing'>(),
+  is_own: integer({ mode: 'boolean' }).notNull(),
+  draft: text({ mode: 'json' }).$type<TemplateDraft>(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

@@ -184,8 +184,14 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     if (kind === 'deleting') store.copyFilter(tx, segment.id, segment.filter);
   }
 
-  protected override draftOf(row: BroadcastRow): BroadcastRow {
-    return row.segment_id === null ? row : { ...row, filter: null };
+  listTemplates(read: Tx) {
+    return store.listTemplates(read);
+  }
+
+  protected draftOf(tx: Tx, row: BroadcastRow): BroadcastRow {
+    const { project_id } = row;
+    const template = row.template && this.deps.templates.copyOwn(tx, project_id, row.template);
+    return { ...row, template, ...(row.segment_id !== null && { filter: null }) };
   }
 
   /** What a broadcast's filter names that is gone, or is no more of its list; for those that are being sent, too. */

@@ -1,5 +1,5 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { campaignStore } from '../campaign-store.ts';
@@ -42,6 +42,12 @@ export function copyFilter(tx: Tx, segment_id: number, filter: BroadcastRow['fil
     .set({ filter })
     .where(and(eq(broadcasts.segment_id, segment_id), isNull(broadcasts.filter)))
     .run();
+}
+
+/** The templates that broadcasts of all projects name. */
+export function listTemplates(read: Tx): { project_id: number; template: string | null }[] {
+  const { project_id, template } = broadcasts;
+  return read.selectDistinct({ project_id, template }).from(broadcasts).where(isNotNull(template)).all();
 }
 
 /* --- Numbers -------------------------------------------------------------------------------------------------------- */

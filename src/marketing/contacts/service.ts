@@ -220,7 +220,7 @@ export class Contacts {
   async export(list: ListRow, filter: ContactFilter, note: Note): Promise<CsvTable> {
     const criteria = criteriaIn(this.deps, list.id, filter);
     const entry = { event: 'contacts.exported', target: `list:${list.public_id}` };
-    const told = { ...entry, metadata: { filter: Object.keys(filter) } };
+    const told = { ...entry, metadata: { name: list.name, filter: Object.keys(filter) } };
     await this.deps.database.write((tx) => note(tx, told));
     return exportContacts(this.deps, list.id, criteria, (ids) => this.presentAll(list, ids));
   }

@@ -39,7 +39,11 @@ export async function tagContacts(
     Object.assign(errors, errorsInFilter(database.read, list.id, selection.filter, 'filter.'));
   refuseAll(errors);
   const change = { add, remove };
-  const entry = { event: 'contacts.tagged', target: `list:${list.public_id}`, metadata: change };
+  const entry = {
+    event: 'contacts.tagged',
+    target: `list:${list.public_id}`,
+    metadata: { name: list.name, ...change },
+  };
   if ('contact_ids' in selection)
     return tagThese(database, list, selection.contact_ids, { change, told: (tx) => note(tx, entry) });
   const criteria = criteriaOf(selection.filter, clock.now());

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { Option } from 'commander';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
-import { IMPORTED_FILE_DAYS } from '../../limits.ts';
+import { IMPORTED_FILE_DAYS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../../limits.ts';
 import {
   type Cli,
   type CliContext,
@@ -23,6 +23,7 @@ import { newId } from '../../platform/host/ids.ts';
 import { oneOf, parse, t } from '../../platform/http/schema.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
+import type { LeftOutReason } from './headers.ts';
 import { COUNTERS } from './records.ts';
 import { DELIMITERS, type ImportRecord } from './service.ts';
 
@@ -41,7 +42,7 @@ export function registerImportCommands(cli: Cli<Services>): void {
       new Option('--delimiter <delimiter>', 'between cells; found unless given').choices(DELIMITER_WORDS),
     )
     .option('--map <pairs>', 'column to field, such as "E-Mail=email,Vorname=first_name"')
-    .option('--keep <columns>', 'columns that become custom fields')
+    .option('--keep <columns>', 'columns that become custom fields, in place of all that are no field')
     .addOption(new Option('--basis <basis>', 'consent of rows that name none').choices(CONSENT_BASES))
     .option('--tags <tags>', 'tags of every row')
     .option('--update', 'change contacts that are on the list already')
@@ -59,7 +60,7 @@ export function registerImportCommands(cli: Cli<Services>): void {
       const wanted = {
         object: await store(services, project, file, note),
         column_map,
-        keep_columns: listOption(options, 'keep'),
+        keep_columns: options.keep === undefined ? null : listOption(options, 'keep'),
         defaults: { consent_basis: basis, tags: listOption(options, 'tags') },
         update_existing: options.update === true,
         delimiter: DELIMITERS.find(
@@ -165,6 +166,28 @@ function presentBriefly(context: CliContext, record: ImportRecord): CliResult {
     status,
     rows: `${processed_rows} of ${total_rows ?? 'not yet counted'}`,
     ...Object.fromEntries(ends.length > 0 ? [['of which', ends.map((end) => `${record[end]} ${end}`)]] : []),
+    ...columnsTold(record),
     ...(record.error === null ? {} : { error: record.error }),
   });
 }
+
+/** What became of the columns: what was lost is told too. */
+function columnsTold({ columns }: ImportRecord): Record<string, string> {
+  if (columns === null) return {};
+  const fields = Object.entries(columns.fields).map(([header, field]) => `${header} is ${field}`);
+  const left_out = columns.left_out.map(
+    ({ column, header, reason }) => `column ${column} ${header && `(${header}) `}${LEFT_OUT_WORDS[reason]}`,
+  );
+  return {
+    columns: fields.join(', '),
+    ...(columns.kept.length > 0 ? { 'custom fields': columns.kept.join(', ') } : {}),
+    ...(left_out.length > 0 ? { 'left out': left_out.join(', ') } : {}),
+  };
+}
+
+const LEFT_OUT_WORDS: Readonly<Record<LeftOutReason, string>> = {
+  no_name: 'has no name',
+  name_too_long: `has a name of more than ${MAX_CUSTOM_FIELD_NAME_CHARS} characters`,
+  repeated: 'has the name of another',
+  too_many: `is past the ${MAX_CUSTOM_FIELDS} custom fields that there may be`,
+};

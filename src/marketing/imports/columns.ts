@@ -13,27 +13,31 @@ import {
 } from '../../limits.ts';
 import type { Candidate } from '../contacts/service.ts';
 import { TRACKINGS } from '../tracking/service.ts';
+import {
+  type ColumnFate,
+  fatesOf,
+  type LeftOutReason,
+  MAPPABLE_FIELDS,
+  type MappableField,
+  recogniseFields,
+} from './headers.ts';
 import type { WaitingFields } from './schemas.ts';
-
-/** What a column may be. */
-export const MAPPABLE_FIELDS = [
-  'email',
-  'first_name',
-  'last_name',
-  'tags',
-  'source',
-  'reason',
-  'consent_basis',
-  'tracking',
-] as const;
-type MappableField = (typeof MAPPABLE_FIELDS)[number];
 
 /** Places of columns in a row, counted from 0. */
 export interface Columns {
   fields: Partial<Record<MappableField, number>>;
   /** Custom field -> column. */
   kept: Record<string, number>;
+  /** Header -> field, of those above. */
+  named: Record<string, string>;
+  /** What becomes nothing, the first of them; columns are counted from 1. */
+  left_out: { column: number; header: string; reason: LeftOutReason }[];
 }
+
+/** Of a paste without a header. */
+export const NO_COLUMNS: Columns = { fields: {}, kept: {}, named: {}, left_out: [] };
+/** So many are told, of a header that may have thousands. */
+const MAX_LEFT_OUT_TOLD = 50;
 
 /** Defaults for rows that don't have the column. */
 export interface ImportDefaults {
@@ -42,82 +46,89 @@ export interface ImportDefaults {
   tags: string[];
 }
 
-/** Headers as people write them, without spaces, dashes and underscores. */
-const USUAL_HEADERS: Readonly<Record<string, MappableField>> = {
-  email: 'email',
-  emailaddress: 'email',
-  mail: 'email',
-  firstname: 'first_name',
-  givenname: 'first_name',
-  lastname: 'last_name',
-  surname: 'last_name',
-  familyname: 'last_name',
-  tags: 'tags',
-  tag: 'tags',
-  source: 'source',
-  reason: 'reason',
-  consentbasis: 'consent_basis',
-  tracking: 'tracking',
-};
-
 /**
- * The columns of a file. Throws AppError `invalid`: under `column_map` and `keep_columns` for headers that
- * the file does not have and fields that there are not, under `object` where no column holds email addresses.
+ * The columns of a file. What is no field becomes a custom field under its header, unless `keep_columns` says which do. Throws
+ * AppError `invalid`: under `column_map` and `keep_columns` for headers that the file does not have and fields that there are not,
+ * under `object` where no column holds email addresses.
  */
 export function findColumns(
   headers: readonly string[],
-  wanted: { column_map: Readonly<Record<string, string>> | null; keep_columns: readonly string[] },
+  wanted: {
+    column_map: Readonly<Record<string, string>> | null;
+    keep_columns: readonly string[] | null;
+  },
 ): Columns {
   const errors: FieldErrors = {};
   const trimmed = headers.map((header) => header.trim());
   const fields = wanted.column_map
     ? mapColumns(trimmed, wanted.column_map, errors)
-    : recogniseColumns(trimmed);
-  const kept: Record<string, number> = {};
-  wanted.keep_columns.forEach((header, index) => {
-    const place = trimmed.indexOf(header.trim());
-    if (place < 0) errors[`keep_columns.${index}`] = ['must be the header of a column of the file'];
-    else kept[cut(header.trim(), MAX_CUSTOM_FIELD_NAME_CHARS)] = place;
+    : recogniseFields(trimmed);
+  const asked = wanted.keep_columns?.map((header) => header.trim()) ?? null;
+  asked?.forEach((header, index) => {
+    if (!trimmed.includes(header))
+      errors[`keep_columns.${index}`] = ['must be the header of a column of the file'];
   });
-  if (Object.keys(kept).length > MAX_CUSTOM_FIELDS)
-    errors.keep_columns = [`at most ${MAX_CUSTOM_FIELDS} (got ${Object.keys(kept).length})`];
-  if (Object.keys(errors).length === 0 && fields.email === undefined)
+  const asked_for = new Set(asked).size;
+  if (asked_for > MAX_CUSTOM_FIELDS)
+    errors.keep_columns = [`at most ${MAX_CUSTOM_FIELDS} (got ${asked_for})`];
+  if (Object.keys(errors).length === 0 && !fields.includes('email'))
     errors[wanted.column_map ? 'column_map' : 'object'] = [
       'no column holds email addresses: the first row must name one `email`, or column_map must say which it is',
     ];
   refuseAll(errors);
-  return { fields, kept };
+  return columnsOf(
+    fatesOf(trimmed, fields, (header) => asked?.includes(header) ?? true),
+    asked ?? [],
+  );
+}
+
+/** `also` are headers that become custom fields where they are fields, too. */
+export function columnsOf(fates: readonly ColumnFate[], also: readonly string[] = []): Columns {
+  const places = fates.map((fate, place) => ({ ...fate, place }));
+  const kept = places.filter(
+    ({ header, field, is_kept }) => is_kept || (field !== null && also.includes(header)),
+  );
+  return {
+    fields: Object.fromEntries(
+      places.flatMap(({ field, place }) => (field === null ? [] : [[field, place]])),
+    ),
+    kept: Object.fromEntries(kept.map(({ header, place }) => [header, place])),
+    named: Object.fromEntries(
+      places.flatMap(({ field, header }) => (field === null ? [] : [[header, field]])),
+    ),
+    left_out: places
+      .flatMap(({ left_out, header, place }) =>
+        left_out === null
+          ? []
+          : [{ column: place + 1, header: cut(header, MAX_CUSTOM_FIELD_NAME_CHARS), reason: left_out }],
+      )
+      .slice(0, MAX_LEFT_OUT_TOLD),
+  };
 }
 
 function mapColumns(
   headers: readonly string[],
   column_map: Readonly<Record<string, string>>,
   errors: FieldErrors,
-): Columns['fields'] {
-  const fields: Columns['fields'] = {};
+): (MappableField | null)[] {
+  const fields: (MappableField | null)[] = headers.map(() => null);
   for (const [header, field] of Object.entries(column_map)) {
     const place = headers.indexOf(header.trim());
     const name = `column_map.${cut(header, MAX_CUSTOM_FIELD_NAME_CHARS)}`;
     const known = MAPPABLE_FIELDS.find((one) => one === field);
     if (known === undefined) errors[name] = [`must be one of: ${MAPPABLE_FIELDS.join(', ')}`];
     else if (place < 0) errors[name] = ['the file has no column with this header'];
-    else if (fields[known] !== undefined) errors[name] = [`another column is ${known} already`];
-    else fields[known] = place;
+    else if (fields.includes(known)) errors[name] = [`another column is ${known} already`];
+    else fields[place] = known;
   }
   return fields;
 }
 
-function recogniseColumns(headers: readonly string[]): Columns['fields'] {
-  const fields: Columns['fields'] = {};
-  headers.forEach((header, place) => {
-    const field = USUAL_HEADERS[header.toLowerCase().replace(/[\s_-]/g, '')];
-    if (field !== undefined) fields[field] ??= place;
-  });
-  return fields;
-}
-
 /** The places in the cells of a row that was pasted. */
-export const PASTED_COLUMNS: Columns = { fields: { email: 0, first_name: 1, last_name: 2 }, kept: {} };
+export const PASTED_COLUMNS: Columns = {
+  ...NO_COLUMNS,
+  fields: { email: 0, first_name: 1, last_name: 2 },
+};
 
 /** The cells of a row that waits, whether it stood in a file or was pasted. */
 export function cellsOf(fields: WaitingFields): string[] {
@@ -135,11 +146,13 @@ export function candidateOf(
     const place = columns.fields[field];
     return (place === undefined ? undefined : cells[place]?.trim()) || null;
   };
-  const custom: Record<string, string> = {};
-  for (const [name, place] of Object.entries(columns.kept)) {
-    const value = cells[place]?.trim();
-    if (value) custom[name] = cut(value, MAX_CUSTOM_VALUE_CHARS);
-  }
+  // A header may be any word, such as `__proto__`.
+  const custom = Object.fromEntries(
+    Object.entries(columns.kept).flatMap(([name, place]) => {
+      const value = cells[place]?.trim();
+      return value ? [[name, cut(value, MAX_CUSTOM_VALUE_CHARS)]] : [];
+    }),
+  );
   const basis = cell('consent_basis')?.toLowerCase() ?? null;
   return {
     email: cell('email') ?? '',

@@ -62,7 +62,8 @@ async function readStart(file: CsvFile): Promise<Uint8Array> {
   return Buffer.concat(chunks).subarray(0, MAX_CSV_ROW_BYTES);
 }
 
-function commonest(text: string): Delimiter {
+/** The delimiter that the first row has most of, outside of quotes. */
+export function commonest(text: string): Delimiter {
   const [header = ''] = text
     .replace(/"(?:[^"]|"")*"/g, '')
     .trimStart()

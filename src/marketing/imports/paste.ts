@@ -1,6 +1,11 @@
 /** Addresses as people paste them: one or several a line, with a name before or behind. Pure functions. */
+import { parse } from 'csv-parse/sync';
 import addressparser from 'nodemailer/lib/addressparser';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
+import { type Columns, columnsOf, NO_COLUMNS } from './columns.ts';
+import { commonest } from './csv-rows.ts';
+import { fatesOf, recogniseFields } from './headers.ts';
+import type { WaitingFields } from './schemas.ts';
 
 interface PastedRow {
   email: string;
@@ -8,10 +13,42 @@ interface PastedRow {
   last_name: string | null;
 }
 
+interface Paste {
+  rows: WaitingFields[];
+  columns: Columns;
+  /** The number of the first row: a header is row 1. */
+  first_row: number;
+}
+
 /**
- * One row for each address, and one for each text that should be an address. Stops once there are too many.
+ * One row for each address, and one for each text that should be an address; of a table, whose first line names a column of
+ * addresses, one for each line below it. Stops once there are too many.
  */
-export function readPaste(text: string): PastedRow[] {
+export function readPaste(text: string): Paste {
+  return readTable(text) ?? { rows: readLines(text), columns: NO_COLUMNS, first_row: 1 };
+}
+
+/** As spreadsheets copy cells, or a file that was pasted. Null for what has no such header. */
+function readTable(text: string): Paste | null {
+  const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
+  if (head.includes('@')) return null;
+  const [headers = [], ...rows] = parse(text.trimStart(), {
+    delimiter: commonest(head),
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    to: MAX_PASTED_ROWS + 2,
+  });
+  const fields = recogniseFields(headers);
+  if (!fields.includes('email')) return null;
+  return {
+    rows: rows.map((cells) => ({ cells })),
+    columns: columnsOf(fatesOf(headers, fields)),
+    first_row: 2,
+  };
+}
+
+function readLines(text: string): PastedRow[] {
   const rows: PastedRow[] = [];
   for (const given of text.split(/\r\n|\n|\r/)) {
     const line = given.trim();

@@ -6,7 +6,8 @@ import { type ProjectCaller, Reply, type RequestContext, type Route } from '../.
 import { t } from '../../platform/http/schema.ts';
 import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';
-import { body, record } from './schemas.ts';
+import { fatesOf, recogniseFields } from './headers.ts';
+import { body, columnFate, headersBody, record } from './schemas.ts';
 import type { Imports } from './service.ts';
 
 const TAG = 'Imports';
@@ -64,6 +65,21 @@ function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): R
         const { record: started, is_done } = await imports.csv(project, list, wanted, by);
         return new Reply(is_done ? 201 : 202, started);
       },
+    }),
+    ...marketingRoute({
+      method: 'POST',
+      path: '/email-lists/:list/imports/columns',
+      tag: TAG,
+      summary: 'What columns with these headers become',
+      description:
+        'As an import without `column_map` and `keep_columns` takes them: headers of fields are recognised in English, German, French ' +
+        'and Spanish, any other column becomes a custom field under its header, but where it has none (`no_name`) or one past 100 ' +
+        'characters (`name_too_long`), where a column before it has the same (`repeated`), and past 50 (`too_many`). Nothing is imported.',
+      body: headersBody,
+      example: { headers: ['E-Mail', 'Vorname', 'Tarif'] },
+      response: t.Array(columnFate),
+      load: loadList,
+      handle: ({ body: { headers } }) => fatesOf(headers, recogniseFields(headers)),
     }),
   ];
 }

@@ -8,8 +8,12 @@ import {
 import { moment, momentOrNull, type RecordOfFields, recordOf, shown } from '../../platform/http/fields.ts';
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
-import { MAPPABLE_FIELDS } from './columns.ts';
+import { LEFT_OUT_REASONS, type LeftOutReason, MAPPABLE_FIELDS } from './headers.ts';
 import { IMPORT_STATUSES } from './tables.ts';
+
+/** Of a question about headers: far more than any file has that people made. */
+const MAX_HEADERS = 1_000;
+const MAX_HEADER_CHARS = 1_000;
 
 /** What may stand between the cells of a file. */
 export const DELIMITERS = [',', ';', '\t', '|'] as const;
@@ -17,7 +21,12 @@ export type Delimiter = (typeof DELIMITERS)[number];
 
 /** What an import was asked for; columns are places in a row of the file. */
 export interface ImportSettings {
-  columns: { fields: Partial<Record<string, number>>; kept: Record<string, number> };
+  columns: {
+    fields: Partial<Record<string, number>>;
+    kept: Record<string, number>;
+    named: Record<string, string>;
+    left_out: { column: number; header: string; reason: LeftOutReason }[];
+  };
   defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;
   /** Between the cells of the file. */
@@ -65,7 +74,8 @@ export const body = named(
     text: t.Optional(
       text({
         max: MAX_PASTE_CHARS,
-        description: 'Of a paste: an address a line, with a name or without.',
+        description:
+          'Of a paste: an address a line, with a name or without; or a table, whose first line names its columns as that of a file does.',
       }),
     ),
     object: t.Optional({
@@ -74,13 +84,13 @@ export const body = named(
     }),
     column_map: t.Optional(
       t.Record(t.String(), t.String(), {
-        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by name.`,
+        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by their names in English, German, French and Spanish.`,
       }),
     ),
     keep_columns: t.Optional(
       t.Array(text({ min: 1, max: MAX_CUSTOM_FIELD_NAME_CHARS }), {
         maxItems: MAX_CUSTOM_FIELDS,
-        description: 'Headers of columns that become custom fields.',
+        description: 'Headers of columns that become custom fields. Unless given, all that are no field do.',
       }),
     ),
     delimiter: t.Optional({
@@ -116,6 +126,21 @@ export const FIELDS = {
   delimiter: shown(
     nullable({ ...oneOf(DELIMITERS), description: 'Of a CSV file: what stands between its cells.' }),
   ),
+  columns: shown(
+    nullable(
+      t.Object(
+        {
+          fields: t.Record(t.String(), t.String(), { description: 'Header to field.' }),
+          kept: t.Array(t.String(), { description: 'Headers that became custom fields.' }),
+          left_out: t.Array(
+            t.Object({ column: t.Integer(), header: t.String(), reason: oneOf(LEFT_OUT_REASONS) }),
+            { description: 'Those that could not become one, the first 50; columns are counted from 1.' },
+          ),
+        },
+        { description: 'What became of the columns; null for a paste without a header.' },
+      ),
+    ),
+  ),
   rows_per_minute: shown(
     nullable(
       t.Integer({
@@ -139,3 +164,23 @@ export const FIELDS = {
 };
 export type ImportRecord = RecordOfFields<typeof FIELDS>;
 export const record = named('Import', recordOf(FIELDS));
+
+/** Of a file that is about to be imported. */
+export const headersBody = named(
+  'ImportHeaders',
+  t.Object({
+    headers: t.Array(text({ max: MAX_HEADER_CHARS }), {
+      maxItems: MAX_HEADERS,
+      description: 'Of the columns, in their order.',
+    }),
+  }),
+);
+export const columnFate = named(
+  'ImportColumn',
+  t.Object({
+    header: t.String(),
+    field: nullable(oneOf(MAPPABLE_FIELDS)),
+    is_kept: t.Boolean({ description: 'It becomes a custom field under its header.' }),
+    left_out: nullable(oneOf(LEFT_OUT_REASONS)),
+  }),
+);

@@ -20,7 +20,7 @@ import type { Contacts } from '../contacts/service.ts';
 import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import { type Columns, findColumns, type ImportDefaults } from './columns.ts';
+import { findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { presentImport } from './records.ts';
@@ -69,7 +69,6 @@ export interface ImportsDeps extends JobQueue {
   rows_per_minute: number;
 }
 
-const NO_COLUMNS: Columns = { fields: {}, kept: {} };
 const NO_LIMITS: RunLimits = { rows: Number.POSITIVE_INFINITY, shouldStop: () => false };
 
 type CompletedListener = (tx: Tx, project_id: number, completed: ImportRecord) => void;
@@ -94,7 +93,7 @@ export class Imports {
     input: { text: string; defaults?: DefaultsInput | null | undefined },
     { note, ...starter }: Starter & { note: Note },
   ): Promise<ImportRecord> {
-    const rows = readPaste(input.text);
+    const { rows, columns, first_row } = readPaste(input.text);
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'paste', errors);
     if (rows.length === 0) errors.text = ['must hold at least one address'];
@@ -104,11 +103,11 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
-      settings: { columns: NO_COLUMNS, defaults, update_existing: false, delimiter: ',', ...starter },
+      settings: { columns, defaults, update_existing: false, delimiter: ',', ...starter },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
       is_in_request: true,
-      waiting: rows.map((fields, index) => ({ row_number: index + 1, fields })),
+      waiting: rows.map((fields, index) => ({ row_number: first_row + index, fields })),
       note,
     });
     return this.#finishInRequest(owner, started);
@@ -141,7 +140,7 @@ export class Imports {
       throw error;
     });
     const column_map = input.column_map ?? null;
-    const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? [] });
+    const columns = findColumns(head.headers, { column_map, keep_columns: input.keep_columns ?? null });
     const started = await this.#start(owner, list, {
       method: 'csv',
       object_public_id: object,
@@ -231,7 +230,7 @@ export class Imports {
       const { commits } = current.position;
       const position = { ...current.position, commits: commits + 1, waiting_since: null, dns_tries: 0 };
       const job_id = this.#enqueue(tx, current, undefined);
-      note(tx, { event: 'import.resumed', target: `import:${current.id}` });
+      note(tx, { event: 'import.resumed', target: `import:${current.id}`, metadata: { name: list.name } });
       return store.updateImport(tx, id, {
         status: 'pending',
         error: null,
@@ -255,7 +254,8 @@ export class Imports {
         throw conflict(`There is nothing to cancel: the import is ${status}.`);
       const now = clock.now();
       if (job_id !== null) finishJob(tx, job_id, endOf(current.id, { status: 'cancelled' }), now);
-      note(tx, { event: 'import.cancelled', target: `import:${current.id}` });
+      const name = this.deps.lists.findById(current.list_id, tx)?.name;
+      note(tx, { event: 'import.cancelled', target: `import:${current.id}`, metadata: { name } });
       return store.updateImport(tx, current.id, {
         status: 'cancelled',
         finished_at: now,
@@ -363,7 +363,7 @@ export class Imports {
       // Should the server die within the request, the job goes on with it.
       row.job_id = this.#enqueue(tx, row, is_in_request ? now + IMPORT_REQUEST_GRACE_MS : undefined);
       store.insertImport(tx, row);
-      const metadata = { list: list.public_id, method: row.method };
+      const metadata = { name: list.name, method: row.method };
       note(tx, { event: 'import.started', target: `import:${row.id}`, metadata });
       store.insertWaiting(
         tx,

@@ -267,7 +267,8 @@ export class Lists {
             ? null
             : current.archived_at;
       const changed = store.updateList(tx, current.id, { ...fields, archived_at, updated_at: now });
-      const told = { event: 'list.changed', target: `list:${current.public_id}` };
+      const metadata = { name: changed.name };
+      const told = { event: 'list.changed', target: `list:${current.public_id}`, metadata };
       note(tx, { ...told, changes: changesOf(current, changed) });
       return changed;
     });

@@ -1,7 +1,7 @@
-/** The endpoint that shows a mail while it is written. */
+/** The endpoints that show a mail while it is written, and send it as a test. */
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import type { Previews } from './previews.ts';
-import { draft, preview } from './schemas.ts';
+import { draft, draft_test, draft_test_sent, preview } from './schemas.ts';
 
 export function previewRoutes(previews: Previews): Route[] {
   return [
@@ -24,6 +24,25 @@ export function previewRoutes(previews: Previews): Route[] {
       },
       response: preview,
       handle: ({ caller, body }) => previews.preview(caller.project, body),
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/email-templates/test',
+      tag: 'Email templates',
+      summary: 'Send a mail that is being written to an address, as a test',
+      description:
+        'What the preview of the same fields shows, marked as a test in its subject. It goes out at once, of a marketing mail from a ' +
+        'mailbox that marketing may use, and counts nowhere; its link to unsubscribe does nothing.',
+      status: 202,
+      body: draft_test,
+      example: {
+        to: 'you@example.com',
+        subject: 'Hello {{first_name}}',
+        body_markdown: 'See [the shop](https://example.com).',
+        sample: true,
+      },
+      response: draft_test_sent,
+      handle: ({ caller, body }) => previews.sendTest(caller.project, body, caller.note),
     }),
   ];
 }

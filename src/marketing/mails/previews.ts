@@ -1,6 +1,10 @@
 /** A mail that is being written, as its reader would see it, and what is wrong with it. Stores nothing. */
+
+import type { Projects } from '../../access/projects/service.ts';
 import { invalid, notFound, refuseAll } from '../../errors.ts';
+import type { Emails } from '../../mail/emails/service.ts';
 import type { TemplateFields, Templates } from '../../mail/templates/service.ts';
+import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { isPlainObject, type Static } from '../../platform/http/schema.ts';
 import type { Contacts } from '../contacts/service.ts';
@@ -14,7 +18,7 @@ import {
   unsubscribeProblems,
 } from './problems.ts';
 import type { draft } from './schemas.ts';
-import type { MailOwner, MarketingMail, ShownMail } from './service.ts';
+import { type MailOwner, type MarketingMail, markAsTest, type ShownMail } from './service.ts';
 
 type Draft = Static<typeof draft>;
 type ContactRow = NonNullable<ReturnType<Contacts['findById']>>;
@@ -28,6 +32,8 @@ export interface PreviewsDeps {
   contacts: Pick<Contacts, 'findByPublicId'>;
   projectOf(id: number): MailOwner | null;
   marketing_mail: Pick<MarketingMail, 'show' | 'testUnsubscribeUrl'>;
+  emails: Pick<Emails, 'accept'>;
+  projects: Pick<Projects, 'requireActive'>;
 }
 
 export interface Preview extends Omit<ShownMail, 'missing'> {
@@ -62,6 +68,47 @@ export class Previews {
       ...(is_marketing ? unsubscribeProblems(mail, unsubscribe_url) : []),
     ];
     return { ...mail, problems: problems.slice(0, MAX_PREVIEW_PROBLEMS) };
+  }
+
+  /**
+   * Sends what `preview` shows to an address, marked in its subject. It goes out at once, from a mailbox of its kind, and counts
+   * nowhere. Throws as `preview` does, AppError `invalid` where it has no subject, `conflict` project_inactive, and what
+   * accepting a mail throws.
+   */
+  async sendTest(
+    project: { id: number },
+    { to, ...sent }: Draft & { to: string },
+    note: Note,
+  ): Promise<{ email_id: string; job_id: string }> {
+    const { subject, body_html, body_text } = await this.preview(project, sent);
+    if (subject.trim() === '') throw invalid({ subject: ['is needed: mail without one looks like spam'] });
+    const settings = sent.is_marketing ? this.deps.marketing.settings(project.id) : null;
+    return this.deps.database.write((tx) => {
+      this.deps.projects.requireActive(project.id, tx);
+      const { id, job_id } = this.deps.emails.accept(tx, {
+        project_id: project.id,
+        api_key_id: null,
+        is_test: false,
+        // Of which kind its mailbox must be.
+        source: settings ? 'test' : 'api',
+        to,
+        to_name: null,
+        cc: [],
+        bcc: [],
+        from_name: settings?.from_name ?? null,
+        reply_to: settings?.reply_to ?? null,
+        subject: markAsTest(subject),
+        content: { body_html, body_text },
+        template: null,
+        domain: null,
+        attachments: [],
+        scheduled_at: null,
+        client: null,
+        ...(settings && { allowed_mailboxes: settings.accounts }),
+      });
+      note(tx, { event: 'email.accepted', target: `email:${id}`, metadata: { job_id, is_test: true } });
+      return { email_id: id, job_id };
+    });
   }
 
   #contactOf(owner: MailOwner, public_id: string): ContactRow {

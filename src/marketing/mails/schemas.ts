@@ -1,26 +1,26 @@
 /** Shapes of a mail that is being written, and of what is shown of it. */
 import { MAX_PREHEADER_CHARS } from '../../limits.ts';
 import { draft_fields } from '../../mail/templates/service.ts';
-import { named, nullable, oneOf, t, text } from '../../platform/http/schema.ts';
+import { emailAddress, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { MAX_PREVIEW_PROBLEMS, PREVIEW_PROBLEMS } from './problems.ts';
 
-export const draft = named(
-  'DraftPreviewRequest',
-  t.Object({
-    ...draft_fields,
-    variables: t.Optional(
-      t.Record(t.String(), t.Unknown(), { description: 'Values of placeholders, by name.' }),
-    ),
-    preheader: t.Optional(nullable(text({ max: MAX_PREHEADER_CHARS, description: 'Of a marketing mail.' }))),
-    contact: t.Optional(t.String({ description: 'The id of a contact whose values are merged in.' })),
-    sample: t.Optional(
-      t.Boolean({
-        description:
-          'Sample values where `variables` has none. A marketing mail without `contact` has those of a contact anyway.',
-      }),
-    ),
-  }),
-);
+const fields = t.Object({
+  ...draft_fields,
+  variables: t.Optional(
+    t.Record(t.String(), t.Unknown(), { description: 'Values of placeholders, by name.' }),
+  ),
+  preheader: t.Optional(nullable(text({ max: MAX_PREHEADER_CHARS, description: 'Of a marketing mail.' }))),
+  contact: t.Optional(t.String({ description: 'The id of a contact whose values are merged in.' })),
+  sample: t.Optional(
+    t.Boolean({
+      description:
+        'Sample values where `variables` has none. A marketing mail without `contact` has those of a contact anyway.',
+    }),
+  ),
+});
+export const draft = named('DraftPreviewRequest', fields);
+export const draft_test = named('DraftTestRequest', t.Object({ ...fields.properties, to: emailAddress() }));
+export const draft_test_sent = t.Object({ email_id: ulid(), job_id: ulid() });
 
 export const preview = named(
   'DraftPreview',

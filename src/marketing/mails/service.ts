@@ -223,7 +223,7 @@ export class MarketingMail {
     marketing.keys.obtain(tx, of.owner, 'click', clock.now());
     const made = this.#sourceOf(tx, { ...of, track_opens: false });
     const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, tx);
-    const as = { source: 'test', prefix: '[Test] ', unsubscribe_url, is_untracked: false } as const;
+    const as = { source: 'test', prefix: TEST_PREFIX, unsubscribe_url, is_untracked: false } as const;
     return made.ok ? this.#mailOf(of, made, { ...as, contact: null, contact_id: null, to }) : made;
   }
 
@@ -264,7 +264,7 @@ export class MarketingMail {
         bcc: [],
         from_name: settings.from_name,
         reply_to: settings.reply_to,
-        subject: [...(mail.prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join(''),
+        subject: prefixed(mail.prefix, subject),
         content: { merge: { ...merge } },
         template: of.template,
         domain: null,
@@ -475,4 +475,15 @@ function refusalOf(state: TemplateState | null): string | null {
   if (!state) return 'does not exist';
   if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
+}
+
+const TEST_PREFIX = '[Test] ';
+
+/** The subject of a mail that is a test. */
+export function markAsTest(subject: string): string {
+  return prefixed(TEST_PREFIX, subject);
+}
+
+function prefixed(prefix: string, subject: string): string {
+  return [...(prefix + subject)].slice(0, MAX_SUBJECT_CHARS).join('');
 }

@@ -118,6 +118,19 @@ export class Sequences extends Campaigns<
     return { ...values, steps, list_id };
   }
 
+  listTemplates(read: Tx) {
+    return store.listTemplates(read);
+  }
+
+  protected draftOf(tx: Tx, row: SequenceRow): SequenceRow {
+    const { templates } = this.deps;
+    const steps = stepsOf(row).map((step) => ({
+      ...step,
+      template: templates.copyOwn(tx, row.project_id, step.template),
+    }));
+    return { ...row, steps };
+  }
+
   /** A running sequence takes no template that would have kept it from being activated. */
   #refuseTemplates(
     project_id: number,

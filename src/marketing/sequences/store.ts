@@ -33,3 +33,12 @@ export function listFinishedWithActive(read: Tx): { id: number }[] {
     )
     .all();
 }
+
+const namedTemplates = rawSql<{ project_id: number; template: string }, []>(
+  "SELECT DISTINCT project_id, value ->> 'template' template FROM sequences, json_each(steps)",
+);
+
+/** The templates that steps of all projects name. */
+export function listTemplates(read: Tx): { project_id: number; template: string }[] {
+  return namedTemplates.all(read);
+}

@@ -1,4 +1,4 @@
-/** Bytes of the object store that a backup brings along: fetched as it is made, and put where they are wanted as it is restored. */
+/** The bytes of the object store that a backup brings along: fetched with it, placed by a restore. */
 import { createReadStream, existsSync, rmSync } from 'node:fs';
 import { conflict } from '../../errors.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
@@ -26,8 +26,9 @@ export async function copyStored(
 }
 
 /**
- * Puts what a backup brought along where it is to be: as files of the data directory, whose rows say so from then on, or into
- * the store. Throws AppError `unavailable` where that does not take it, `conflict` where it is another's.
+ * Puts the bytes that a backup brought along into the data directory, whose rows say so from then on, or into
+ * the store. Throws AppError `unavailable` where the store does not take them, `conflict` where it is
+ * another's.
  */
 export async function placeBrought(dir: string, store: S3Store | null): Promise<void> {
   const path = databasePathOf(dir);

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of objects: rows without their bytes, bytes without a row, bytes that others may read. */
+/** What doctor asks of objects: rows without bytes, bytes without a row, bytes that others may read. */
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export function objectChecks(on: CheckedDirectory): HealthCheck[] {
   return [{ check: CHECK, run: () => [...checkRows(on), ...countOrphans(on)] }];
 }
 
-/** Every row is looked up, on the disk or in the database: a look costs microseconds, and a sample would miss what it is for. */
+/** Looks every row up, on disk or in the database. A look costs microseconds; a sample would miss things. */
 function checkRows({ sqlite, data_dir }: CheckedDirectory): Finding[] {
   const missing: string[] = [];
   const resized: string[] = [];

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of backups: what restores left behind, on purpose or because they were cut off. */
+/** What doctor asks of backups: what restores left behind, on purpose or because they were cut off. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWord } from '../../platform/cli/shell-words.ts';

@@ -1,4 +1,4 @@
-/** `satchel backup`, `restore` and `verify`. They open the data directory in their own ways: none may migrate or unlock anything. */
+/** `satchel backup`, `restore` and `verify`. None of them may migrate or unlock the data directory. */
 import { basename } from 'node:path';
 import { Option } from 'commander';
 import { conflict } from '../../errors.ts';

@@ -1,11 +1,10 @@
 /**
- * Making a backup: one consistent file of the database and of every file that its rows name, while a server goes on.
+ * Making a backup: one consistent file of the database and of every file that its rows name, beside a server.
  *
- * The database comes first, as a snapshot: VACUUM INTO reads one committed state and, in WAL mode, holds up no writer. Then
- * the files are copied that the snapshot names. A file never changes, but it may be deleted in between. Rather than
- * make every server hold its deletions back for as long as some backup runs (or seems to, after a crash), the backup
- * follows: what was deleted meanwhile is deleted in the snapshot too. So the snapshot is final only after the files, and
- * stands behind them.
+ * The database comes first, as a snapshot: VACUUM INTO reads one committed state, and in WAL mode no writer
+ * waits for it. Then the files that the snapshot names are copied. A file never changes, but it may be
+ * deleted meanwhile. Then the backup deletes its row from the snapshot, too, so that no server has to hold
+ * deletions back. The snapshot is final only after the files, and therefore stands behind them.
  */
 import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -33,7 +32,7 @@ import {
 } from './store.ts';
 import { BackupWriter } from './writer.ts';
 
-/** What a backup beside the database leaves free, so that a server can go on meanwhile: some thousand commits. */
+/** What a backup leaves free on the disk, so that a server can go on: some thousand commits. */
 const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;
 
 export interface BackupResult {
@@ -42,7 +41,7 @@ export interface BackupResult {
   created_at: string;
   objects: number;
   object_bytes: number;
-  /** Those whose bytes are in the object store: the backup lists them, and holds their bytes only where that was asked for. */
+  /** Those whose bytes are in the object store. A backup lists them, and holds their bytes only on demand. */
   stored_objects: number;
   stored_bytes: number;
   with_store: boolean;
@@ -54,9 +53,10 @@ export interface BackupResult {
 }
 
 /**
- * Writes a backup of a data directory to a new file, mode 0600, which appears under its name only when it is whole and
- * durable. Needs no master key, migrates nothing, and works beside a running server. Throws AppError `conflict` when the
- * file exists, `not_found` when there is no database, `unavailable` when it can't be written.
+ * Writes a backup of a data directory to a new file of mode 0600. The file appears under its name once it is
+ * whole and durable. It needs no master key, migrates nothing, and works beside a running server. Throws
+ * AppError `conflict` when the file exists, `not_found` without a database, `unavailable` when it can't be
+ * written.
  */
 export async function backUp(
   data_dir: string,
@@ -92,8 +92,8 @@ export async function backUp(
 }
 
 /**
- * As `backUp`, into the data directory itself, for a server: throws AppError `unavailable` before it begins where it would
- * not leave the server room to go on.
+ * As `backUp`, into the server's own data directory. Throws AppError `unavailable` where the server would be
+ * left without room to go on.
  */
 export async function backUpWithin(
   data_dir: string,
@@ -126,7 +126,7 @@ function explainFailure(error: unknown, file: string): AppError {
   );
 }
 
-/** A copy of one committed state. Its pages go to the disk with the backup, so the copy itself is not flushed. */
+/** A copy of one committed state. It is flushed with the backup, not by itself. */
 function takeSnapshot(live_path: string, snapshot: string): void {
   rmSync(snapshot, { force: true });
   closeSync(openSync(snapshot, 'wx', 0o600));

@@ -31,7 +31,7 @@ export class BackupReader extends ArchiveReader {
   }
 }
 
-/** Whether a file begins and ends as a backup does: a quick look, which sees what is another's or was cut off. */
+/** Whether a file begins and ends as a backup does: a quick look for foreign and cut-off files. */
 export function looksWhole(path: string): boolean {
   try {
     const reader = new BackupReader(path);

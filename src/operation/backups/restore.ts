@@ -1,9 +1,10 @@
 /**
  * Restoring a backup into a data directory.
  *
- * A restore has one moment at which it counts: the rename that puts the new database in the old one's place. Until then
- * the old database is in force, and the restored files, which stand beside its own, are bytes without a row that the next
- * start sweeps up. What was there before is kept: linked, not copied, into a folder that is a data directory of its own.
+ * A restore counts from one moment on: when the new database is renamed into the old one's place. Until then
+ * the old database is in force. The restored files stand beside its own, without a row, and the next start
+ * sweeps them up. What was there before is kept: it is linked, not copied, into a folder that is a data
+ * directory of its own.
  */
 import {
   closeSync,
@@ -57,9 +58,10 @@ export const RESTORE_SCRATCH = 'restoring-';
 export const REPLACED = 'replaced-';
 
 /**
- * Puts a backup into the data directory of the settings, after unpacking and checking all of it there. Without `replace` a
- * directory that has a database is refused. Throws AppError, having changed nothing: `invalid` for a damaged backup,
- * `conflict` when the directory is served, is in use, has data, or the master key at hand is not the backup's.
+ * Unpacks a backup in the data directory of the settings, checks all of it, and puts it in place. A directory
+ * with a database is refused unless `replace` is set. Throws AppError and changes nothing: `invalid` for a
+ * damaged backup; `conflict` when the directory is served, in use or has data, or when the master key is not
+ * the backup's.
  */
 export async function restoreBackup(
   config: Config,
@@ -202,10 +204,7 @@ async function restoreLocked(
 
 const DATABASE_TAILS = ['', '-wal', '-shm', '-journal'];
 
-/**
- * Links everything there is into a folder that is then a data directory of its own, and returns its path. It is durable but
- * for its own name.
- */
+/** Links all that is there into a folder that is then a data directory of its own. Returns its path. */
 async function keepOldData(data_dir: string, scratch: string, now: string): Promise<string> {
   settleDatabase(databasePathOf(data_dir));
   const old = join(scratch, 'old');
@@ -230,8 +229,8 @@ async function keepOldData(data_dir: string, scratch: string, now: string): Prom
 }
 
 /**
- * Moves what stands in the write-ahead log into the database file, which is then all there is of it. Leaving WAL mode needs
- * the file for oneself: another command that works on it is found out here. A database too damaged for that is kept as
+ * Moves the write-ahead log into the database file, which then is complete by itself. Leaving WAL mode needs
+ * the file for oneself, so this finds other commands that use it. A database too damaged for that is kept as
  * it is.
  */
 function settleDatabase(path: string): void {

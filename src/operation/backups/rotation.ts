@@ -1,4 +1,4 @@
-/** Backups by the clock: each under a name that tells its moment, in a folder that keeps the newest of them. */
+/** Backups by the clock, in a folder that keeps the newest of them. Each is named by its moment. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { OnProgress } from '../../platform/cli/progress.ts';
@@ -10,7 +10,7 @@ import { looksWhole } from './reader.ts';
 interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */
   removed: string[];
-  /** Files with the name of such a backup that are none or are incomplete: they are neither counted nor touched. */
+  /** Files with the name of such a backup that are none or incomplete. They are neither counted nor used. */
   unsound: string[];
 }
 
@@ -23,8 +23,8 @@ export function datedName(at_ms: number): string {
 }
 
 /**
- * Backs a data directory up into a folder and, once that is durable, removes what is older than the newest `keep` backups
- * of this kind. Throws AppError as `backUp` does, having removed nothing.
+ * Backs a data directory up into a folder and, once that is durable, removes all but the newest `keep`
+ * backups of this kind. Throws AppError as `backUp` does, and then removes nothing.
  */
 export async function backUpInto(
   data_dir: string,

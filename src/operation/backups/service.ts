@@ -1,6 +1,7 @@
 /**
- * The backups that a server keeps in its data directory: making, listing, verifying and removing them over the API. The
- * work itself is a job, done in a thread (src/app/maintenance.ts). A cut-off one is made anew at the next start.
+ * The backups in a server's data directory: making, listing, verifying and removing them over the API. The
+ * work is a job, done in a thread (src/app/maintenance.ts). One that was cut off starts anew at the next
+ * start.
  */
 import { lstatSync, readdirSync, rmSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +78,7 @@ export class Backups {
 
   /* --- Making one ------------------------------------------------------------------------------------------------- */
 
-  /** Begins a backup and returns its record. Throws AppError `conflict` while another one, or a verification, is under way. */
+  /** Begins a backup. Throws AppError `conflict` while a backup or a verification is under way. */
   async make(actor: Actor): Promise<BackupRecord> {
     const { database, clock, enqueue } = this.deps;
     const name = datedName(clock.now());
@@ -120,8 +121,8 @@ export class Backups {
   }
 
   /**
-   * Removes what backups and verifications left that were cut off, while none is under way. What can't be removed is in
-   * nobody's way: the log says so, and the next time tries again.
+   * Removes what was left by backups and verifications that were cut off. What can't be removed is logged and
+   * tried again next time.
    */
   removeLeftovers(): void {
     try {
@@ -160,8 +161,8 @@ export class Backups {
   }
 
   /**
-   * Where a backup is; on record, as who has it has everything but the master key. Throws AppError `conflict` unless it is
-   * whole, `not_found` where it was deleted meanwhile.
+   * Where a backup is. It goes on record, as a backup holds everything but the master key. Throws AppError
+   * `conflict` unless it is whole, `not_found` where it was deleted meanwhile.
    */
   async take(actor: Actor, { name, status }: BackupRecord): Promise<string> {
     requireWhole(status);
@@ -170,7 +171,7 @@ export class Backups {
     return join(this.#folder, name);
   }
 
-  /** Reads all of a backup and checks it in a scratch folder. Throws AppError `conflict`, and `unavailable` without room. */
+  /** Checks all of a backup in a scratch folder. Throws AppError `conflict`, `unavailable` without room. */
   async verify({ name, status }: BackupRecord): Promise<VerifyResult> {
     requireWhole(status);
     const { database, clock, work } = this.deps;
@@ -185,8 +186,8 @@ export class Backups {
   }
 
   /**
-   * Removes a backup, or the record of one that failed. Throws AppError `conflict` for one that is being made, `not_found`
-   * where it is gone already.
+   * Removes a backup, or the record of one that failed. Throws AppError `conflict` while it is being made,
+   * `not_found` where it is gone.
    */
   async remove(actor: Actor, { name, status }: BackupRecord): Promise<void> {
     if (status === 'processing') throw conflict('The backup is being made. Try again when that is done.');

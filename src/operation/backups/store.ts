@@ -18,8 +18,8 @@ export interface StoredObject {
 }
 
 /**
- * Every file that the rows name, each once: those of objects, and those that mails which wait to be sent keep though
- * their object is gone. What is in the database or the object store is no file.
+ * Every file that the rows name, each once: those of objects, and those that waiting mails keep of objects
+ * that are gone. Bytes in the database or in the object store are no files.
  */
 export function* listNamedBlobs(sqlite: Sqlite): Generator<NamedBlob> {
   const objects = sqlite.query<NamedBlob, []>(
@@ -113,10 +113,10 @@ export function countWaitingEmails(sqlite: Sqlite): number {
 /* --- A snapshot whose files are gone -------------------------------------------------------------------------- */
 
 /**
- * Takes files that could not be copied out of a snapshot, so that it has no row without its bytes, and returns those that
- * the live database still names: they were damaged or lost before. What was deleted since the snapshot is deleted in it
- * too, and a mail that let go of its attachment since is brought to where it stands now, so that no mail is left waiting
- * for bytes that will never come.
+ * Takes files that could not be copied out of a snapshot, so that it has no row without its bytes. Returns
+ * those that the live database still names: they were damaged or lost before. A row that was deleted since is
+ * deleted in the snapshot, and a mail that let go of its attachment since is brought up to date: no mail is
+ * left waiting for bytes that never come.
  */
 export function dropBlobs(snapshot_path: string, live_path: string, public_ids: readonly string[]): string[] {
   const sqlite = connect(snapshot_path, { query_only: false });
@@ -161,7 +161,7 @@ function catchUpEmail(sqlite: Sqlite, email_id: string): void {
   catchUpRow(sqlite, 'emails', email_id);
 }
 
-/** Makes one row what it is in the live database, or deletes it where that has none. Triggers keep the counters right. */
+/** Makes a row what it is in the live database, or deletes it without one. Triggers keep counters. */
 function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void {
   if (readCount(sqlite, `SELECT count(*) FROM live.${table} WHERE id = ?`, id) === 0) {
     sqlite.query(`DELETE FROM main.${table} WHERE id = ?`).run(id);
@@ -177,9 +177,8 @@ function catchUpRow(sqlite: Sqlite, table: 'emails' | 'jobs', id: string): void 
 }
 
 /**
- * Tables that are left out: other backups, whose files are not where this one is restored, what lets people in without a
- * password, as somebody who signed out or used a link since would be let in again, and unfinished uploads, whose bytes do not
- * come along.
+ * Tables that are left out. The files of other backups are not restored with this one. Sessions and links
+ * would let people in who signed out or used them since. The bytes of unfinished uploads do not come along.
  */
 const PASSING = ['person_sessions', 'person_links', 'uploads'];
 /** The job that makes a backup. */
@@ -215,7 +214,7 @@ export function takeAsLocal(path: string, public_ids: readonly string[]): void {
   }
 }
 
-/** What was stored since the backup has no row any more: it must stay in the store until somebody has looked. */
+/** What was stored since the backup has no row any more. It stays in the store until somebody has looked. */
 export function holdStore(path: string, now_ms: number): void {
   const sqlite = connect(path, { query_only: false });
   try {

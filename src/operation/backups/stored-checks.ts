@@ -1,4 +1,4 @@
-/** Asking the object store for what a backup lists of it: whether it is there, as large as it was, and where wanted byte for byte. */
+/** Asks the object store for what a backup lists: is it there, of its size, and on demand byte for byte? */
 
 import type { S3Settings } from '../../config.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';

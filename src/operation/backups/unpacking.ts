@@ -1,4 +1,4 @@
-/** Unpacking a backup into a scratch directory and checking that what stands there is whole: for `verify` and `restore`. */
+/** Unpacking a backup into a scratch directory and checking that it is whole: for `verify` and `restore`. */
 import { closeSync, existsSync, fsync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,7 +22,7 @@ import {
   type NamedBlob,
 } from './store.ts';
 
-/** Files that a restore flushes at once: enough to keep a disk busy, few enough to stay below every limit of open files. */
+/** Files that a restore flushes at once: they keep a disk busy, and are below every limit of open files. */
 const RESTORE_FLUSHES = 32;
 
 /** What a restored directory holds. */
@@ -30,7 +30,7 @@ export interface RestoredCounts {
   projects: number;
   objects: number;
   object_bytes: number;
-  /** Of the objects, those whose bytes are in the object store; and of these, those whose bytes came along. */
+  /** Of the objects, those in the object store; and of these, those whose bytes came along. */
   stored_objects: number;
   brought_objects: number;
   emails: number;
@@ -55,8 +55,8 @@ interface UnpackOptions {
 }
 
 /**
- * Unpacks the whole backup below `dir`, which must be empty, with modes 0700 and 0600, and checks what stands there then.
- * Throws AppError `invalid` when the backup is damaged.
+ * Unpacks a backup below `dir`, which must be empty, with modes 0700 and 0600, and checks it. Throws AppError
+ * `invalid` when the backup is damaged.
  */
 export async function unpackAndCheck(
   reader: BackupReader,
@@ -128,8 +128,9 @@ async function unpackFile(
 }
 
 /**
- * Checks a restored directory: that this Satchel knows its schema, that SQLite finds the database sound, and that every
- * file which a row names is there with the bytes the row tells of. Returns what is wrong, worst first, and what is there.
+ * Checks a restored directory: whether this Satchel knows its schema, whether SQLite finds the database
+ * sound, and whether every file that a row names has the bytes that the row tells of. Returns what is wrong,
+ * worst first, and what is there.
  */
 async function checkRestored(dir: string, onChecked: (bytes: number) => void): Promise<Restored> {
   const path = databasePathOf(dir);
@@ -194,7 +195,7 @@ async function checkBlobs(
   return { wrong, bytes, brought };
 }
 
-/** What must be there, in a file or as `held` by the database, and what is in the object store and may have come along. */
+/** What must be there, in files or `held` by the database, and what is in the object store. */
 function* listAll(sqlite: ReturnType<typeof connect>): Generator<{
   blob: Omit<NamedBlob, 'size_bytes'>;
   may_lack: boolean;

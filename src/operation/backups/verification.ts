@@ -15,16 +15,16 @@ export interface VerifyResult extends Partial<RestoredCounts> {
   made_by: string | null;
   created_at: string | null;
   master_key_id: string | null;
-  /** Of what is listed of the object store, how much was deleted there since; null where the store was not asked. */
+  /** How many of those in the object store were deleted there since; null where the store was not asked. */
   deleted_since: number | null;
   /** What is wrong; empty when `ok`. */
   findings: string[];
 }
 
 /**
- * Reads every byte of a backup, restores it to a scratch folder (beside the file, or in `scratch_dir`) and checks that.
- * The object store, where one is given, is asked for what is listed of it. Touches nothing else. What is wrong with the file is an answer, not an error. Throws AppError `unavailable` when there is
- * no room for it.
+ * Restores a backup to a scratch folder (beside the file, or in `scratch_dir`) and checks every byte. It asks
+ * the object store, where one is given, for what is listed of it. It touches nothing else. A damaged file is
+ * an answer, not an error. Throws AppError `unavailable` when there is no room for it.
  */
 export async function verifyBackup(options: {
   file: string;

@@ -1,4 +1,4 @@
-/** Asking an authority for a certificate, in a thread of its own: only there is the client for it loaded, and it can be ended. */
+/** Asks an authority for a certificate, in a thread: only there its client is loaded; it can be ended. */
 import { Thread, ThreadEnded } from '../../platform/host/threads.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
 
@@ -23,8 +23,8 @@ export interface AcmeChallenge {
 const ORDER_DEADLINE_MS = 15 * 60_000;
 
 /**
- * Orders a certificate with a key of its own. `challenges` has what the authority is to find, as long as it looks. Throws the
- * first error that the authority, or the way to it, gave.
+ * Orders a certificate with a new key. `challenges` holds what the authority is to find while it looks.
+ * Throws the first error of the authority or of the way to it.
  */
 export async function orderCertificate(
   order: AcmeOrder,

@@ -20,7 +20,7 @@ const tell = serve<AcmeAsk, TlsIdentity | null, AcmeChallenge>((asked) => {
 });
 
 async function placeOrder(order: AcmeOrder): Promise<TlsIdentity> {
-  // Without its own retries, whose last one hides what an authority that is away failed by: orders are tried again as a whole.
+  // Without its own retries: their last error hides the first. Orders are tried again as a whole.
   axios.interceptors.request.clear();
   axios.interceptors.response.clear();
   axios.defaults.timeout = ANSWER_TIMEOUT_MS;

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of TLS by itself: how long the certificate is good, why the last order failed, whether the names lead anywhere. */
+/** What doctor asks of built-in TLS: how long its certificate lasts, failed orders, where names lead. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * What is kept of certificates in the data directory: the folder `tls`, its owner's alone. It is in no backup: whoever can
- * have a backup could then be the server, and all of it can be had again.
+ * The folder `tls` of the data directory, its owner's alone, keeps the certificates. No backup holds it:
+ * whoever has a backup could then pose as the server, and all of it can be ordered again.
  */
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import {
@@ -53,7 +53,7 @@ export function orderFileOf(data_dir: string): string {
   return join(folderOf(data_dir), ORDER_FILE);
 }
 
-/** Reads what an authority gave for a key and names. Throws AppError `invalid` where that is no certificate of theirs. */
+/** Reads what an authority gave for a key and names. Throws AppError `invalid` for anything else. */
 export function readCertificate(given: Omit<Certificate, 'from_ms' | 'to_ms'>): Certificate {
   try {
     const certificate = new X509Certificate(given.chain);
@@ -68,7 +68,7 @@ export function readCertificate(given: Omit<Certificate, 'from_ms' | 'to_ms'>): 
   }
 }
 
-/** The certificate that is kept; null where there is none. Throws AppError `invalid` for a file that holds something else. */
+/** The certificate that is kept, or null. Throws AppError `invalid` for a file that holds something else. */
 export function loadCertificate(data_dir: string): Certificate | null {
   const told = loadJson(join(folderOf(data_dir), CERTIFICATE_FILE));
   if (told === null) return null;

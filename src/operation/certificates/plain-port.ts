@@ -1,4 +1,4 @@
-/** What the plain http port of a Satchel that has TLS by itself answers: the authority that asks, and everybody else by a redirect. */
+/** The plain http port's answers beside built-in TLS: the authority's challenge, and redirects. */
 import { Listener } from '../../platform/http/listener.ts';
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
@@ -28,7 +28,7 @@ export function createPlainPort(deps: PlainPortDeps): Listener {
   });
 }
 
-/** RFC 8555 8.3 for the authority; else 308 to https at a name of ours, or 503 as long as there is nothing to be had there. */
+/** RFC 8555 8.3 for the authority; else 308 to https at our name, or 503 until there is a certificate. */
 function answerPlain(request: Request, deps: PlainPortDeps): Response {
   // Without a usable Host there is no URL, only a target.
   const target = URL.canParse(request.url) ? new URL(request.url) : null;
@@ -43,7 +43,7 @@ function answerPlain(request: Request, deps: PlainPortDeps): Response {
   return say(308, `This is served by https alone: ${location}`, { Location: location });
 }
 
-/** The name that was asked for where it is one of ours, else the first of ours; with the port where it is not the usual one. */
+/** The name that was asked for if it is ours, else our first one; with the port unless it is 443. */
 function authorityFor(host: string, { names, public_url, https_port }: PlainPortDeps): string {
   const asked = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
   const name = names.find((each) => each === asked) ?? names[0];

@@ -52,8 +52,8 @@ export class Certificates {
   constructor(private readonly deps: CertificatesDeps) {}
 
   /**
-   * Serves the kept certificate where it is good, without asking anybody, and sees to it from then on. Throws what `serve`
-   * throws; a kept file that is damaged is one that is not there.
+   * Serves the kept certificate at once where it is good, and looks after it. A damaged file counts as none.
+   * Throws what `serve` throws.
    */
   start(): void {
     const { config, logger } = this.deps;
@@ -131,7 +131,7 @@ export class Certificates {
     return clock.now() >= renewalOf(kept);
   }
 
-  /** Whether the last order that failed is long enough ago. One that is to wait for longer than any does was noted by a clock that was wrong. */
+  /** Whether the last failure is old enough. One that would wait too long came of a wrong clock. */
   #mayOrder(): boolean {
     const failed = this.#failedHere();
     if (!failed) return true;
@@ -139,7 +139,7 @@ export class Certificates {
     return wait_ms <= 0 || wait_ms > MAX_ORDER_RETRY_MS;
   }
 
-  /** The last order where it failed and was for the same: other names, or another authority, may do better. */
+  /** The last order if it failed for the same names and authority: others may do better. */
   #failedHere(): FailedOrder | null {
     const { tls } = this.deps;
     const failed = this.#failed;
@@ -198,7 +198,7 @@ export function renewalOf({ from_ms, to_ms }: Certificate): number {
   return to_ms - (to_ms - from_ms) * RENEW_AT_LIFE_LEFT;
 }
 
-/** Milliseconds until the next look: each hour, or each tenth of a life that is shorter, and as soon as an order may be tried again. */
+/** Milliseconds until the next look: an hour, a tenth of a shorter life, or until the next try. */
 export function waitToLook(
   kept: Pick<Certificate, 'from_ms' | 'to_ms'> | null,
   failed: Pick<FailedOrder, 'next_ms'> | null,

@@ -37,7 +37,7 @@ export class SatchelError extends Error {
   }
 }
 
-/** Both envelopes: `{message, code, errors}`, and `{error: {code, message, details}}` of the management plane. */
+/** Both envelopes: `{message, code, errors}`, and the management plane's `{error: {…}}`. */
 function readFailure(body: unknown): Record<string, unknown> {
   if (!isObject(body)) return {};
   const { error } = body;

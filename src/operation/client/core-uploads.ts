@@ -1,7 +1,7 @@
-/** How a client sends a file, and tells how far it is: by XMLHttpRequest in a browser, by a streamed body in Node and Bun. See core.ts. */
+/** How a client sends a file and tells its progress: XMLHttpRequest in browsers, else streams. */
 import type { Delivery, OnceOptions, Sent } from './core.ts';
 
-/** What can be uploaded: a File, any Blob such as Bun.file(path), bytes, or a stream. A stream is sent once and never again. */
+/** A File, a Blob such as Bun.file(path), bytes, or a stream. A stream is sent once and never again. */
 export type UploadSource = Blob | Uint8Array | ReadableStream<Uint8Array>;
 
 /** Bytes of the file that have left; `total` is null where nobody knows it. */
@@ -166,7 +166,7 @@ export function hasXhr(): boolean {
   return typeof XMLHttpRequest !== 'undefined';
 }
 
-/** Whether a body may be a stream over any connection: in Node and Bun, but in no page, though Electron's have parts of Node. */
+/** Whether any connection takes a streamed body: in Node and Bun, but in no page, Electron's included. */
 function canStream(): boolean {
   return !hasXhr() && typeof process !== 'undefined' && typeof process.versions?.node === 'string';
 }

@@ -1,7 +1,8 @@
 /**
- * What every client of Satchel stands on: requests and their retries. With core-failures.ts and core-uploads.ts it is printed into
- * the client that `satchel client typescript` writes, and the console's page sends its requests through it, so the three import
- * nothing else. They run in browsers, Node 20 and Bun, and hold to the types that these have in common.
+ * What every client of Satchel stands on: requests and their retries. `satchel client typescript` prints
+ * this, core-failures.ts and core-uploads.ts into the client that it writes. The console's page sends its
+ * requests through them. So the three import nothing else, run in browsers, Node 20 and Bun, and use the
+ * types that these share.
  */
 import { failureOf, isObject, isUnanswered, parse, SatchelError } from './core-failures.ts';
 import {
@@ -58,7 +59,7 @@ export interface Call extends OnceOptions {
   is_once?: boolean;
 }
 
-/** The path of an endpoint with its names and query filled in. Throws TypeError where a name has nothing that could stand for it. */
+/** The path of an endpoint with its names and query. Throws TypeError where a name has no value. */
 export function addressOf(endpoint: string, { path = {}, query = {} }: Pick<Call, 'path' | 'query'>): string {
   const names = new Map<string, unknown>(Object.entries(path));
   const filled = endpoint.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -70,7 +71,7 @@ export function addressOf(endpoint: string, { path = {}, query = {} }: Pick<Call
   const asked = new URLSearchParams();
   const entries: [string, unknown][] = Object.entries(query);
   for (const [name, value] of entries) {
-    // The members of a record stand one by one, and items of an array with commas between, as the API reads them.
+    // The members of a record become one parameter each. Items of an array are joined by commas.
     if (isObject(value))
       for (const [member, of] of Object.entries(value)) asked.set(`${name}.${member}`, String(of));
     else if (value !== undefined && value !== null && value !== '') asked.set(name, String(value));
@@ -265,7 +266,7 @@ function isElsewhere({ status }: Response): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** A stored file may be in an object store, which gets neither the key nor any other header of ours but the range. */
+/** A stored file may be in an object store, which gets no header of ours but the range, and so no key. */
 async function follow(
   response: Response,
   { headers = {}, signal }: Call,
@@ -292,7 +293,8 @@ interface Page<T> {
 }
 
 /**
- * `await` gives one page, with its `meta`; `for await` every item from that page on, in the fewest requests with `per_page: 50`. Pages
- * are counted from the newest: of what is added meanwhile nothing comes, and the last item of a page may come twice.
+ * `await` gives one page with its `meta`. `for await` gives every item from that page on, with `per_page:
+ * 50`. Pages count from the newest: items that are added meanwhile do not come, and the last item of a page
+ * may come twice.
  */
 export type List<T, P extends Page<T>> = Promise<P> & AsyncIterable<T>;

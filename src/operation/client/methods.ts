@@ -1,4 +1,4 @@
-/** What the client's methods are called and take: one for each operation of the data plane, in the groups of the documentation. */
+/** Names and parameters of the client's methods: one for each operation of the data plane. */
 import {
   type ApiDocument,
   nameIn,
@@ -123,7 +123,7 @@ function methodOf(path: string, verb: string, operation: Operation): Method {
   };
 }
 
-/** `POST /emails/templates/{slug}/preview` of Email templates is `preview`, `GET /emails/templates` is `list`. */
+/** `POST /emails/templates/{slug}/preview` of Email templates is `preview`, and its GET `list`. */
 function nameOf(
   path: string,
   { verb, is_many, tag }: { verb: string; is_many: boolean; tag: string },
@@ -205,7 +205,7 @@ function argumentOf(name: string): string {
   return KEYWORDS.includes(argument) ? `${argument}Id` : argument;
 }
 
-/** Names of the schemas that these methods take or answer, with all that those stand on, in the order of the document. */
+/** Schemas that these methods take or answer, and those that they refer to, in the document's order. */
 export function schemasOf(groups: readonly Group[], { components }: ApiDocument): string[] {
   const used = new Set<string>();
   const visit = (schema: Schema | undefined): void => {

@@ -1,4 +1,4 @@
-/** The typed client: one TypeScript file without dependencies, written off the OpenAPI document of this very version. */
+/** The typed client: a TypeScript file without dependencies, of this version's OpenAPI document. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiDocument, Schema } from './document.ts';
@@ -17,7 +17,7 @@ export function readCore(): string {
   return parts.map(withoutModule).join('\n');
 }
 
-/** A part of the core without what makes it a file: its first comment, its imports, and exports of what only its neighbours call. */
+/** A part of the core without its first comment, its imports, and exports that only its neighbours call. */
 function withoutModule(text: string): string {
   return text
     .replace(/^\/\*\*[\s\S]*?\*\/\n/, '')

@@ -1,4 +1,4 @@
-/** The handbook: guides in Markdown, which the executable carries, as pages and as the sections that a search finds. */
+/** The handbook: Markdown guides that the executable carries, as pages and as sections to search. */
 import { decodeHTML } from 'entities';
 import backups from '../../../handbook/backups.md' with { type: 'text' };
 import captcha from '../../../handbook/captcha.md' with { type: 'text' };
@@ -72,7 +72,8 @@ function toGuide(name: string, markdown: string): Guide {
   const html = Bun.markdown
     .html(markdown, { headings: { ids: true } })
     .replace(GUIDE_LINK, 'href="/docs/guide/$1$2"')
-    // A table or a line of code that is wider than a telephone scrolls by itself, by the keyboard too; code has a place for its button.
+    // A table or a line of code that is wider than a phone scrolls by itself, by keyboard too. Code has a
+    // button.
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>')
     .replaceAll('<pre>', '<div class="code"><pre tabindex="0">')

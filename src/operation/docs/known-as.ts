@@ -1,6 +1,6 @@
 /**
- * What people call things that the guides call by another name, by the section that answers: the search finds it by these words
- * too. A word that a section uses itself needs to stand here only where another section would come before it.
+ * Other names for what the guides speak of, by the section that answers. The search finds a section by them,
+ * too. A word that a section uses needs no entry unless another section would come first.
  */
 export const KNOWN_AS: Readonly<Record<string, string>> = {
   'files#images-smaller': 'thumbnail resize crop image webp compress photos',

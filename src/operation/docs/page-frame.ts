@@ -1,4 +1,4 @@
-/** What stands around every page of the documentation: HTML that needs no script, in the look of the console. */
+/** The frame of every documentation page: HTML that needs no script, in the look of the console. */
 import { Html, html } from '../../platform/http/pages.ts';
 import docs_css from './docs.css' with { type: 'text' };
 import { readGuides } from './guides.ts';
@@ -32,10 +32,7 @@ export interface DocsPage {
 /** Loaded in the page itself: on a slow line each further request is a second before anything is seen. */
 const STYLE = docs_css.replace(/\/\*.*?\*\/|\s*\n\s*/gs, '');
 
-/**
- * Nothing from any other host, ever: the pages work on a server without a way out. A changed style or a script that somebody
- * brought in does nothing.
- */
+/** Nothing from another host: the pages work without internet. Injected styles and scripts fail. */
 export const CONTENT_SECURITY_POLICY =
   `default-src 'none'; script-src 'self'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; ` +
   "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";

@@ -1,7 +1,7 @@
 /**
- * The script of the documentation, without which each page says the same. It copies what stands in a block of code, marks the
- * heading that is read, and leads on links from the time when the reference was one page
- * (`/docs#/Emails/postEmailsSend`): the element with that id is a line of the overview, which leads to the operation.
+ * The script of the documentation, which the pages can do without. It copies code, marks the heading that is
+ * read, and follows links from when the reference was one page (`/docs#/Emails/postEmailsSend`): the element
+ * with that id is a line of the overview that leads to the operation.
  */
 export const PAGE_SCRIPT = `const leadOn = () => {
   if (!location.hash.startsWith('#/')) return;

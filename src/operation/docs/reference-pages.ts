@@ -1,4 +1,4 @@
-/** The pages of the API reference: an overview that names every endpoint, and one page for each group of them. */
+/** The pages of the API reference: an overview that names every endpoint, and a page for each group. */
 import { Html, html } from '../../platform/http/pages.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { exampleOf } from './curl-example.ts';

@@ -1,7 +1,4 @@
-/**
- * The API reference as its pages need it: the OpenAPI document by groups, with what both planes do alike told once, under both of
- * its addresses.
- */
+/** The API reference for its pages: the OpenAPI document by groups. What both planes share is told once. */
 import { isPlainObject } from '../../platform/http/schema.ts';
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-/** The documentation: guides, the API reference and a search over both, all pages of ours; and OpenAPI of all planes. */
+/** The documentation: guides, the API reference, a search over both, and OpenAPI of all planes. */
 import type { Config } from '../../config.ts';
 import { createFileServer } from '../../platform/http/encoding.ts';
 import { buildOpenApiDocument } from '../../platform/http/openapi.ts';

@@ -25,7 +25,7 @@ interface Entry {
 }
 
 const MAX_FOUND = 30;
-/** Anybody may search, and each word is looked for in everything: a hundred single letters would hold all others up for 50 ms. */
+/** Anybody may search, and each word in everything: a hundred letters would take 50 ms of others' time. */
 const MAX_WORDS = 10;
 const tokenize: (text: string) => string[] = MiniSearch.getDefault('tokenize');
 const EXCERPT_CHARS = 200;
@@ -36,7 +36,7 @@ export interface Search {
   is_part: boolean;
 }
 
-/** Looks into the guides and this OpenAPI document. Words may be beginnings, misspelt a little, or what others call it. */
+/** Searches guides and this OpenAPI document, by beginnings, slight misspellings and other names. */
 export function createDocsSearch(openapi: Record<string, unknown>): (words: string) => Search {
   const sections = sectionsOfGuides();
   const entries = [...sections, ...endpointsOf(openapi)].map((entry, id) => ({ ...entry, id }));

@@ -1,4 +1,4 @@
-/** `satchel doctor`. It opens the data directory in its own way: it must not make, migrate or change anything. */
+/** `satchel doctor`. It opens the data directory in its own way, as it must change nothing. */
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
 import { tone } from '../../platform/cli/colour.ts';
 import { textOption } from '../../platform/cli/options.ts';

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of the database as a whole: its schema, its soundness, and whether the clock went back. */
+/** What doctor asks of the database: its schema, its soundness, and whether the clock went back. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { messageOf } from '../../errors.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';
@@ -8,7 +8,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
 import { newestMoment, sizeOf } from './store.ts';
 
-/** Clocks of one machine are corrected in steps of less than this; rows from further ahead mean that it is wrong. */
+/** Clocks are corrected in smaller steps than this. Rows from further ahead mean that the clock is wrong. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
 export function checkSchema(path: string): Finding {

@@ -33,7 +33,7 @@ export function checkModes(data_dir: string): Finding[] {
   return [ok(check, 'Only the owner may read or write anything.')];
 }
 
-/** Such as .gitkeep, which holds a folder's place in a repository: it gives nothing away, and no data is in it. */
+/** Such as .gitkeep, which keeps a folder in a repository: it holds no data and gives nothing away. */
 function isPlaceholder(path: string, stat: Stats): boolean {
   return basename(path).startsWith('.') && stat.isFile() && stat.size === 0;
 }

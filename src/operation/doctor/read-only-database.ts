@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { Histogram, Tally } from '../../platform/host/measures.ts';
 
-/** Opens the database without migrating it, and without touching its file's mode. Every `write` is refused. */
+/** Opens the database without migrating it or changing its file's mode. Refuses every `write`. */
 export function openReadOnly(path: string): Database {
   const sqlite = connect(path, { query_only: true });
   return {

@@ -39,7 +39,7 @@ export async function checkMasterKey(
   return { finding, key: judged.key };
 }
 
-/** Data keys that do not open, and how many values were sealed under a key that is not there or does not open. */
+/** Data keys that do not open, and how many values a key sealed that is missing or does not open. */
 export function checkDataKeys(sqlite: Sqlite, master: MasterKey): Finding[] {
   const check = 'data keys';
   const rows = sqlite

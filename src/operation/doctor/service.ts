@@ -1,7 +1,7 @@
 /**
- * `satchel doctor`: looks at a whole deployment, changes nothing, and names the command that mends each thing it finds.
- * It works beside a running server and without one, and it makes nothing where there is nothing. Here the findings are
- * collected; what is checked of a noun is in the noun's own checks.ts.
+ * `satchel doctor` looks at a whole deployment, and changes and makes nothing. For each problem it names the
+ * command that mends it. It works with and without a running server. This file collects the findings; the
+ * checks of a noun are in its own checks.ts.
  */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
@@ -43,8 +43,8 @@ export interface DoctorDeps {
 const READING_ALL: readonly string[] = ['database', 'objects'];
 
 /**
- * Every finding, those that are fine included. `known`: what the checks that read all that is stored found lately, in their place;
- * `is_deep`: whether each object is looked for in the object store.
+ * Returns every finding, good ones too. `known` has recent findings of the checks that read everything; they
+ * are not run again. `is_deep` looks for each object in the object store.
  */
 export async function examine(
   config: Config,
@@ -160,7 +160,7 @@ interface Running {
 export class Doctor {
   #running: Running | null = null;
   #last: Examination | null = null;
-  /** The last one that read all that is stored, of that only what is fine: what is not is looked at again each time. */
+  /** The last examination that read everything, without problems: those are looked at each time. */
   #read_all: Examination | null = null;
 
   constructor(
@@ -171,8 +171,9 @@ export class Doctor {
   ) {}
 
   /**
-   * Every finding, of so long ago at most; who asks while an examination runs gets what that one finds. Whoever takes what is a moment
-   * old takes the soundness of what is stored as of the last day: to read all of it takes seconds where it is much.
+   * Every finding, at most `max_age_ms` old. A caller joins an examination that is running. With a
+   * `max_age_ms` the checks that read everything may be a day old, since they take seconds where much is
+   * stored.
    */
   async examine(max_age_ms = 0): Promise<readonly Finding[]> {
     if (this.#last && this.#isWithin(this.#last, max_age_ms)) return this.#last.findings;
@@ -185,7 +186,10 @@ export class Doctor {
     return running && (running.reads_all || !reads_all) ? running.promise : this.#start(known, reads_all);
   }
 
-  /** What was found last, of whenever; nothing before. Where that is older than it may be, it is looked for anew beside whoever asks. */
+  /**
+   * The last findings, of any age; none before the first. Where they are too old it starts an examination,
+   * and does not wait for it.
+   */
   latest(max_age_ms: number): readonly Finding[] {
     if (!this.#running && !(this.#last && this.#isWithin(this.#last, max_age_ms)))
       // Why it failed is told to who asks for findings.

@@ -2,7 +2,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import { readCount } from '../../platform/database/plain-connection.ts';
 
-/** The latest moment that any of the busy tables knows of. Ids sort by time, so each is one look at the end of an index. */
+/** The latest moment in any of the busy tables. Ids sort by time, so this looks at the end of each index. */
 export function newestMoment(sqlite: Sqlite): number {
   return readCount(
     sqlite,
@@ -15,7 +15,7 @@ export function newestMoment(sqlite: Sqlite): number {
   );
 }
 
-/** How large the file of the database is, and how much of it nothing uses: it is used again, and never given back. */
+/** The size of the database's file, and how much of it is free: SQLite uses that, and gives none back. */
 export function sizeOf(sqlite: Sqlite): { bytes: number; free_bytes: number } {
   const pragma = (name: string): number => Number(sqlite.query(`PRAGMA ${name}`).values()[0]?.[0]);
   const page_bytes = pragma('page_size');

@@ -44,8 +44,8 @@ export function countJobs(tx: Tx, filter: JobFilter): number {
 }
 
 /**
- * The index of types has each status by itself, and SQLite merges them where each is asked for. Asked for all at once, it
- * would go through every job of the project until it has found enough of a rare type.
+ * The index of types has each status by itself, and SQLite merges them where each is asked for. Asked for all
+ * at once, it would go through every job of the project until it has found enough of a rare type.
  */
 const idsOfType = rawSql<{ id: string }, [number, string, number, number]>(
   `${JOB_STATUSES.map((status) => `SELECT id FROM jobs WHERE project_id = ?1 AND type = ?2 AND status = '${status}'`).join(' UNION ALL ')}

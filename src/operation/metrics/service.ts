@@ -1,4 +1,4 @@
-/** Metrics: what the server measured of itself since its start, and what is read off counters and indexes. Nothing here walks a table. */
+/** Metrics: what the server measured since its start, and counters and indexes. It walks no table. */
 import { statfsSync, statSync } from 'node:fs';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';

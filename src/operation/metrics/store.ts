@@ -37,7 +37,7 @@ interface BulkGroup {
   project_id: number;
 }
 
-// A seek for each group, however much waits in it: three statements, as the planner would step over all of a group for one.
+// A seek for each group, however much waits in it. One statement would step over all of a group.
 const nextProject = rawSql<BulkGroup, [number, number]>(
   `SELECT mailbox_id, project_id FROM emails INDEXED BY emails_bulk
    WHERE due_at IS NOT NULL AND mailbox_id = ? AND project_id > ? ORDER BY project_id LIMIT 1`,
@@ -64,7 +64,7 @@ interface Place {
 }
 const START: Place = { at: -1, id: '' };
 
-/** How a group of what waits is counted in pieces, and how long its oldest has been due. `at` is when each of it is due. */
+/** Counts a group of waiting work in pieces, with the age of its oldest. `at` is when each of it is due. */
 function groupSql<Params extends (string | number | null)[]>(of: { rows: string; at: string }) {
   const behind = `FROM ${of.rows} AND (${of.at}, id) > (?, ?)`;
   return {

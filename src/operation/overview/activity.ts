@@ -11,7 +11,7 @@ const SIGN_UPS = 5;
 
 export const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 
-/** The last `count` days, the present one among them and last. Read off counters, so that it costs the same whatever is stored. */
+/** The last `count` days, today the last of them. It reads counters, so its cost does not grow. */
 export function readActivity(
   read: Tx,
   project_id: number,

@@ -1,4 +1,4 @@
-/** What a home page opens with: how the present day compares, what share of the mail came back or was clicked, and what waits for somebody. */
+/** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
 import { ACTIVITY_DAYS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
@@ -34,7 +34,7 @@ export function compareDays(days: readonly DayNumbers[]): {
   };
 }
 
-/** The mean of this weekday in the four weeks before, to a tenth; a week before anything happened doesn't count. Null without any. */
+/** This weekday's mean over four weeks, to a tenth, without weeks before the first event, or null. */
 function usualOf(days: readonly DayNumbers[]): Usual | null {
   const began = days.findIndex((day) => Object.values(numbersOf(day)).some((n) => n > 0));
   const present = days.length - 1;
@@ -54,7 +54,7 @@ function usualOf(days: readonly DayNumbers[]): Usual | null {
   };
 }
 
-/** As shares of what was sent, from 0 to 1; null where nothing was. What came back of mail of an earlier day may be more than that. */
+/** Shares of what was sent, from 0 to 1, or null. Bounces of earlier days' mail can bring them above 1. */
 function ratesOf(days: readonly DayNumbers[]): Rates | null {
   const sum = (of: keyof DayNumbers): number => days.reduce((total, day) => total + day[of], 0);
   const sent = sum('sent');
@@ -78,8 +78,8 @@ const WAITING = [
 ] as const satisfies { of: keyof store.WaitingCounts; kind: Todo['kind']; page: string }[];
 
 /**
- * What waits for somebody in the projects of a scope (JSON, or null for all), by project; `findings`: what is amiss with the
- * installation, 0 for who may not know.
+ * What waits for somebody in the projects of a scope (JSON; null means all), by project. `findings` are
+ * problems of the installation, 0 for who may not know of them.
  */
 export function listTodo(
   read: Tx,

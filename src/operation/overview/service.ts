@@ -29,7 +29,7 @@ export class Overviews {
     this.#data_dir = deps.config.data_dir;
   }
 
-  /** Read off counters; the hours are the last 24 in UTC, and so many days as are asked for, the present ones among them. */
+  /** Reads counters. `hours` are the last 24 in UTC; `days` counts the present one, too. */
   async read(caller: ManagementCaller, { days }: { days: number | null }): Promise<Overview> {
     const { read } = this.deps.database;
     const ids = scopeOf(caller);
@@ -99,7 +99,7 @@ export class Overviews {
     return hours;
   }
 
-  /** A few days a turn: all of a month, of 50 projects that mail every hour, would keep others waiting for 50 ms. */
+  /** A few days a turn. A month of 50 projects that mail every hour would hold others up for 50 ms. */
   async #days(scope: string | null): Promise<(DayNumbers & { date: string })[]> {
     const first = Math.floor(this.deps.clock.now() / DAY_MS) - HOME_DAYS + 1;
     const days = Array.from({ length: HOME_DAYS }, (_, index) => ({
@@ -121,7 +121,7 @@ export class Overviews {
     return days;
   }
 
-  /** How many are amiss, as far as it is known: to look takes seconds, for which nobody waits here, and is done once an hour. */
+  /** How many problems doctor knew of. Nobody waits: it examines once an hour, which takes seconds. */
   #findings(caller: ManagementCaller): number {
     if (!caller.capabilities.has(ADMINISTER)) return 0;
     return this.deps.doctor.latest(HOUR_MS).filter(({ status }) => status !== 'ok').length;

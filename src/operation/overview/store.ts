@@ -1,10 +1,10 @@
-/** SQL of the overview and of a project's activity: counters that triggers keep, so that it costs the same whatever is stored. */
+/** SQL of the overview and a project's activity. Triggers keep its counters: the cost does not grow. */
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 
-/** `?1` is a JSON array of the ids of the projects that count, or null for all. Counters of no project have 0. */
+/** `?1` is a JSON array of project ids, or null for all. Counters of no project have 0. */
 const IN_SCOPE = '(?1 IS NULL AND project_id > 0 OR project_id IN (SELECT value FROM json_each(?1)))';
 
 interface Counter {
@@ -84,7 +84,7 @@ export function readUploads(read: Tx, scope: string | null, since_day: number) {
   return uploads.all(read, scope, since_day);
 }
 
-/** Mails of a project that wait for somebody are counted no further; and so much of all that waits is told. */
+/** Counting of a project's waiting mails ends here, and so does the list of what waits. */
 const TODO_COUNT_MAX = 1000;
 export const TODO_MAX = 50;
 

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of the ownership of the object store: whose it is, and whether that can be told. */
+/** What doctor asks of the ownership of the object store: whose it is, and whether that can be told. */
 import { OWNER_GONE_MS } from '../../limits.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';

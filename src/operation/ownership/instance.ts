@@ -1,6 +1,6 @@
 /**
- * Which Satchel this is: the file `instance` of the data directory. It is in no backup and no replica; a copy of the directory is
- * another Satchel, which the file notices by the machine and by its own inode.
+ * Which Satchel this is: the file `instance` of the data directory. No backup or replica holds it. A copied
+ * directory is another Satchel: the file tells by the machine and by its own inode.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -9,7 +9,7 @@ export interface Mark {
   instance: string;
   /** Of one process. */
   run: string;
-  /** Counts the writes of a run, so that no two marks are the same: a store's ETag may be a hash of what is written. */
+  /** Counts the writes of a run, so that no two marks are alike: an ETag may be a hash of the content. */
   beat: number;
   /** Raised whenever the store goes from one Satchel to another. */
   generation: number;

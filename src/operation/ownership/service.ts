@@ -1,6 +1,6 @@
 /**
- * One at a time: of all Satchels that use one object store, one owns it, by a mark in the store that it renews. Whoever finds
- * another's mark in place of its own is fenced: from then on it changes and sends nothing.
+ * Of all Satchels that use one object store, one owns it, by a mark in the store that it renews. Whoever
+ * finds another's mark in place of its own is fenced: it changes and sends nothing from then on.
  */
 import { hostname } from 'node:os';
 import { AppError, conflict, messageOf } from '../../errors.ts';
@@ -22,8 +22,8 @@ export { refuseNewDatabase } from './standing.ts';
 const RELEASE_DEADLINE_MS = 5_000;
 
 /**
- * `off`: no store, or one that heeds no conditions. `unclear`: the store has not answered yet. `foreign`: it holds files that the
- * database does not know, and is left alone.
+ * `off`: there is no store, or it ignores conditions. `unclear`: it has not answered yet. `foreign`: it holds
+ * files that the database does not know, and is left alone.
  */
 export type OwnershipState = 'off' | 'unclear' | 'foreign' | 'owner' | 'fenced';
 
@@ -91,14 +91,14 @@ export class Ownership {
     );
   }
 
-  /** What an operator is told of a store that is not for this database; null where it is. Throws StoreFault. */
+  /** What to tell of a store that is not for this database; null where it is. Throws StoreFault. */
   async explainForeign(): Promise<string | null> {
     const store = this.deps.object_store;
     const foreign = store && (await this.#findForeign(store));
     return foreign && waysOut(store, foreign, this.deps.config.data_dir);
   }
 
-  /** Before anything is put into the store. Throws AppError `unavailable` where it is not for this database. */
+  /** Called before each write to the store. Throws AppError `unavailable` where it is not ours. */
   async refuseForeign(): Promise<void> {
     const { object_store: store, database } = this.deps;
     if (!store || this.#is_known) return;
@@ -119,8 +119,9 @@ export class Ownership {
   }
 
   /**
-   * Takes the store, before anything is sent or changed, and keeps it from then on. A store that is away is asked later. Throws
-   * AppError `conflict` where another Satchel has it, or it holds files that the database does not know.
+   * Takes the store before anything is sent or changed, and keeps it. A store that does not answer is asked
+   * later. Throws AppError `conflict` where another Satchel has it, or where it holds files that the database
+   * does not know.
    */
   async claim(asked: TakeOver = NOTHING_ASKED): Promise<void> {
     const { object_store: store, config } = this.deps;
@@ -244,7 +245,7 @@ export class Ownership {
     this.#is_known = true;
   }
 
-  /** What another Satchel, or a database of before, has stored has no row here: it must stay until somebody has looked. */
+  /** Files of others or of an earlier database have no row here. They stay until somebody has looked. */
   async #holdStore(before: Mark | null): Promise<void> {
     const { clock, database, logger } = this.deps;
     const now_ms = clock.now();

@@ -1,6 +1,6 @@
 /**
- * How a database stands to an object store that holds files. They are of some database, and only that one may own the store: any
- * other would stop their owner and, as it knows none of them, remove them all.
+ * How a database stands to an object store that holds files. They belong to one database, and only that may
+ * own the store: any other would stop their owner and, as it knows none of them, remove them all.
  */
 import { resolve } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -52,8 +52,8 @@ async function findFiles(store: S3Store): Promise<Foreign | null> {
 }
 
 /**
- * Before a data directory is made. Throws AppError `conflict` where there is no database, and the store holds files; a store that
- * does not answer is asked later.
+ * Called before a data directory is made. Throws AppError `conflict` where there is no database and the store
+ * holds files. A store that does not answer is asked later.
  */
 export async function refuseNewDatabase({ object_store, data_dir }: Config): Promise<void> {
   if (!object_store || hasDatabase(data_dir)) return;

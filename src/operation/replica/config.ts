@@ -1,4 +1,4 @@
-/** What Litestream and systemd are told, so that the database is replicated to an S3 store while Satchel runs. */
+/** The configuration for Litestream and systemd, which replicate the database to S3 while Satchel runs. */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config, S3Place } from '../../config.ts';
@@ -42,9 +42,9 @@ export function replicaPathsIn(folder: string): ReplicaPaths {
 }
 
 /**
- * Writes both texts where there are none, making the folder where it is missing; what is there as it is to be stays. Throws
- * AppError `conflict`, having written nothing, where another file has one of the names, and `invalid` where
- * they can't be written.
+ * Writes both texts where there are none, and makes the folder. A file that is right already stays. Throws
+ * AppError `conflict` where another file has one of the names, `invalid` where they can't be written; then
+ * nothing is written.
  */
 export function writeReplicaConfig({ config, unit }: ReplicaConfig, paths: ReplicaPaths): void {
   const texts = new Map([
@@ -79,14 +79,14 @@ function readIfThere(path: string): string | null {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : null;
 }
 
-/** Where Litestream tells its metrics: of this machine, and none of the ports that Prometheus' exporters are known by. */
+/** Where Litestream tells its metrics: on this machine, at no usual port of Prometheus' exporters. */
 const METRICS_ADDRESS = '127.0.0.1:9392';
 /** What a path of a Unix socket may have on every system (sun_path of macOS, less its end). */
 const MAX_SOCKET_PATH_BYTES = 103;
 
 /**
- * The replica is kept under `PREFIX/litestream` of the place. Throws AppError `invalid` where that would be among the keys of
- * `objects`, the store of the objects' bytes, or where the path of the control socket would be too long.
+ * The replica is kept under `PREFIX/litestream`. Throws AppError `invalid` where that would be among the keys
+ * of `objects`, the store of the objects' bytes, or where the path of the control socket is too long.
  */
 export function makeReplicaConfig(
   { data_dir, object_store: objects }: Pick<Config, 'data_dir' | 'object_store'>,

@@ -1,7 +1,7 @@
 /**
- * SQL of the search, whatever noun its rows belong to. Projects and keys are few, and looked at one by one; of the
- * rest each project has a range of an index, so that a search costs the same for a million rows; INDEXED BY has SQLite refuse
- * any other way.
+ * SQL of the search, in tables of all nouns. Projects and keys are few, and looked at one by one. All else is
+ * found by a range of an index, so that a search costs the same for a million rows; INDEXED BY has SQLite
+ * refuse any other way.
  */
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';

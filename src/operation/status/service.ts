@@ -32,8 +32,8 @@ export class Status {
   ) {}
 
   /**
-   * `degraded` while the database does not answer, the disk is too full to commit or the store is away, which heals by itself; while
-   * the store is another's, and once another Satchel has taken over.
+   * `degraded` while the database does not answer, while the disk is too full to commit, while the store is
+   * away or another's, and once another Satchel has taken over.
    */
   health(): Health {
     const database = this.#canRead() ? 'ok' : 'error';

@@ -1,6 +1,6 @@
 /**
- * What changes of a row as it arrives: the numbers by which rows name each other, and whatever would go on by itself. That
- * waits, or is paused, until it is let go.
+ * What changes of a row as it arrives: the numbers by which rows refer to each other, and work that would
+ * start by itself. That waits or is paused until it is let go.
  */
 
 import { AppError } from '../../errors.ts';
@@ -52,7 +52,7 @@ export class Arrival {
     this.facts = facts;
   }
 
-  /** The number that a row gets or has here. Null for none, and for one that no row has had; 0 names nothing, and stays. */
+  /** The number that a row gets here. Null for none, and for one that no row has had. 0 stays: no row. */
   numberOf(table: Numbered | 'projects', value: Value): number | null {
     if (table === 'projects') return this.facts.project_id;
     if (value === 0) return 0;

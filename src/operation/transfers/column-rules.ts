@@ -1,6 +1,6 @@
 /**
- * What a value of a project's file may be, by the column that it is for: its type as the schema has it, and what its text may
- * hold by the column's name. Whoever made the file knows its passphrase, and may have written into it what they like.
+ * Which values a project's file may bring, by column: its type in the schema, and by its name what its text
+ * may hold. Whoever made the file knows its passphrase, and may have written anything into it.
  */
 import { AppError } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
@@ -23,7 +23,7 @@ const isVariants = isListOf((one) => isPlainObject(one) && typeof one.name === '
 const isPlan = (value: unknown) =>
   isPlainObject(value) && isVariants(value.variants) && typeof value.share === 'number';
 
-/** Texts that are JSON, by what they hold: code that reads them counts on as much, and may be at work for all projects. */
+/** Texts that hold JSON, and what JSON. Code relies on that, and may be at work for all projects. */
 export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(value: unknown): boolean }[] =
   [
     {
@@ -38,7 +38,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     {
       is: 'an object',
       names: words(`
-      changes content custom envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
+      changes content custom draft envelope fields filter headers merge meta metadata payload permissions position result settings utm`),
       fits: isPlainObject,
     },
     {
@@ -48,7 +48,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     },
   ];
 
-/** Texts of any length and with whatever characters, as somebody wrote them or a relay said them. All others are one line. */
+/** Texts of any length and characters, as people or relays wrote them. All others are one line. */
 export const FREE_TEXTS: readonly string[] = words(`
   actor_name app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
   consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name last_name
@@ -105,7 +105,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Throws AppError `invalid` that names table and field where a value of a row is none that its column takes. */
+/** Throws AppError `invalid` with table and field where a column does not take a row's value. */
 export function checkRow(table: string, columns: readonly Column[], row: Row): void {
   for (const column of columns) {
     const value = row[column.name] ?? null;

@@ -1,6 +1,6 @@
 /**
- * The first reading of a project's file, to its end: a wrong passphrase, damage, a change, rows of another build and bytes out of
- * reach are found before anything is written.
+ * The first reading of a project's file, to its end. It finds a wrong passphrase, damage, changes, rows of
+ * another build and bytes out of reach before anything is written.
  */
 import type { Projects } from '../../access/projects/service.ts';
 import type { S3Settings } from '../../config.ts';
@@ -24,7 +24,7 @@ import { type Going, listColumns, listGoing, type Row } from './rows-store.ts';
 
 /** The most that a piece may say it has: a captured message of the largest size, in base64, and room. */
 const MAX_PIECE_BYTES = 128 * 1024 * 1024;
-/** Numbers that the rows of a table may have between them: those of all projects where it comes from, and no end of them here. */
+/** How far apart a table's numbers may be: other projects used those between; those here must last. */
 const MOST_NUMBERS = 10 ** 11;
 /** Requests to the object store at once. */
 const ASKED_AT_ONCE = 8;
@@ -64,9 +64,8 @@ export interface Examined {
 }
 
 /**
- * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, a change, values that their columns do not take, or
- * rows of another build;
- * `conflict` where bytes that are not in it can't be reached.
+ * Reads all of a file and writes nothing. Throws AppError `invalid` for damage, changes, values that their
+ * columns do not take, or rows of another build; `conflict` where bytes that are not in it can't be reached.
  */
 export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
   const reader = new ProjectReader(job.path, job.key);
@@ -141,7 +140,7 @@ export interface Piece {
   rows: Row[];
 }
 
-/** The rows of a piece. Throws AppError `invalid` for those of a table or with columns that this build has not. */
+/** The rows of a piece. Throws AppError `invalid` for a table or columns that this build does not have. */
 export function readPiece(text: string, path: string, tables: GoingTables): Piece {
   const [head = '', ...lines] = text.trimEnd().split('\n');
   const said: unknown = JSON.parse(head);
@@ -200,7 +199,7 @@ export function keepsPlace({ config }: ImportDeps, { store: place, with_store }:
   return !with_store && place?.bucket === ours?.bucket && place?.prefix === ours?.prefix;
 }
 
-/** The place in our bucket where the bytes are by what the file says; null where no store is set, or there are none. */
+/** Where the file says that the bytes are in our bucket; null where no store is set or it names none. */
 export function storeOf({ config }: ImportDeps, { store: place }: ProjectFile): S3Store | null {
   const { object_store } = config;
   return object_store && place?.bucket === object_store.bucket

@@ -1,6 +1,6 @@
 /**
- * Writing a project's file: all rows of one committed state, then the bytes that they name, while a server goes on. The file
- * appears under its name only when it is whole and durable.
+ * Writing a project's file beside a server: all rows of one committed state, then the bytes that they name.
+ * It appears under its name once it is whole and durable.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
@@ -63,7 +63,7 @@ export function checkPlace(file: string): string {
   return path;
 }
 
-/** Writes the file, mode 0600. Throws AppError `unavailable` where it can't be written: nothing is left of it then. */
+/** Writes the file, mode 0600. Throws AppError `unavailable` where it can't, and leaves nothing. */
 export async function writeProject(job: ExportJob): Promise<Exported> {
   const { file, data_dir } = job;
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);

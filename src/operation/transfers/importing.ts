@@ -1,7 +1,7 @@
 /**
- * Taking a project's file in, once it was examined: it is read again, and its rows are written in pieces under a project that
- * nobody sees. The import has one moment at which it counts: the transaction that shows the project. Until then all of it goes
- * again, whatever cuts it off.
+ * Imports a project's file that was examined. It reads it again, and writes its rows in pieces under a
+ * project that nobody sees. The import counts from one transaction on, which shows the project. Until then
+ * all of it goes again, whatever cuts it off.
  */
 import { findArrived, insertArriving, lostLinkDomains, showArriving } from '../../access/projects/service.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
@@ -36,7 +36,7 @@ import { rangesOf } from './manifest-store.ts';
 import type { Going, Row } from './rows-store.ts';
 import * as store from './store.ts';
 
-/** What an import leaves free of the disk: a server goes on meanwhile, and to take out what was written needs room too. */
+/** What an import leaves free on the disk: for the server, and for taking out again what was written. */
 export const IMPORT_SPARE_BYTES = 64 * 1024 * 1024;
 /** Transactions between two looks at how much is free: some megabytes of rows. */
 const ROOM_EVERY = 50;
@@ -123,7 +123,7 @@ export class Import {
     });
   }
 
-  /** Begins an import, of which nobody sees anything yet. Throws AppError `conflict` where the project is here. */
+  /** Begins an import that nobody sees yet. Throws AppError `conflict` where the project is here. */
   static async begin(deps: ImportDeps, job: ImportJob, examined: Examined): Promise<Import> {
     const { public_id } = job.about.project;
     const { database, key_ring } = deps;
@@ -146,7 +146,7 @@ export class Import {
     return new Import(deps, job, examined, begun);
   }
 
-  /** Takes all in and shows it. Whatever it throws, nobody sees anything of it: the caller takes out what was written. */
+  /** Takes everything in and shows it. If it throws, nobody saw anything: the caller takes it out. */
   async run(): Promise<Imported> {
     const { path, key, onProgress } = this.job;
     const reader = new ProjectReader(path, key);

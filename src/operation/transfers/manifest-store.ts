@@ -1,4 +1,4 @@
-/** SQL of what a project's file says first: the project itself, what its rows are numbered by, and what they refer to of what stays. */
+/** SQL of a project's file's beginning: the project, its rows' numbers, what they refer to outside. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { nullable, type Static, t } from '../../platform/http/schema.ts';
 import { NUMBERED, type Numbered } from './inventory-tables.ts';

@@ -1,4 +1,4 @@
-/** How the rows of a project are found, read, written and taken out, table by table: off the database's schema and the inventory. */
+/** How a project's rows are found, read, written and removed, by table: from the schema and the inventory. */
 import type { Tx } from '../../platform/database/database.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
 import {
@@ -85,7 +85,7 @@ function isOwnNumber(table: string, { name, type }: Column): boolean {
   return name === 'id' && type === 'INTEGER' && !isNumbered(table);
 }
 
-/** The tables by which a table is found, from the one that names the project down, each with the column that names the one above. */
+/** The tables from the one that names the project down, each with the column that refers upwards. */
 function pathTo(table: string, schema: Schema): { table: string; column: string }[] {
   const names = schema.get(table)?.map(({ name }) => name) ?? [];
   if (names.includes('project_id') && !FOUND_BY_PARENT.includes(table))
@@ -111,7 +111,7 @@ function placeOf(table: string, schema: Schema): { from: string; order: string }
   };
 }
 
-/** What reads, of the project ?1, the least and the greatest number that rows of a table have or that name one; null without any. */
+/** Reads the least and greatest numbers that rows of project ?1 have or refer to; null without any. */
 export type Ranges = readonly { table: Numbered; select: string }[];
 
 export function selectRanges(read: Tx): Ranges {

@@ -1,7 +1,7 @@
 /**
- * A project moves: it is exported to a file here, and imported from it elsewhere. What would go on by itself stops on both sides
- * until somebody lets it go: here as the project is inactive, there as schedules are paused and mail that waits is withheld;
- * sequences and broadcasts are paused on both.
+ * Moves a project: exports it to a file here, and imports it elsewhere. What would go on by itself stops on
+ * both sides until somebody lets it go. Here the project is inactive; there schedules are paused and waiting
+ * mail is withheld. Sequences and broadcasts are paused on both.
  */
 import { deleteArriving, listArriving, type Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
@@ -28,7 +28,7 @@ import * as store from './store.ts';
 /** Rows that one transaction of an undone import takes out. */
 const PIECE_ROWS = 200;
 const LOOK_AGAIN_MS = 200;
-/** What is being worked on is waited for, but not for the slowest of relays: then the export is made again. */
+/** How long an export waits for work in progress. The slowest relays take longer: then it is made again. */
 const EXPORT_WAIT_MS = 4 * 60_000;
 
 interface Owner {
@@ -80,8 +80,9 @@ export class Transfers {
   /* --- Out -------------------------------------------------------------------------------------------------------- */
 
   /**
-   * Writes a project to a new file. Unless it is a copy, the project is set inactive first, and all that goes on in it ends or
-   * stops. Throws AppError `conflict` where the file exists, or something does not end; `invalid` for a short passphrase.
+   * Writes a project to a new file. Unless it is a copy, the project becomes inactive first and its work
+   * ends. Throws AppError `conflict` where the file exists or something does not end, `invalid` for a short
+   * passphrase.
    */
   async export(
     project: Owner,
@@ -140,7 +141,7 @@ export class Transfers {
     }
   }
 
-  /** Waits for what is being worked on. Nothing begins in an inactive project, so that nothing follows from it. */
+  /** Waits for work in progress. Nothing begins in an inactive project, so nothing follows. */
   async #waitForEnds(project: Owner): Promise<void> {
     const { database, config } = this.deps;
     const gives_up_ms = monotonicMs() + EXPORT_WAIT_MS;
@@ -160,8 +161,9 @@ export class Transfers {
   /* --- In --------------------------------------------------------------------------------------------------------- */
 
   /**
-   * Takes a project in from its file. Throws AppError, with nothing left of it: `invalid` for a wrong passphrase, a damaged or
-   * changed file, or one of another build; `conflict` where the project is here, or its bytes can't be reached.
+   * Imports a project from its file. Throws AppError and leaves nothing: `invalid` for a wrong passphrase, a
+   * damaged or changed file, or one of another build; `conflict` where the project is here or its bytes can't
+   * be reached.
    */
   async import(of: {
     file: string;
@@ -237,10 +239,7 @@ export class Transfers {
 
   /* --- On --------------------------------------------------------------------------------------------------------- */
 
-  /**
-   * Lets go on what stopped as a project was exported or imported: what was paused then, and mail that waits. What can't go on
-   * stays paused, and is told.
-   */
+  /** Resumes what an export or import paused, and waiting mail. What can't go on stays paused. */
   async letGo(project: Owner, actor: Actor): Promise<LetGo> {
     const { database, clock, engine, projects, schedules, sequence_life, broadcast_life } = this.deps;
     const result: LetGo = { schedules: 0, sequences: 0, broadcasts: 0, jobs: 0, stayed: [] };

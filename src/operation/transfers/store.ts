@@ -1,4 +1,4 @@
-/** SQL of projects that move, besides that of the rows themselves (rows-store.ts). It looks at tables of every noun. */
+/** SQL of projects that move, besides their rows (rows-store.ts). It looks at tables of every noun. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
@@ -23,7 +23,7 @@ export function listObjects(sqlite: Sqlite, project_id: number): IterableIterato
     .iterate(project_id);
 }
 
-/** The bytes of an object in the database, or what waiting mails keep there of one that is gone; null where it has none. */
+/** The bytes that the database has of an object, or of a gone one that waiting mails keep; else null. */
 export function readContents(sqlite: Sqlite, public_id: string): Uint8Array | null {
   const contents = sqlite.query<{ bytes: Uint8Array }, [string]>(
     `SELECT bytes FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?1)
@@ -82,7 +82,7 @@ const releaseJobs = rawSql<never, [number, number, number]>(
 /** Past any date. */
 const LAST_DATE_MS = 8.64e15;
 
-/** Lets up to `limit` jobs go; a mail that is to go out later waits for its time. Returns how many there were. */
+/** Releases up to `limit` jobs; a mail for later waits for its time. Returns how many there were. */
 export function releaseSome(tx: Tx, project_id: number, limit: number): number {
   return releaseJobs.run(tx, project_id, LAST_DATE_MS, limit);
 }
@@ -134,7 +134,7 @@ export function nameFormerly(tx: Tx, former_id: number, source_id: number): void
   nameSource.run(tx, former_id, source_id);
 }
 
-/** How a sequence or a broadcast is to stand once all has arrived. Until then it is a draft, at which nothing works. */
+/** What a sequence or broadcast becomes once everything has arrived. Until then it is a draft. */
 export interface Standing {
   table: 'sequences' | 'broadcasts';
   id: number;
@@ -185,7 +185,7 @@ const anothers = {
   import: isAnothers('contact_imports'),
 };
 
-/** What a row names by an id that is the same everywhere. A file is an object, an upload, or what a mail keeps. */
+/** What a row refers to by a global id. A file is an object, an upload or a mail's attachment. */
 export interface Named {
   kind: keyof typeof anothers;
   id: string;

@@ -1,4 +1,4 @@
-/** The frame of the command line: how a verb is declared, runs, prints, and fails. The verbs are in each noun's cli.ts. */
+/** The frame of the command line: how a verb is declared, runs, prints and fails. */
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
@@ -60,7 +60,7 @@ export interface CliProcess {
   show(text: string): void;
   /** Writes text to standard error as it is. */
   err(text: string): void;
-  /** Shows one line on the terminal of standard error, over the one before it; nothing where there is none. */
+  /** Shows a line on the terminal of standard error, over the one before it; nothing without a terminal. */
   status(line: string): void;
   /** All of standard input. */
   input(): Promise<Uint8Array>;
@@ -74,22 +74,23 @@ export interface CliProcess {
   readonly err_columns: number | null;
   /** The service that is installed here; null where there is none, or it is not for this user. */
   installedService(): InstalledService | null;
-  /** Runs a command in our place, with these variables over the environment; resolves with its exit status. */
+  /** Runs a command in our place, with these variables added; resolves with its exit status. */
   runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
   /** Lowers the priority of this process for the rest of its life. */
   yieldToOthers(): void;
 }
 
 /**
- * Which data directory a verb works on where none is named. `any`: ./data where that holds a database, else the installed service's.
- * `own`: that of the folder that its program is installed in, else ./data, which it may make. `none`: ./data, be it there or not.
+ * Which data directory a verb works on where none is named. `any`: ./data where that holds a database, else
+ * the installed service's. `own`: that of the folder that its program is installed in, else ./data, which it
+ * may make. `none`: ./data, be it there or not.
  */
 type Finds = 'any' | 'own' | 'none';
 
 export interface CliHost<S> {
   readonly process: CliProcess;
   readonly clock: Clock;
-  /** Opens the data directory and everything on it; `close` also wakes a running server if anything was written. */
+  /** Opens the data directory and everything on it. After writes, `close` also wakes a running server. */
   open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
 }
 
@@ -105,7 +106,7 @@ export class Cli<S> {
   constructor(program: Command, host: CliHost<S>) {
     this.program = program;
     this.host = host;
-    // Here too, so that both may stand before the noun; a verb's own wins nothing over it, as only one of them is given.
+    // Here too, so that both may stand before the noun. Only one of them is given, so neither wins.
     this.addCommonOptions(program);
     const { out, err, out_columns, err_columns } = host.process;
     program.configureOutput({
@@ -134,7 +135,7 @@ export class Cli<S> {
       .option('--json', 'print exactly one JSON document on stdout');
   }
 
-  /** The action of a verb: opens the data directory, runs, prints, closes. `args` are commander's arguments and options. */
+  /** The action of a verb: opens the data directory, runs, prints, closes. `args` come from commander. */
   action(run: Run<CliSession<S>, CliResult>): (...raw: unknown[]) => Promise<void> {
     return this.plainAction(async (context, options, ...args) => {
       const { services, close } = await this.host.open(context.config);
@@ -149,8 +150,8 @@ export class Cli<S> {
   }
 
   /**
-   * As `action`, for a verb that opens the data directory in its own way, or not at all. `finds` says whose it works on where none
-   * is named.
+   * As `action`, for a verb that opens the data directory in its own way, or not at all. `finds` says whose
+   * it works on where none is named.
    */
   plainAction(
     run: Run<CliContext, CliResult>,
@@ -187,7 +188,8 @@ export class Cli<S> {
       }
       const { json, text } = result;
       const shown = typeof text === 'string' ? text : text(process.out_columns ?? PLAIN_COLUMNS);
-      // Only what was laid out for people has colours: other text, such as a .env file, stays as it is to the last character.
+      // Only what was laid out for people has colours. Other text, such as a .env file, stays exactly as it
+      // is.
       if (this.#is_json) this.print(JSON.stringify(json, null, 2));
       else if (typeof text === 'string') this.print(shown);
       else process.show(withNewline(shown));
@@ -202,9 +204,9 @@ export class Cli<S> {
   }
 
   /**
-   * The settings for a verb. Those of the installed service count for its own data directory, as far as this user may read
-   * them, and where nothing names a data directory and there is none in its usual place; those of a server that runs wherever
-   * its data directory is worked on.
+   * The settings for a verb. Those of the installed service count for its data directory, as far as this user
+   * may read them, and where no data directory is named or in its usual place. Those of a running server
+   * count for its data directory.
    */
   loadVerbConfig(flags: ConfigFlags, finds: Finds = 'any'): Config {
     const { environment, err_columns } = this.host.process;
@@ -249,7 +251,7 @@ export class Cli<S> {
     this.#exit = code;
   }
 
-  /** Runs the executable with these arguments (without the program's own name) and returns its exit status. */
+  /** Runs the executable with these arguments (without the program's name). Returns its exit status. */
   async main(argv: readonly string[]): Promise<number> {
     try {
       await this.program.parseAsync(inFull(argv, this.program), { from: 'user' });
@@ -298,8 +300,8 @@ function isCommand(from: Command, [word, ...rest]: readonly string[]): boolean {
 }
 
 /**
- * A complaint of commander's without what was typed where something else was expected: that may be a secret without its
- * option, and what commands print on stderr is kept in many a log.
+ * A complaint of commander's without the values that were typed: one may be a secret, and standard error is
+ * often kept in logs.
  */
 function withoutValues(text: string): string {
   return text.replace(/( but got \d+): .*$/s, '$1.\n').replace(/(unknown option '[^'=\n]*)=[^\n]*/, "$1'");

@@ -1,6 +1,6 @@
 /**
- * Colour in what is printed for people. It is marked by noncharacters of Unicode, which values lose as they are laid out, so
- * that no value can colour a terminal; what shows a table turns the marks into colours, or leaves them out.
+ * Colour in what is printed for people. Noncharacters of Unicode mark it, and values lose these, so that no
+ * value can colour a terminal. What shows a table makes colours of the marks, or leaves them out.
  */
 
 const MARKS = { heading: '\ufdd0', good: '\ufdd1', doubtful: '\ufdd2', bad: '\ufdd3' } as const;

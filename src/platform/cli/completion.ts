@@ -1,6 +1,6 @@
 /**
- * Shell completion. The scripts of the shells are glue: what completes a word is asked of the hidden verb `__complete`, which
- * looks at the tree of commands, and for some values at what there is.
+ * Shell completion. The shells' scripts are glue: the hidden verb `__complete` completes a word, from the
+ * tree of commands and for some values from what there is.
  */
 import { Argument, type Command, Option } from 'commander';
 import type { Cli } from './cli.ts';
@@ -24,7 +24,7 @@ export interface Line {
   readonly options: ReadonlyMap<string, string>;
 }
 
-/** What completes values, by the placeholder that stands for one in the commands: `project` for `<project>`. */
+/** What completes values, by their placeholder in the commands: `project` for `<project>`. */
 export type Values = Readonly<Record<string, (line: Line) => readonly Word[]>>;
 
 /** Completes the last of some words with commas between, by those that are not there yet. */
@@ -48,7 +48,7 @@ export function complete(program: Command, words: readonly string[], values: Val
   return { kind, words: found.filter(({ word }) => word.startsWith(typed)) };
 }
 
-/** The command that words lead to, the option whose value is due, how many operands it has so far, and its options. */
+/** The command that words lead to, the option whose value is due, its number of operands, and its options. */
 function walk(
   program: Command,
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** Options that stand for fields of the API: what was given, and refusals in the words of whoever typed them. */
+/** Options for fields of the API: reads what was given, and names options in refusals. */
 import { Kind } from '@sinclair/typebox';
 import { type Command, Option } from 'commander';
 import { AppError, type FieldErrors, invalid } from '../../errors.ts';
@@ -32,7 +32,10 @@ export function addCreationOptions(command: Command, fields: FieldList): void {
     command.addOption(optionOf(field, false).makeOptionMandatory(field.use === 'required'));
 }
 
-/** The options of a verb that changes a thing. One of its own clears a flag; what may be null takes an empty text, or a word. */
+/**
+ * The options of a verb that changes a thing. A flag has one more that clears it. What may be null takes an
+ * empty text, or a word.
+ */
 export function addChangeOptions(command: Command, fields: FieldList): void {
   for (const [, field] of withOptions(fields)) {
     command.addOption(optionOf(field, isClearable(field)));
@@ -40,7 +43,7 @@ export function addChangeOptions(command: Command, fields: FieldList): void {
   }
 }
 
-/** What was given of these fields, as the API takes them. Wrong usage where two would be read from standard input. */
+/** What was given of these fields, for the API. Wrong usage where two would come from standard input. */
 export async function readFields<S>(
   cli: Cli<S>,
   fields: FieldList,
@@ -135,7 +138,7 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** The pairs of a repeatable option such as `--set name=value`; undefined where it was not given. Wrong usage otherwise. */
+/** The pairs of a repeatable option such as `--set name=value`; undefined without one. Else wrong usage. */
 export function pairsOption(
   options: Options,
   name: string,
@@ -152,7 +155,7 @@ export function pairsOption(
   );
 }
 
-/** A text that is long: as it stands, of a file (`@file`), or of standard input (`-`). Throws as `readFileText` does. */
+/** A long text: as given, of a file (`@file`), or of standard input (`-`). Throws as `readFileText` does. */
 export async function readLongText<S>(
   cli: Cli<S>,
   argument: string | undefined,

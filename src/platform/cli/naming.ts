@@ -28,8 +28,8 @@ export interface Naming {
 export type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
 
 /**
- * The key of what is named. Wrong usage for a name without --project; throws AppError `not_found`, and `conflict` with their ids
- * where several are called so.
+ * The key of what is named. Wrong usage for a name without --project. Throws AppError `not_found`, and
+ * `conflict` with the ids where several have the name.
  */
 export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
   const { what } = place;
@@ -45,8 +45,8 @@ export function resolveNamed(place: NamingPlace, ref: string, options: Options):
 }
 
 /**
- * As `resolveNamed`, for a field of something in a project; what names nothing stays as it is, for the rules of the field to
- * refuse. Throws AppError `conflict` where several are called so.
+ * As `resolveNamed`, for a field of something in a project. An unknown name stays as it is, for the field's
+ * rules to refuse. Throws AppError `conflict` where several have the name.
  */
 export function keyOrAsGiven<R extends null | undefined>(
   naming: Naming,
@@ -56,7 +56,7 @@ export function keyOrAsGiven<R extends null | undefined>(
   return ref ? (findNamed(naming, project.id, ref)?.key ?? ref) : ref;
 }
 
-/** What is meant in a project; null where nothing is. Throws AppError `conflict` where several are called so. */
+/** What a name means in a project, or null. Throws AppError `conflict` where several have the name. */
 export function findNamed(naming: Naming, project_id: number, ref: string): Named | null {
   const by_id = isUlid(ref) ? naming.byId(ref.toUpperCase()) : null;
   if (by_id?.project_id === project_id) return by_id;

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 
 export type Options = Record<string, unknown>;
 
-/** The command was not given as it is written; ends with `EXIT.usage`. For what commander itself cannot check. */
+/** The command was used wrongly, in a way that commander can't check. Ends with `EXIT.usage`. */
 export class UsageError extends Error {}
 
 /** A text option, or undefined where it was not given. */
@@ -13,7 +13,7 @@ export function textOption(options: Options, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Which projects somebody new is for, by --all-projects or --project. Throws UsageError for neither and for both. */
+/** Which projects somebody new is for: --all-projects or --project. Throws UsageError unless one is. */
 export function requireScope(options: Options, whom: string): { all_projects: boolean; projects: string[] } {
   const projects = listOption(options, 'project');
   const all_projects = options.allProjects === true;
@@ -48,7 +48,10 @@ export function wholeNumber(min: number): (value: string) => number {
   };
 }
 
-/** As `wholeNumber`, for a limit that the word `none` takes away. Commander keeps no null, so `limitOption` turns the word into it. */
+/**
+ * As `wholeNumber`, for a limit that the word takes away. Commander keeps no null, so `limitOption` makes it
+ * of the word.
+ */
 export function limitOrWord(min: number, word: string): (value: string) => number | string {
   return (value) => (value === word ? word : wholeNumber(min)(value));
 }

@@ -3,10 +3,7 @@ import { readSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { errorCodeOf } from '../../errors.ts';
 
-/**
- * Painted once what would steer the terminal is gone. Written synchronously, so that an exit right after cannot cut it off in a
- * pipe.
- */
+/** Paints text that can't steer a terminal any more. Synchronous: no exit cuts it off in a pipe. */
 export function writeTo(descriptor: number, text: string, paint = (shown: string) => shown): void {
   writeAll(descriptor, Buffer.from(paint(isatty(descriptor) ? showControls(text) : text)));
 }
@@ -16,7 +13,7 @@ export function writeStatus(descriptor: number, line: string): void {
   writeAll(descriptor, Buffer.from(`\r\x1b[K${line}`));
 }
 
-/** The line that is typed in answer to a question, which stands on standard error: standard output is for the result. */
+/** The line typed in answer to a question on standard error; standard output is for the result. */
 export function askOnTerminal(question: string): string {
   writeAll(2, Buffer.from(question));
   // A terminal gives line by line; what is longer than this is no answer to a question.
@@ -46,7 +43,10 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** Writes control characters as escapes: a relay's reply or a client's subject must not steer the terminal. JSON stays valid. */
+/**
+ * Writes control characters as escapes, so that a relay's reply or a subject can't steer the terminal. JSON
+ * stays valid.
+ */
 function showControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
   return text.replace(/\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, (control) => {

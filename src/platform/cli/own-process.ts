@@ -1,4 +1,4 @@
-/** The process that the executable runs in, as verbs see it: nothing else of the command line touches `process`. */
+/** The executable's process, as verbs see it: nothing else of the command line touches `process`. */
 import { setPriority } from 'node:os';
 import { isatty } from 'node:tty';
 import { processEnvironment } from '../../config.ts';

@@ -82,7 +82,7 @@ export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
     .action(cli.plainAction(({ config }, options) => runMigrate(config, options.dryRun === true, clock)));
 }
 
-/** Throws AppError `conflict` while a server runs: the code of an older one would work on a schema it does not know. */
+/** Throws AppError `conflict` beside a running server: older code would meet a schema it does not know. */
 async function runMigrate(config: Config, dry_run: boolean, clock: Clock): Promise<CliResult> {
   requireDatabase(config.data_dir);
   const pending = listPendingMigrations(databasePathOf(config.data_dir));

@@ -1,4 +1,4 @@
-/** How far a long command is: one line of a terminal's standard error, written over itself, and gone at the end. */
+/** The progress of a long command: one line on a terminal's standard error, overwritten, gone at the end. */
 import type { CliProcess } from './cli.ts';
 
 /** Told how much of a long piece of work is done, in any unit. */

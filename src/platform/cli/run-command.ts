@@ -20,8 +20,8 @@ const NOT_RUNNABLE = 126;
 const SIGNAL_EXIT_BASE = 128;
 
 /**
- * Runs a command with these variables over our own environment, and resolves with its exit status once it has ended: as a shell
- * does, with 127 where there is no such command and 126 where it can't be run, which standard error says.
+ * Runs a command with these variables added to the environment, and resolves with its exit status, as a shell
+ * does: 127 where there is no such command, 126 where it can't be run. Standard error says so.
  */
 export async function runCommand(
   command: readonly string[],

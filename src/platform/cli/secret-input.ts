@@ -11,8 +11,8 @@ export function isIndirect(argument: string): boolean {
 }
 
 /**
- * A secret given on the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain argument
- * works, with a warning: every user of the machine can read it in the process list.
+ * A secret from the command line: `-` reads standard input, `@file` a file, `env:NAME` a variable. A plain
+ * argument works, with a warning: every user of the machine can see it in the process list.
  */
 export async function readSecret<S>(cli: Cli<S>, argument: string, what: string): Promise<string> {
   const bytes = await readSecretBytes(cli, argument, what);
@@ -29,7 +29,7 @@ export async function readHiddenSecret<S>(cli: Cli<S>, argument: string, option:
   return await readSecret(cli, argument, option);
 }
 
-/** The text of a file, or of standard input for `-`. Throws AppError `invalid` where it can't be read or is no UTF-8. */
+/** A file's text, or for `-` standard input's. Throws AppError `invalid`: unreadable, or no UTF-8. */
 export async function readFileText<S>(cli: Cli<S>, path: string): Promise<string> {
   const bytes = path === '-' ? await cli.host.process.input() : readBytes(path, 'The file');
   if (!isUtf8(bytes))

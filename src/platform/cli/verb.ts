@@ -1,4 +1,4 @@
-/** Nouns and verbs of the command line: commands of commander's that know how verbs run, list, show and remove. */
+/** Nouns and verbs of the command line: commander's commands that know how to run, list, show and remove. */
 import { Command } from 'commander';
 import type { FieldList } from '../http/fields.ts';
 import type { Page, PageQuery } from '../http/pagination.ts';
@@ -92,7 +92,7 @@ export class Verb<S> extends Command {
     return has_project ? this : addProjectOfName(this);
   }
 
-  /** It makes a thing of these fields, each by its option. `others` are the fields that have options of the verb's own. */
+  /** It makes a thing of these fields, each by its option. `others` have options of the verb's own. */
   creates(fields: FieldList, others: OptionNames = {}): this {
     addCreationOptions(this, fields);
     return this.#reads(fields, others);
@@ -125,7 +125,7 @@ export class Verb<S> extends Command {
     );
   }
 
-  /** Lists what `find` finds, page by page, a row each with its titles; says `empty` where there is nothing. */
+  /** Lists what `find` finds, by pages, with a titled row each. Says `empty` where there is nothing. */
   lists<T>(
     find: Run<VerbSession<S> & { page: PageQuery }, Page<T>>,
     row: (one: T) => Readonly<Record<string, Cell>>,

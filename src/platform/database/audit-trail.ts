@@ -1,6 +1,6 @@
 /**
- * The audit trail: one append-only table, written in the transaction of the change it tells of. Only failed sign-ins share a
- * row, whose count grows.
+ * The audit trail: an append-only table, written in the transaction of each change. Only failed sign-ins
+ * share a row, whose count grows.
  */
 import { and, count, desc, eq, gte, isNull, lt, type SQL } from 'drizzle-orm';
 import { toIso } from '../host/clock.ts';
@@ -20,6 +20,8 @@ export interface AuditEntry {
   metadata?: Record<string, unknown>;
   /** Of a change: see `changesOf`. */
   changes?: Changes;
+  /** Where the same actor did the same to the same within so long, it is on the trail already: it is not told again. */
+  sitting_ms?: number;
 }
 
 /** Decision: what a field was and became is cut to this. */
@@ -30,7 +32,7 @@ const OF_ROW =
 const SECRET = /^sealed_|_hash$|_token$|_secret$/;
 
 /**
- * Which fields of `after` are not what they were `before`. Sealed columns, hashes and tokens are secrets by their names;
+ * Which fields differ between `before` and `after`. Sealed columns, hashes and tokens are secrets by name;
  * `secret` names others.
  */
 export function changesOf(
@@ -57,7 +59,7 @@ function shownAs(name: string, value: unknown): unknown {
   return text.length > MAX_CHANGE_CHARS ? text.slice(0, MAX_CHANGE_CHARS) : value;
 }
 
-/** Puts a change on the audit trail, within the change's own transaction. Who made it, and in which project, is bound in. */
+/** Puts a change on the audit trail, in the change's own transaction, with who made it and where. */
 export type Note = (tx: Tx, entry: Omit<AuditEntry, 'project'>) => void;
 
 /** For changes that are not put on the trail. */
@@ -65,6 +67,7 @@ export const noNote: Note = () => {};
 
 /** Appends one event within the transaction of the change. */
 export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: number): void {
+  if (entry.sitting_ms !== undefined && wasTold(tx, actor, entry, now_ms - entry.sitting_ms)) return;
   tx.insert(auditEvents)
     .values({
       id: newId(now_ms),
@@ -81,6 +84,17 @@ export function recordAudit(tx: Tx, actor: Actor, entry: AuditEntry, now_ms: num
       changes: entry.changes ?? {},
     })
     .run();
+}
+
+function wasTold(tx: Tx, actor: Actor, { event, target, project }: AuditEntry, since_ms: number): boolean {
+  const same = {
+    event,
+    target,
+    actor_name: actor.name,
+    since_ms,
+    ...(project && { project_id: project.id }),
+  };
+  return listAudit(tx, same, 1, 0).length > 0;
 }
 
 /** Gives a row that stands for many events its new count. */

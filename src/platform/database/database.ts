@@ -26,27 +26,27 @@ type Refusal<T> = [T] extends [never]
 
 export interface Database {
   /**
-   * Committed state, the latest of which may still be on its way to disk (`settled`); refuses changes. All that is read in
-   * one turn of the event loop is read from one snapshot, which this connection's own commits end: taking and releasing
-   * SQLite's locks costs more than most reads. Within a change it reads from that change's transaction, so that nothing is
-   * decided there by older state.
+   * Committed state; refuses changes. The latest commits may still be on their way to disk (`settled`). Reads
+   * in one turn of the event loop share a snapshot, because taking and releasing SQLite's locks costs more
+   * than most reads. A commit of this connection ends it. Within a change, reads come from that change's
+   * transaction.
    */
   readonly read: Tx;
   /**
-   * Runs `change` in a savepoint of the next shared transaction and resolves once the commit that carries it is on
-   * disk. Changes that arrive in the same turn of the event loop share one transaction and one fsync. A change that
-   * throws is undone alone and rejects alone. Throws AppError `unavailable` when the disk is full or fails; then
-   * nothing of it is kept.
+   * Runs `change` in a savepoint of the next shared transaction, and resolves once its commit is on disk.
+   * Changes of one turn of the event loop share a transaction and an fsync. A change that throws is undone
+   * and rejects alone. Throws AppError `unavailable`, having kept nothing, when the disk is full or fails.
    */
   write<T>(change: (tx: Tx) => T, ...refusal: Refusal<T>): Promise<T>;
   /**
-   * As `write()`, for a piece of long work that no request waits for. Changes go before pieces, and as they are on disk, one
-   * piece follows before those that came meanwhile: a change waits for one piece at most, and pieces go on however many come.
+   * As `write()`, for a piece of long work that no request waits for. After each commit of changes one piece
+   * follows, before changes that came meanwhile. So a change waits for one piece at most, and pieces go on
+   * however many changes come.
    */
   writePiece<T>(change: (tx: Tx) => T, ...refusal: Refusal<T>): Promise<T>;
   /**
-   * Runs `work`, and `check` in the transaction of its first change, just before that. Where `check` throws, the change is not
-   * made. So what was checked when a request came in still holds when it changes something.
+   * Runs `work`. Its first change runs `check` in its transaction just before; where that throws, it is not
+   * made. So what was checked as a request came in still holds when it changes something.
    */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   /** Null when all that `read` shows is on disk, else a promise that resolves once it is. */
@@ -122,7 +122,7 @@ export function explainFailure(error: unknown): unknown {
   return error;
 }
 
-/** Whether a write failed for a reason that may pass: the disk is full or failing, or another process keeps the database busy. */
+/** Whether a write failed for a reason that may pass: a full or failing disk, or a busy database. */
 export function mayPass(error: unknown): boolean {
   return error instanceof AppError && error.kind === 'unavailable';
 }
@@ -130,7 +130,7 @@ export function mayPass(error: unknown): boolean {
 /** For a server, whose requests must not wait for the disk one after another. */
 export interface FlushThreadOptions {
   /**
-   * The disk failed to keep what was committed. Readers have seen it, and nothing can take it back: end the process, and
+   * The disk lost what was committed. Readers have seen it, and nothing takes it back: end the process, and
    * the next one goes by what it finds. Nothing is acknowledged from then on.
    */
   onLost(error: Error): void;
@@ -139,8 +139,8 @@ export interface FlushThreadOptions {
 }
 
 /**
- * Opens a database that exists, with mode 0600. With `flush_thread` a thread waits for the disk, without it every commit
- * does so where it is made.
+ * Opens a database that exists, with mode 0600. With `flush_thread` a thread waits for the disk; without it,
+ * each commit does.
  */
 export function openDatabase(path: string, flush_thread?: FlushThreadOptions): Database {
   const writer = openConnection(path, { query_only: false });
@@ -166,7 +166,7 @@ class GroupCommitDatabase implements Database {
   #is_end_planned = false;
   /** What waits for a transaction. */
   readonly #queues: Record<'changes' | 'pieces', QueuedChange[]> = { changes: [], pieces: [] };
-  /** How many changes go before the next piece: those that waited as the last one was on disk. Null: not counted yet. */
+  /** How many changes go before the next piece: those that waited at the last commit. Null: unknown. */
   #ahead: number | null = null;
   #is_scheduled = false;
   #is_closed = false;
@@ -218,8 +218,8 @@ class GroupCommitDatabase implements Database {
     try {
       this.#snapshot.end.run();
     } catch {
-      // After a read that met a bad disk this fails too, or SQLite has ended the snapshot by itself. The reader has its error;
-      // the changes that wait for the snapshot's end must not fail with it.
+      // This fails, too, after a read met a bad disk or SQLite ended the snapshot. The reader has its error.
+      // The changes that wait for the snapshot's end must not fail with it.
       if (this.reader.inTransaction) this.reader.run('ROLLBACK');
     }
   }
@@ -309,8 +309,8 @@ class GroupCommitDatabase implements Database {
   }
 
   /**
-   * One transaction for the changes or the pieces that wait, up to a slice of time: the rest goes into the next, once requests
-   * that came meanwhile had their turn. Nobody is told of success before the commit is on disk.
+   * Runs the waiting changes or pieces in one transaction, for a slice of time. The rest follows after
+   * requests that came meanwhile. Nobody hears of success before the commit is on disk.
    */
   #flush(): void {
     this.#is_scheduled = false;
@@ -368,7 +368,7 @@ class GroupCommitDatabase implements Database {
     if (this.#is_waiting) this.#scheduleFlush();
   }
 
-  /** Null when the change stands, else why it was undone. Throws when SQLite gave up the whole transaction. */
+  /** Null when the change stands, else why it was undone. Throws when SQLite gave up everything. */
   #runInSavepoint(change: QueuedChange): { reason: unknown } | null {
     this.#steps.save.run();
     try {
@@ -389,8 +389,9 @@ class GroupCommitDatabase implements Database {
 }
 
 /**
- * A prepared statement for each connection, built at first use. For hot paths: building the SQL takes longer than running it. In one that sorts, joins or has `LIMIT ?`, SQLite takes `= ?` for a
- * reason to plan it anew for each value, which costs ten times its run: there, `+?` hides the value from the planner.
+ * A prepared statement for each connection, built at first use. Building the SQL takes longer than running
+ * it, so hot paths use this. With a sort, a join or `LIMIT ?`, `= ?` has SQLite plan anew for each value,
+ * which costs ten runs: `+?` hides the value from the planner.
  */
 export function statement<T>(build: (tx: Tx) => T): (tx: Tx) => T {
   const built = new WeakMap<Tx, T>();

@@ -7,7 +7,7 @@ export function isOfMissingRow(error: unknown): boolean {
   return sqliteErrorOf(error)?.code === 'SQLITE_CONSTRAINT_FOREIGNKEY';
 }
 
-/** For `catch`: throws AppError `not_found` where a row that was looked up before has been deleted since, else the error itself. */
+/** For `catch`: AppError `not_found` where a row was deleted since it was looked up, else the error. */
 export function explainMissing(noun: string): (error: unknown) => never {
   return (error) => {
     throw isOfMissingRow(error) ? notFound(noun) : error;

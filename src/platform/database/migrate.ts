@@ -23,8 +23,8 @@ function checksumOf(migration: Migration): string {
 }
 
 /**
- * What is still to be applied, after making sure that what was applied is what this binary knows.
- * Throws AppError `conflict` for a database of a newer binary, of one from before the first release, or an altered history.
+ * The migrations still to apply, once those applied are the ones this binary knows. Throws AppError
+ * `conflict` for a newer database, one from before the first release, or an altered history.
  */
 function pendingOf(sqlite: Sqlite, migrations: readonly Migration[]): Migration[] {
   const has_history =

@@ -1,10 +1,10 @@
-/** Writing what came of work on the outside world, such as a mail that a relay has: it must be written, or it is done again. */
+/** Writes what came of outside work, such as a mail that a relay took: else it is done again. */
 import { mayPass } from './database.ts';
 
 /** While the disk is full or the database busy, what can't be written is tried again after this. */
 export const DATABASE_RETRY_MS = 1_000;
 
-/** Does a write, waiting out a full disk or a busy database unless the server stops. Throws what will not pass, or not in time. */
+/** Retries a write while the disk is full or the database busy, unless the server stops. Else throws. */
 export async function persist<T>(write: () => Promise<T>, isStopping: () => boolean): Promise<T> {
   for (;;) {
     try {

@@ -1,7 +1,4 @@
-/**
- * A plain connection to a database file, for snapshots, restored copies and damaged databases, and the little SQL that any
- * of them answers.
- */
+/** Plain connections to database files, such as snapshots and damaged ones, and a little SQL for them. */
 import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
 import { BUSY_TIMEOUT_MS } from '../../limits.ts';
 
@@ -33,8 +30,9 @@ export function readMetaValue(sqlite: Sqlite, name: string): string | null {
 }
 
 /**
- * What SQLite finds wrong with a database, at most a few lines; empty when it is sound. Each page is read a few times, and the
- * entries of an index are counted: to look each row up in each index, as integrity_check does, reads many times as much.
+ * What SQLite finds wrong with a database, a few lines at most; empty when it is sound. It reads each page a
+ * few times and counts the entries of indexes. integrity_check looks up each row in each index, and reads
+ * many times as much.
  */
 export function listDefects(sqlite: Sqlite): string[] {
   const defects = readTexts(sqlite, 'PRAGMA quick_check(5)').filter((line) => line !== 'ok');

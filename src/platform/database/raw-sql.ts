@@ -1,7 +1,6 @@
 /**
- * SQL written out: the second of two ways, for what every request or every job runs. Drizzle's builder, prepared
- * (`statement`), takes 13 to 18 us to read a row by its id, this takes 4. It is also for what the builder can't say; elsewhere use the
- * builder.
+ * Raw SQL, for what every request or job runs, and for what the query builder can't say. Drizzle's builder,
+ * prepared (`statement`), takes 13 to 18 us to read a row by its id; this takes 4. Elsewhere use the builder.
  */
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { getTableColumns } from 'drizzle-orm';
@@ -17,8 +16,8 @@ export interface RawSql<Row, Params extends SQLQueryBindings[]> {
 }
 
 /**
- * Prepared once for each connection; see `statement` for `+?`. `Row` is what it selects; where that has columns that
- * hold JSON or a boolean, `table` is the one that defines them.
+ * Prepared once for each connection; see `statement` for `+?`. `Row` is what it selects. Where that has JSON
+ * or boolean columns, `table` defines them.
  */
 export function rawSql<Row extends object, Params extends SQLQueryBindings[]>(
   text: string,

@@ -18,7 +18,7 @@ const sumOf = (tx: Tx, of_facet?: SQL) =>
 const wholeList = statement((tx) => sumOf(tx));
 const oneFacet = statement((tx) => sumOf(tx, eq(rowCounts.facet, sql.placeholder('facet'))));
 
-/** How many rows a list has, or how many of one facet. Prepared, as a page of projects asks once for each project. */
+/** How many rows a list or one facet has. Prepared, as a page of projects asks once for each. */
 export function readRowCount(read: Tx, of: { list: string; project_id: number; facet?: string }): number {
   const { list, project_id, facet } = of;
   const row =

@@ -1,4 +1,4 @@
 /** What columns of the platform's own tables hold as JSON. */
 
-/** What each field that changed was and became; of secrets, and of what is known of a contact, only that it did. */
+/** What each changed field was and became. Of secrets and contacts' data it only tells that they did. */
 export type Changes = Record<string, { from: unknown; to: unknown } | { secret: true } | { personal: true }>;

@@ -1,7 +1,7 @@
 /**
- * The thread that waits for the disk: a server's commits only hand their pages to the kernel, and this thread flushes
- * SQLite's log (WAL) before anybody is told, so that reads go on however slow the disk is. It moves the log into the
- * database, too.
+ * The thread that waits for the disk. A server's commit hands its pages to the kernel. This thread then
+ * flushes SQLite's log (WAL), and only after that is the commit acknowledged. Meanwhile reads go on, however
+ * slow the disk is. The thread moves the log into the database, too.
  */
 
 import { DISK_BOUNDS_S, Histogram } from '../host/measures.ts';
@@ -17,8 +17,9 @@ export type FlushWorker = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage'
 const startWorker = (): FlushWorker => new Worker(new URL('./wal-flusher.worker.ts', import.meta.url));
 
 /**
- * Whether one connection may commit while another moves the log into the database, as happens here all the time. Before 3.51.3
- * SQLite could lose commits then (the "WAL-reset bug"). On macOS, Bun runs the system's SQLite.
+ * Whether one connection may commit while another moves the log into the database, as happens here all the
+ * time. SQLite before 3.51.3 could then lose commits (the "WAL-reset bug"). On macOS Bun runs the system's
+ * SQLite.
  */
 export function isSafeBesideCommits(sqlite_version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = sqlite_version.split('.').map(Number);
@@ -32,8 +33,8 @@ export class WalFlusher {
   #onDone: (() => void) | null = null;
 
   /**
-   * For a database that is open in WAL mode. `onLost` is called when the disk did not keep the log, or the thread failed; flushes
-   * that are awaited then never resolve.
+   * The database must be open in WAL mode. `onLost` is called when the disk did not keep the log or the
+   * thread failed. Pending flushes then never resolve.
    */
   constructor(path: string, onLost: (error: Error) => void, worker = startWorker()) {
     this.#worker = worker;
@@ -47,8 +48,8 @@ export class WalFlusher {
   }
 
   /**
-   * Resolves once all that the log holds is on disk. One at a time, and the caller must not commit meanwhile: the thread
-   * uses the time to empty the log.
+   * Resolves once everything in the log is on disk. Only one flush may run at a time. The caller must not
+   * commit meanwhile: the thread uses the time to empty the log.
    */
   flush(): Promise<void> {
     return this.#ask({ op: 'flush' });

@@ -1,6 +1,7 @@
 /**
- * The thread behind `WalFlusher`. SQLite can begin its log afresh only when all of it has been moved into the database (a
- * checkpoint), and commits make it longer while that goes on. So it is moved as part of a flush, while nothing is committed.
+ * The thread behind `WalFlusher`. SQLite starts its log afresh only after a checkpoint has moved all of it
+ * into the database, and commits make it longer meanwhile. So each flush moves it, while nothing is
+ * committed.
  */
 import { Database } from 'bun:sqlite';
 import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
@@ -72,7 +73,7 @@ function checkpoint(mode: 'NOOP' | 'PASSIVE'): { in_log: number; moved: number }
     const [, in_log, moved] = database?.query(`PRAGMA wal_checkpoint(${mode})`).values()[0] ?? [];
     return { in_log: Number(in_log), moved: Number(moved) };
   } catch {
-    // A full disk, say: the log is on disk already, so it just goes on growing. The next commit reports the full disk.
+    // For example a full disk. The log is on disk, so it just grows. The next commit reports the full disk.
     return { in_log: 0, moved: -1 };
   }
 }

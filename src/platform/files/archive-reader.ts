@@ -35,8 +35,8 @@ export abstract class ArchiveReader {
   #entry: TarEntry | null = null;
 
   /**
-   * Opens an archive. Throws AppError `invalid` for a file that is missing, is none, or is of a newer Satchel, `unavailable`
-   * where there is no file descriptor left.
+   * Opens an archive. Throws AppError `invalid` for a file that is missing, something else, or of a newer
+   * Satchel, `unavailable` without file descriptors.
    */
   constructor(
     path: string,
@@ -75,7 +75,7 @@ export abstract class ArchiveReader {
   /** Told of each file that was read: its hash and name. */
   protected abstract noteSum(line: string): void;
 
-  /** Reads the content of the last file, which vouches for all others; it stands at this position of the archive. Throws AppError `invalid`. */
+  /** Reads the last file, at this position, which vouches for all others. Throws AppError `invalid`. */
   protected abstract readEnd(size_bytes: number, position: number): void;
 
   /** Takes up what the archive says of itself, once the reader is made. */
@@ -98,8 +98,8 @@ export abstract class ArchiveReader {
   }
 
   /**
-   * The next file, whose content must be taken with `read`; null after the end, when all of it proved to be whole. Throws
-   * AppError `invalid` for damage: nothing that was handed out until then must be trusted.
+   * The next file, whose content must be taken with `read`; null after the end of an undamaged archive.
+   * Throws AppError `invalid` for damage: then nothing handed out before may be trusted.
    */
   next(): TarEntry | null {
     const position = this.#position;

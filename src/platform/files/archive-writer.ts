@@ -1,4 +1,4 @@
-/** Writes an archive as a stream: one buffer, whatever the size of the files. The form is told in archive.ts. */
+/** Writes an archive as a stream, with one buffer for files of any size. archive.ts tells its form. */
 import { fdatasync, ftruncateSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
@@ -39,8 +39,8 @@ export abstract class ArchiveWriter {
   }
 
   /**
-   * Adds an open file's first `size_bytes` bytes. Where they are fewer, or not those of `sha256`, nothing is added, and the
-   * answer is false.
+   * Adds an open file's first `size_bytes` bytes. Answers false, adding nothing, where they are too few or
+   * not those of `sha256`.
    */
   async writeFile(
     name: string,
@@ -61,7 +61,7 @@ export abstract class ArchiveWriter {
     return this.#endEntry(name, file, { start, hasher });
   }
 
-  /** As `writeFile`, of bytes as they come. Where they break off, nothing is added, and it throws what they threw. */
+  /** As `writeFile`, of bytes as they come. If they break off it adds nothing, and throws what they threw. */
   async writeStream(
     name: string,
     file: { bytes: AsyncIterable<Uint8Array>; size_bytes: number; sha256: string | null },

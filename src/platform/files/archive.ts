@@ -1,8 +1,9 @@
 /**
- * The form of the archives that Satchel writes: a tar, whose first file says what it is.
+ * The form of Satchel's archives: a tar whose first file says what it is.
  *
- * There is one way to write an archive of given files: headers have one form (ustar), padding is zeros, nothing follows the
- * end. So each byte is either fixed or covered by a hash, and a flipped, missing, added or moved one is found.
+ * There is one way to write an archive of given files: headers have one form (ustar), padding is zeros,
+ * nothing follows the end. Each byte is fixed or covered by a hash, so a changed, missing, added or moved one
+ * is found.
  */
 
 import { basename } from 'node:path';
@@ -64,7 +65,7 @@ const NAME = { at: 0, length: 100 };
 const SIZE = { at: 124, length: 12 };
 const MTIME = { at: 136, length: 12 };
 const CHECKSUM = { at: 148, length: 8 };
-/** What eleven octal digits can say. Past it the size is binary with the first bit set, as GNU, BSD and BusyBox read it. */
+/** What eleven octal digits can say. Larger sizes are binary with the first bit set, as in GNU tar. */
 const MAX_OCTAL_SIZE = 0o77777777777;
 
 function octal(value: number, digits: number): string {

@@ -5,7 +5,7 @@ import type { BlobUpload } from './upload.ts';
 /** The folder for files in the data directory, the database there, and an object store over the network. */
 export type StoreName = 'local' | 'database' | 's3';
 
-/** The largest object that the database keeps: 64 KiB, as a larger one costs its log more than a file of its own would. */
+/** The largest object in the database: 64 KiB. A larger one costs the log more than its own file would. */
 export const CONTENTS_MAX_BYTES = 64 * 1024;
 
 /** Bytes from `start` up to and without `end`, of `size_bytes` in all. */

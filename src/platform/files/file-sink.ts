@@ -1,4 +1,4 @@
-/** An upload on its way to the local disk: written as it comes under the name that it keeps, and made durable at its end. */
+/** An upload on its way to the local disk: written under its final name as it comes, durable at its end. */
 import {
   closeSync,
   constants,
@@ -18,7 +18,7 @@ import { describeDiskFailure } from '../host/disk-failures.ts';
 import type { Histogram } from '../host/measures.ts';
 import type { UploadSink } from './upload.ts';
 
-/** Bytes of an upload written at once: fewer calls gain nothing any more, and two such buffers are all that an upload holds. */
+/** Bytes of an upload written at once: more gains nothing, and an upload holds two such buffers. */
 export const BLOB_WRITE_BYTES = 256 * 1024;
 /** A large upload is flushed each time this much is written, so that its end is quick. */
 export const BLOB_SYNC_EVERY_BYTES = 8 * 1024 * 1024;
@@ -67,8 +67,8 @@ export class FileSink implements UploadSink {
     try {
       await this.#append(piece);
       const fd = await this.#open();
-      // Side by side: the file system carries bytes and name in one go then. Both are waited for also where one fails, as
-      // nothing may be flushing a descriptor that is closed, whose number may by then be another file's.
+      // Both at once: the file system then writes bytes and name together. Both are awaited even if one
+      // fails: a closed descriptor's number may soon be another file's, and nothing may flush that.
       const started_ms = monotonicMs();
       const flushes = await Promise.allSettled([
         flush(fd),
@@ -104,7 +104,8 @@ export class FileSink implements UploadSink {
     if (this.#unsynced_bytes < BLOB_SYNC_EVERY_BYTES) return;
     // The disk works while the client still sends, so that little is left to flush at the end.
     this.#unsynced_bytes = 0;
-    // By now the chunks from the network are garbage, which the collector notices too late: without this hint, 10 MB more are in use.
+    // The chunks from the network are garbage now, which the collector sees too late: 10 MB more without this
+    // hint.
     Bun.gc(false);
     await flushData(fd);
   }

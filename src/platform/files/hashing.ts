@@ -1,4 +1,4 @@
-/** The hash of a file that is there already. It takes a second for each gigabyte or so: for threads and commands. */
+/** Hashes a file that is there. It takes about a second for each gigabyte: for threads and commands. */
 
 /** SHA-256 in lower-case hex. */
 export async function hashFile(path: string): Promise<string> {

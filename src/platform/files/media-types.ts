@@ -1,4 +1,4 @@
-/** Media types of stored files, as they are written: what one is, and how a browser may treat a file of it. */
+/** Media types of stored files: what one is, and how browsers may treat its files. */
 import { encodeExtended, format } from 'content-disposition';
 import { MAX_MEDIA_TYPE_CHARS } from '../../limits.ts';
 
@@ -34,7 +34,7 @@ export function dispositionFor(file: { mime_type: string; filename: string; down
 }
 
 /**
- * The Content-Security-Policy of a stored file: it can load nothing and run nothing. The page that a browser makes around an
+ * The Content-Security-Policy of a stored file: it loads and runs nothing. A browser's own page around an
  * image or a film may show that. `sandbox` would keep browsers from showing a PDF.
  */
 export function contentSecurityPolicyFor(mime_type: string): string {

@@ -16,7 +16,7 @@ export interface PartHeaders {
   transfer_encoding: string;
 }
 
-/** The boundary of a `multipart/form-data` content type; null where there is none or it is no valid one (RFC 2046 5.1.1). */
+/** The boundary of a `multipart/form-data` content type; null without a valid one (RFC 2046 5.1.1). */
 export function boundaryOf(content_type: string): string | null {
   const boundary = parse(content_type, { extended: false }).parameters.boundary ?? '';
   const is_valid = new RegExp(`^[\\x20-\\x7e]{0,${MAX_BOUNDARY_CHARS - 1}}[\\x21-\\x7e]$`).test(boundary);
@@ -28,13 +28,13 @@ export function isMultipartForm(content_type: string): boolean {
 }
 
 /**
- * Reads the headers of a part, given by lower-case name with one character a byte; null where they do not describe a
- * form-data part with a name, which makes the body malformed.
+ * Reads the headers of a part, by lower-case name with one character a byte. Null where they are no named
+ * form-data part, so that the body is malformed.
  */
 export function readPartHeaders(headers: object): PartHeaders | null {
   const disposition = firstOf(headers, 'content-disposition');
   if (disposition === null) return null;
-  // Old clients write a quote inside a name as \" where HTML has %22; any other backslash is a Windows path's.
+  // Old clients write a quote in a name as \" where HTML has %22. Other backslashes are of Windows paths.
   const text = decodeBytes(Buffer.from(disposition, 'latin1')).replaceAll('\\"', '%22');
   const { type, parameters } = parse(text, { multipart: true });
   if (type !== 'form-data' || parameters.name === undefined) return null;
@@ -47,8 +47,8 @@ export function readPartHeaders(headers: object): PartHeaders | null {
 }
 
 /**
- * A file name to store: the last part of a path of either kind, without control characters, at most
- * `MAX_FILENAME_BYTES` of UTF-8, of which the extension is kept; its outer spaces stay. What is left blank is `file`.
+ * A file name to store: the last part of a path, without control characters, cut to `MAX_FILENAME_BYTES` of
+ * UTF-8 with its extension; outer spaces stay. A blank one becomes `file`.
  */
 export function cleanFilename(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);

@@ -1,6 +1,6 @@
 /**
- * Reading a `multipart/form-data` upload: one file streamed to disk while it arrives, small fields beside it. Busboy's Dicer
- * takes the body apart. Busboy itself is not used: it skips parts that are malformed and drops a media type's parameters.
+ * Reads a `multipart/form-data` upload: streams one file to disk while it arrives, with small fields beside
+ * it. Busboy's Dicer parses. Busboy itself skips malformed parts and drops a media type's parameters.
  */
 import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
@@ -52,9 +52,9 @@ const FILE_PART = 'file';
 const IGNORED_FIELDS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Reads the whole body. Throws AppError `invalid` for anything but a complete form with exactly one file of at most
- * `max_file_bytes`, and `unavailable` when the disk takes no more; then what the client still sends is not read, so that the
- * answer reaches it soon.
+ * Reads the whole body. Throws AppError `invalid` for anything but a complete form with exactly one file of
+ * at most `max_file_bytes`, and `unavailable` when the disk takes no more. The rest is then left unread, so
+ * that the client soon gets the answer.
  */
 export async function readMultipart(
   request: Pick<Request, 'headers' | 'body'>,
@@ -105,8 +105,8 @@ interface OpenPart {
 }
 
 /**
- * Turns the bytes of a form into fields and a file. The parser calls back while it is given a chunk; what it finds is
- * put aside and worked off before the next chunk, so that a slow disk slows the client down.
+ * Makes fields and a file of a form's bytes. The parser calls back while it has a chunk. Its findings are
+ * worked off before the next chunk, so that a slow disk slows the client down.
  */
 class FormReader {
   readonly #parser: Dicer;
@@ -123,8 +123,8 @@ class FormReader {
     boundary: string,
     private readonly options: MultipartOptions,
   ) {
-    // A part never pauses the parser, as one that ends in the chunk that filled its buffer would never resume it. The client is
-    // slowed down between chunks instead, so at most one chunk is held.
+    // A part must not pause the parser: one that ends in the chunk that filled its buffer would never go on.
+    // The client is slowed down between chunks instead, so at most one chunk is held.
     const parser_options: Dicer.Config & { partHwm: number } = { boundary, partHwm: Number.MAX_SAFE_INTEGER };
     this.#parser = new Dicer(parser_options);
     this.#parser.on('part', (part) => this.#onPart(part));
@@ -136,7 +136,7 @@ class FormReader {
     });
   }
 
-  /** In small pieces: what is wrong with one is known before the next, which may hold a thousand parts more, is parsed. */
+  /** In small pieces: one that is wrong ends it before the next, perhaps with a thousand parts, is parsed. */
   async take(chunk: Uint8Array): Promise<void> {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let at = 0; at < bytes.byteLength; at += FORM_PIECE_BYTES) {

@@ -1,4 +1,4 @@
-/** An upload on its way to an S3 store: one PUT where it fits into a part, else part by part. The store checks each by its hash. */
+/** An upload on its way to an S3 store: one PUT if it fits, else parts. The store checks each hash. */
 import { AppError } from '../../errors.ts';
 import { STORE_MAX_PARTS, STORE_PART_BYTES } from '../../limits.ts';
 import { completionOf, refusalOf } from './s3-answers.ts';
@@ -75,7 +75,7 @@ export class PartSink implements UploadSink {
     return upload_id;
   }
 
-  /** What counts is whether all of it is there then: an answer may be lost, a second try find the upload ended, a part be gone. */
+  /** What counts is whether all is there: answers get lost, second tries find the upload ended, parts go. */
   async #complete(upload_id: string): Promise<void> {
     this.#may_be_stored = true;
     const answer = await this.requests.send({

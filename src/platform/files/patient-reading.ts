@@ -14,8 +14,8 @@ interface Patience {
 }
 
 /**
- * The body in pieces, with a deadline for the whole and one for silence. Only waiting for the client counts: while our own
- * disk is slow, nobody is late.
+ * The body in pieces, with a deadline for the whole and one for silence. Only waiting for the client counts:
+ * a slow disk of ours makes nobody late.
  */
 export async function* readPatiently(
   body: ReadableStream<Uint8Array>,

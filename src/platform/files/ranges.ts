@@ -1,4 +1,4 @@
-/** Conditional and range requests (RFC 9110, 13 and 14) as pure functions: from headers to a status and a span of bytes. */
+/** Conditional and range requests (RFC 9110, 13 and 14) as pure functions: headers to a status. */
 
 interface RangeQuestion {
   method: string;
@@ -17,8 +17,8 @@ export interface RangeVerdict {
 }
 
 /**
- * What a request for stored bytes is answered with. Several ranges are answered with the whole, as RFC 9110 14.2
- * allows. A 416 goes with a Content-Range of the size alone; every range of an empty file is one.
+ * How a request for stored bytes is answered. Several ranges get the whole, as RFC 9110 14.2 allows. A 416
+ * has a Content-Range of the size alone; any range of an empty file gets one.
  */
 export function evaluateRequest(question: RangeQuestion): RangeVerdict {
   const { method, headers, size_bytes } = question;
@@ -64,7 +64,7 @@ function isRangeCurrent({ headers, etag, last_modified_ms }: RangeQuestion): boo
   return parseHttpDate(if_range) === Math.floor(last_modified_ms / 1000);
 }
 
-/** Strong comparison never matches a weak tag; weak comparison looks at the tag's text alone (RFC 9110 8.8.3.2). */
+/** Strong comparison never matches a weak tag; weak comparison compares texts (RFC 9110 8.8.3.2). */
 function listsTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list.trim() === '*') return true;
   // Commas may stand inside a tag, so the list cannot simply be split.

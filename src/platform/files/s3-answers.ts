@@ -1,4 +1,4 @@
-/** What an S3 store answers in XML, of which a handful of elements matter: the pages of its lists, and the reasons of its refusals. */
+/** An S3 store's XML answers, of which few elements matter: pages of lists and reasons of refusals. */
 import type { StoreXml } from './s3-xml.ts';
 
 /** What a refusal is called and says; a HEAD is answered without. */

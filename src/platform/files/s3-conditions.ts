@@ -1,4 +1,4 @@
-/** Keys of an S3 store that several processes write, each only over what it has seen: by ETags, and by the store's own clock. */
+/** Keys of an S3 store that several processes write, each over what it saw: by ETags and its clock. */
 import type { Clock } from '../host/clock.ts';
 import { newId } from '../host/ids.ts';
 import { type S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
@@ -34,7 +34,10 @@ export class ConditionalKeys {
     return { now_ms, state: { text, etag: etagOf(answer), age_ms: Math.max(0, now_ms - written_ms) } };
   }
 
-  /** Writes a key if it is as `seen` says: of this ETag, or not there where that is null. Answers its new ETag, or null where it is otherwise. Throws StoreFault. */
+  /**
+   * Writes a key that is as `seen` says: of this ETag, or absent for null. Answers its new ETag, or null
+   * where it is otherwise. Throws StoreFault.
+   */
   async write(name: string, text: string, seen: string | null): Promise<string | null> {
     const headers: Record<string, string> = seen === null ? { 'If-None-Match': '*' } : { 'If-Match': seen };
     const body = new TextEncoder().encode(text);
@@ -48,7 +51,7 @@ export class ConditionalKeys {
     }
   }
 
-  /** Tries with a key of its own whether the store heeds conditions; null where it does, or what it does instead. Throws StoreFault. */
+  /** Tries on its own key whether the store obeys conditions: null, or what it does. Throws StoreFault. */
   async findFlaw(): Promise<string | null> {
     const name = `scratch-${newId(this.clock.now())}`;
     try {

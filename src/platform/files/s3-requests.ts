@@ -1,6 +1,6 @@
 /**
- * Requests to an S3 store: signed, with deadlines, tried again where that may help, and never more than so many at once. What
- * can't be had becomes a StoreFault, which is AppError `unavailable` to whoever asked.
+ * Requests to an S3 store: signed, with deadlines, retried where that may help, bounded in number. A failure
+ * is a StoreFault, which is AppError `unavailable` to whoever asked.
  */
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
@@ -21,7 +21,7 @@ import { type Refusal, refusalOf } from './s3-answers.ts';
 import { Slots } from './s3-slots.ts';
 import { readXml, type StoreXml } from './s3-xml.ts';
 
-/** Of an answer that is no object's bytes so much is read: a page of 1,000 keys of 1,024 bytes, escaped, is below 8 MiB. */
+/** The most that is read of an XML answer: a page of 1,000 keys of 1,024 bytes, escaped, is below 8 MiB. */
 export const STORE_MAX_XML_BYTES = 8 * 1024 * 1024;
 export const STORE_MAX_ERROR_BYTES = 64 * 1024;
 /** A body goes out in pieces, so that a store that takes none any more is noticed. */
@@ -215,7 +215,7 @@ export class S3Requests {
     });
   }
 
-  /** A store that no connection reaches is found out sooner than one that is slow to answer; `fetch` tells them not apart. */
+  /** Finds out sooner that a store is unreachable than that it is slow: `fetch` does not tell them apart. */
   async #connect(): Promise<void> {
     if (monotonicMs() - this.#answered_ms < CONNECTED_FOR_MS) return;
     const { hostname, port, protocol } = addressOf(this.settings, this.settings.endpoint, '');
@@ -260,7 +260,7 @@ class Watch {
   }
 }
 
-/** The bytes of an answer, each piece of which must come in time; the store is left when they end or are given up. */
+/** The bytes of an answer, with a deadline for each piece. Leaves the store when they end or are given up. */
 function readWatched(response: Response, watch: Watch, leave: () => void): ReadableStream<Uint8Array> {
   watch.rest();
   const reader = response.body?.getReader();

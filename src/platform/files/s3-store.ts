@@ -22,7 +22,7 @@ const NO_ID = '0'.repeat(26);
 export interface StoreTrouble {
   reason: string;
   since: string;
-  /** Whether it was found as something was to be stored; then only storing something shows that it is over. */
+  /** Whether it was found while storing something. Then only storing something shows that it is over. */
   is_of_writing: boolean;
 }
 
@@ -240,8 +240,8 @@ export class S3Store implements ByteStore {
 }
 
 /**
- * The bytes, which must be so many: otherwise they break off before the last one, so that nobody takes them for whole. A piece is
- * kept back until it is seen that there is another, or an end in the right place.
+ * The bytes, which must be exactly so many. Otherwise they break off before the last one, so that nobody
+ * takes them for whole: a piece is held back until another comes or they end in the right place.
  */
 function exactly(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader();

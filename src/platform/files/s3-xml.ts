@@ -1,6 +1,6 @@
 /**
- * The XML of an S3 store, read as it comes. A store may be broken, or another's: what it sends is bounded in every way in which
- * it could cost more than it is long, and nobody waits for longer than a piece of it takes.
+ * Reads an S3 store's XML as it comes. A store may be broken or hostile: what could cost more than its length
+ * is bounded, and nobody waits longer than for one piece.
  */
 import { SaxesParser } from 'saxes';
 import { messageOf } from '../../errors.ts';

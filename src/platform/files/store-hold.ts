@@ -1,4 +1,4 @@
-/** What a database says of its object store: which one that is, and for how long nothing is removed there for having no row. */
+/** What a database says of its object store: which it is, and how long rowless keys must stay there. */
 import { STORE_HOLD_MS } from '../../limits.ts';
 import type { Tx } from '../database/database.ts';
 import { readMeta } from '../database/meta.ts';

@@ -1,7 +1,7 @@
 /**
- * The bytes of stored objects: one file for each, named by its ULID, in `objects/XX/` after the id's last two characters,
- * which are random and so fill the folders evenly. An upload has its final name from its first byte on, and is nothing
- * until its row is written.
+ * The bytes of stored objects: a file for each, named by its ULID, in `objects/XX/` after the id's last two
+ * characters, which are random and fill the folders evenly. An upload has its final name from its first byte
+ * on, and counts for nothing until its row is written.
  */
 
 import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -17,7 +17,7 @@ import type { ByteStore, Span } from './byte-store.ts';
 import { FileSink, flushFolder } from './file-sink.ts';
 import { BlobUpload } from './upload.ts';
 
-/** A sweep rests for so many times as long as it works: 130,000 files take it 6 s then, in which uploads are hardly slower. */
+/** A sweep rests so many times as long as it works: 130,000 files take 6 s that uploads hardly notice. */
 const BLOB_SWEEP_RESTS = 9;
 /** A sweep leaves bytes without a row alone for this long: four times what the slowest upload may take. */
 export const BLOB_SETTLE_MS = 4 * UPLOAD_DEADLINE_MS;
@@ -72,8 +72,8 @@ export class BlobStore implements ByteStore {
   readonly #folders = new Map<string, Promise<void>>();
 
   /**
-   * Opens the store below `dir` (the data directory), making its folder with mode 0700 where it is missing. The clock is
-   * compared with the times of files, which come from the system's.
+   * Opens the store below `dir` (the data directory), and makes its folder with mode 0700. The clock is
+   * compared with files' times, which are the system's.
    */
   constructor(
     private readonly dir: string,
@@ -85,8 +85,8 @@ export class BlobStore implements ByteStore {
   }
 
   /**
-   * Makes all folders ahead of the uploads that need them, in the background of a server's start: making one in the
-   * middle of an upload costs that upload more than its bytes. Nothing depends on it having been called.
+   * Makes all folders in the background of a server's start: making one during an upload costs more than that
+   * upload's bytes. Nothing depends on it.
    */
   async makeFolders(): Promise<void> {
     const there = new Set(await readdir(this.#root));
@@ -101,16 +101,16 @@ export class BlobStore implements ByteStore {
   }
 
   /**
-   * Starts an upload. It touches the disk only when there is something to write; end it with `commit` or `abort`. One of at most
-   * `hold_bytes` is left in `held`.
+   * Starts an upload; end it with `commit` or `abort`. It touches the disk when there is something to write.
+   * One of at most `hold_bytes` stays in `held`.
    */
   openUpload(id: string, hold_bytes: number | null = null): BlobUpload {
     return new BlobUpload(id, this.#sinkFor(id, null), undefined, hold_bytes);
   }
 
   /**
-   * As `openUpload`, for bytes that come in several goes: these follow the first `from` bytes of the file, which are durable
-   * already, and are hashed on with `hasher`. What is aborted is cut off again.
+   * As `openUpload`, for bytes that come in several goes. These follow the file's first `from` bytes, which
+   * are durable, and `hasher` goes on. Aborting cuts them off again.
    */
   continueUpload(
     id: string,
@@ -147,7 +147,7 @@ export class BlobStore implements ByteStore {
     await rm(this.path(id), { force: true });
   }
 
-  /** All ids that have a file, folder by folder, with a rest between them that leaves the machine to requests. */
+  /** Ids of all files, by folder, with rests between them that leave the machine to requests. */
   async *listIds(): AsyncGenerator<string[]> {
     let worked_ms = 0;
     for (const folder of await readdir(this.#root)) {
@@ -163,8 +163,8 @@ export class BlobStore implements ByteStore {
   }
 
   /**
-   * Whether bytes without a row are what a crash left: they have not changed since this store was opened, nor for an hour. An
-   * upload under way, in this process or another, has changed since then, so it stays.
+   * Whether bytes without a row are left of a crash: unchanged since this store was opened, and for an hour.
+   * An upload under way in any process has changed since, so it stays.
    */
   isLeftover(id: string): boolean {
     const changed_ms = statSync(this.path(id), { throwIfNoEntry: false })?.mtimeMs;

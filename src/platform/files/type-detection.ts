@@ -1,13 +1,13 @@
 /**
- * The type that an uploaded file gets, by its bytes and by its name, and whether that is allowed. To be loaded by `import()`
- * once a file has come: the tables behind it are a fourth of what a start and every command have to load.
+ * Which type an uploaded file gets, by its bytes and name, and whether that is allowed. Load it by `import()`
+ * once a file comes: its tables are a fourth of what every start and command would load.
  */
 import { extname } from 'node:path';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { extensions, lookup } from 'mime-types';
 import { declaredTypeOf, essenceOf, NONE, XML_BASED } from './media-types.ts';
 
-/** Names of one format that neither a prefix nor a common extension gives away, and formats with the same first bytes. */
+/** Names of one format without a common prefix or extension, and formats with the same first bytes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/apng', 'image/png'],
@@ -38,9 +38,9 @@ const CONTAINERS = [
 ];
 
 /**
- * The type a file is stored with: the one its part names, parameters and all, else the one its bytes show, else that
- * of its extension. `application/octet-stream`, and what is no media type, count as none. Bytes that show only a
- * general form (text, XML, a ZIP archive) leave the rest to an extension that fits them.
+ * The type to store a file with: the one its part names, with parameters; else the one of its bytes; else of
+ * its extension. `application/octet-stream` and invalid types count as none. Bytes of a general form (text,
+ * XML, a ZIP archive) leave the rest to a fitting extension.
  */
 export function chooseMediaType(file: {
   declared: string | null;
@@ -60,8 +60,8 @@ export function chooseMediaType(file: {
 }
 
 /**
- * Whether a deployment takes such a file. The list holds essences and `type/*`; an empty one takes all. Both what the
- * file is called and what its bytes positively show must be on it, or the bytes must be a form of what it is called.
+ * Whether a deployment takes such a file. The list has essences and `type/*`; an empty one takes all. Both
+ * the file's type and what its bytes positively show must be on it, or the bytes must be a form of that type.
  */
 export function isAllowedMediaType(
   file: { mime_type: string; sniffed: string | null },
@@ -81,7 +81,7 @@ function isListed(essence: string, allowed: readonly string[]): boolean {
   });
 }
 
-/** Whether two names mean one format: they are the same but for a prefix, or one extension stands for both. */
+/** Whether two names mean one format: the same but for a prefix, or of one extension. */
 function isAlias(one: string, other: string): boolean {
   const [first, second] = [ALIASES.get(one) ?? one, ALIASES.get(other) ?? other];
   if (withoutPrefix(first) === withoutPrefix(second)) return true;
@@ -110,7 +110,7 @@ function fits(sniffed: string, essence: string): boolean {
   return isAlias('application/zip', essence) && ZIP_BASED.test(sniffed);
 }
 
-/** A type whose signature is known would have shown it; of the others, media and archives are surely no text. */
+/** A type with a known signature would have shown it. Media and archives are surely no text. */
 function isTextual(essence: string): boolean {
   if (essence === 'image/svg+xml') return false;
   if (essence.startsWith('text/') || TEXT_MEDIA.test(essence) || XML_BASED.test(essence)) return true;
@@ -140,7 +140,7 @@ const HTML_ELEMENTS: ReadonlySet<string> = new Set(
 );
 
 /**
- * The type that the first bytes of a file (up to `SNIFF_BYTES`) positively show, without parameters, or null. Text
+ * The type that a file's first bytes (up to `SNIFF_BYTES`) positively show, without parameters, or null. Text
  * without another mark is `text/plain`.
  */
 export async function sniffMediaType(head: Uint8Array): Promise<string | null> {
@@ -163,7 +163,7 @@ async function sniffSignature(head: Uint8Array): Promise<string | null> {
   }
 }
 
-/** HTML, SVG and other XML, by the first element, past comments, processing instructions and a document type. */
+/** HTML, SVG or other XML, by the first element behind comments, instructions and a document type. */
 function sniffMarkup(head: Uint8Array): string | null {
   let rest = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
     .toString('latin1')

@@ -1,6 +1,6 @@
 /**
- * One upload on its way to where it is kept: counted, hashed and handed on as it comes. Only its row makes an object of it, and
- * that is written last: until then a sweep may come to remove it.
+ * An upload on its way to its place: counted, hashed and handed on as it comes. Only its row, which is
+ * written last, makes an object of it. Until then a sweep may remove it.
  */
 
 /** Signatures of the formats people upload stand in the first 4 KiB. */
@@ -19,7 +19,7 @@ export interface UploadSink {
   discard(): void;
 }
 
-/** Nothing is stored before a piece is full or `commit` is called: most refused uploads never touch a disk. */
+/** Stores nothing before a piece is full or `commit` is called: most refused uploads never touch a disk. */
 export class BlobUpload {
   readonly id: string;
   #sha256: string | null = null;
@@ -35,8 +35,8 @@ export class BlobUpload {
   #held: Uint8Array | null = null;
 
   /**
-   * `hasher` goes on where another upload of the same bytes ended; with null they are not hashed. An upload of at most `hold_bytes`
-   * never reaches the sink.
+   * `hasher` goes on where an earlier part of the bytes ended; null hashes nothing. An upload of at most
+   * `hold_bytes` never reaches the sink.
    */
   constructor(
     id: string,
@@ -47,7 +47,7 @@ export class BlobUpload {
     this.id = id;
   }
 
-  /** After `commit`: the bytes, where the caller is to store them with its row; null where the sink has stored them. */
+  /** After `commit`: the bytes that the caller is to store with the row; null where the sink stored them. */
   get held(): Uint8Array | null {
     return this.#held;
   }
@@ -70,8 +70,8 @@ export class BlobUpload {
   }
 
   /**
-   * Takes bytes. Await it: it waits while the sink is slower than the client. Throws AppError `unavailable` where the bytes
-   * can't be stored.
+   * Takes bytes. Await it: it waits while the sink is slower than the client. Throws AppError `unavailable`
+   * where they can't be stored.
    */
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
@@ -90,8 +90,8 @@ export class BlobUpload {
   }
 
   /**
-   * Makes the bytes durable under the id: when it resolves, a power cut loses nothing but what is `held`. Throws AppError `unavailable` where
-   * they can't be stored; then, as after any other failure, nothing is left.
+   * Makes the bytes durable under the id; a power cut can then lose only what is `held`. Throws AppError
+   * `unavailable` where they can't be stored, and then leaves nothing, as after any failure.
    */
   async commit(): Promise<void> {
     if (this.#state !== 'open') throw new Error('the upload has already ended');

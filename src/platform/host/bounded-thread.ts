@@ -1,6 +1,6 @@
 /**
- * Work on what strangers write, which may take long, in a thread of its own: one piece at a time, each within a bound of processor
- * time. The thread of one that takes longer is ended, and the next one gets another.
+ * Work on strangers' input, which may take long, in a thread: piece by piece, each with a bound of processor
+ * time. A thread that takes longer is ended, and the next piece gets another.
  */
 import { AppError, messageOf } from '../../errors.ts';
 import { monotonicMs } from './clock.ts';
@@ -35,8 +35,8 @@ export class BoundedThread<Piece, Result> {
   }
 
   /**
-   * What comes of a piece. Rejects with PieceFailed where it took too long or ended the thread, and with AppError `unavailable` where
-   * no thread can be started at present.
+   * The result of a piece. Rejects with PieceFailed where it took too long or ended the thread, and with
+   * AppError `unavailable` where no thread can be started.
    */
   do(piece: Piece): Promise<Result> {
     const turn = this.#last.then(() => this.#doNow(piece));
@@ -69,8 +69,8 @@ export class BoundedThread<Piece, Result> {
 }
 
 /**
- * No thread's own time can be asked for from outside. That of the whole process is never less, and, unlike the time of day,
- * does not run where a busy machine lets none of its threads.
+ * A thread's own processor time can't be read from outside. The process's is never less, and unlike the time
+ * of day it stands still while a busy machine runs none of its threads.
  */
 function measure(fail: (reason: string) => void, cpu_ms: number): () => void {
   const began = { ms: monotonicMs(), cpu: process.cpuUsage() };

@@ -1,7 +1,4 @@
-/**
- * Opening a data directory: its modes, its master key, its migrations, its database, in an order in which a refusal
- * leaves everything as it was.
- */
+/** Opens a data directory: modes, master key, migrations, database. A refusal changes nothing. */
 import { accessSync, chmodSync, constants, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
@@ -32,8 +29,8 @@ export function databasePathOf(data_dir: string): string {
 }
 
 /**
- * Whether the directory holds a database. Throws AppError `invalid` where this user may not look: that there is none
- * would be untrue, and lead astray.
+ * Whether the directory holds a database. Throws AppError `invalid` where this user may not look, as a "no"
+ * could be untrue.
  */
 export function hasDatabase(data_dir: string): boolean {
   try {
@@ -61,7 +58,7 @@ function ownerOf(data_dir: string): string | null {
   }
 }
 
-/** The database of a directory. Throws AppError `not_found` when there is none; it says where the installed service's is. */
+/** The directory's database. Throws AppError `not_found`, which says where the installed service's is. */
 export function requireDatabase(data_dir: string, service = SERVICE_PATHS): string {
   if (hasDatabase(data_dir)) return databasePathOf(data_dir);
   const other =
@@ -76,9 +73,10 @@ export function requireDatabase(data_dir: string, service = SERVICE_PATHS): stri
 }
 
 /**
- * Opens the directory, making it and everything in it at the first start. `beforeOpening` runs once the directory is
- * there and nothing else was touched: a server takes its lock then. Throws AppError when the master key does not fit, the
- * database is newer than the binary, or the directory cannot be used; then nothing was changed.
+ * Opens the directory, and makes it with everything in it at the first start. `beforeOpening` runs once the
+ * directory is there, before anything else: a server then takes its lock. Throws AppError, having changed
+ * nothing, when the master key does not fit, the database is newer than the binary, or the directory is
+ * unusable.
  */
 export async function openDataDirectory(
   config: Config,
@@ -149,7 +147,7 @@ function whyUnwritable(folder: string): unknown {
   }
 }
 
-/** Before an upgrade: a master key that does not fit must be refused while the database is still the old one. */
+/** Before an upgrade: a master key that does not fit is refused while the database is still the old one. */
 async function checkMasterKey(
   path: string,
   options: Omit<Parameters<typeof createKeyRing>[0], 'database'>,
@@ -163,8 +161,9 @@ async function checkMasterKey(
 }
 
 /**
- * Makes the directory, its owner's alone. Throws AppError `invalid` when it can't be, and for one that holds other things
- * and is open to others: whoever names /srv or a home directory by mistake must not lock everybody else out of it.
+ * Makes the directory, private to its owner. Throws AppError `invalid` when it can't, and for one that is
+ * open to others and holds other things: whoever names /srv or a home directory by mistake must not lock
+ * everybody out.
  */
 export function makeDataDirectory(data_dir: string): void {
   try {

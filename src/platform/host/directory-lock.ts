@@ -1,5 +1,5 @@
 /**
- * One server for each data directory. The lock is SQLite's own on a file of its own: the kernel releases it however the
+ * One server for each data directory. SQLite locks a file of its own: the kernel releases that however the
  * process ends, kill -9 included, and it needs no native code of ours.
  */
 import { Database as Sqlite } from 'bun:sqlite';

@@ -1,4 +1,4 @@
-/** What keeps something from being written, told apart: a full disk heals by itself, a closed folder does not. */
+/** What keeps something from being written: a full disk heals by itself, a closed folder does not. */
 
 const FAILURES: readonly [RegExp, string][] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL)/, "the server's disk is full"],

@@ -1,10 +1,10 @@
-/** Making folders so that a power cut can't lose them: with a folder's name all that is in it would be lost. */
+/** Makes folders that a power cut can't lose: with a folder's name all that is in it would be lost. */
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Makes a folder, its owner's alone, and those above it that are missing. When it returns, the names of all that it made
- * survive a power cut. So does that of one which was there already: its maker may have died before it was durable.
+ * Makes a private folder and missing ones above it. Their names then survive a power cut. So does the name of
+ * a folder that was there, whose maker may have died before it was durable.
  */
 export function makeFolder(path: string): void {
   const folder = resolve(path);

@@ -20,7 +20,7 @@ export interface HealthCheck {
   run(): Finding[] | Promise<Finding[]>;
 }
 
-/** What checks get that need neither the master key nor a service, so that they run even where those can't be had. */
+/** What the checks get that need neither master key nor services, and so always run. */
 export interface CheckedDirectory {
   data_dir: string;
   /** Read-only, and perhaps of an older schema. */

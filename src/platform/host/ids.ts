@@ -4,7 +4,7 @@ import { encodeTime, monotonicFactory } from 'ulid';
 const next = monotonicFactory();
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
 
-/** A new ULID for the given moment (epoch milliseconds). Later calls in this process sort after earlier ones. */
+/** A new ULID for a moment (epoch milliseconds). Later calls in this process sort after earlier ones. */
 export function newId(now_ms: number): string {
   return next(now_ms);
 }
@@ -15,8 +15,8 @@ export function isUlid(value: string): boolean {
 }
 
 /**
- * The least id of a moment. What was made at or after that moment has a greater id. The reverse need not hold: ids never go
- * back, so after a clock was set back they run ahead of it.
+ * The least id of a moment: later things have greater ids. The reverse need not hold, as ids never go back,
+ * and run ahead of a clock that was set back.
  */
 export function firstIdOf(ms: number): string {
   // An id can't tell a time before 1970, and nothing is that old.

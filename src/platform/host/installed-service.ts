@@ -1,7 +1,4 @@
-/**
- * What install.sh installs, a systemd service or a folder of its own: where its data and settings are, so that a verb finds
- * them without being told.
- */
+/** What install.sh installs, a service or a folder: where data and settings are, for verbs. */
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -46,13 +43,13 @@ export interface InstalledService {
   data_dir: string;
   has_own_folder: boolean;
   /**
-   * What its server has in its environment, data directory included. Throws AppError `invalid` where this user may not
+   * The environment of its server, data directory included. Throws AppError `invalid` where this user may not
    * read its settings.
    */
   readSettings(): Environment;
 }
 
-/** The installation that an executable is of: a folder of `install.sh --prefix`, else the machine's service. */
+/** The installation of an executable: a folder of `install.sh --prefix`, else the machine's service. */
 export function servicePathsOf(executable: string): ServicePaths {
   const prefix = dirname(dirname(executable));
   const settings = join(prefix, 'etc/satchel.env');

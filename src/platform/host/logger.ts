@@ -1,6 +1,6 @@
 /**
- * Structured logs on stderr: one line an event, as text or JSON. Secrets never get here: callers log ids and names, and a
- * key that a client has put into an address by mistake is cut short.
+ * Structured logs on stderr: a line for each event, as text or JSON. No secrets: callers log ids and names,
+ * and a key that a client put into an address by mistake is cut short.
  */
 import { writeSync } from 'node:fs';
 import type { LogLevel } from '../../config.ts';
@@ -79,7 +79,7 @@ function quoteIfNeeded(value: string): string {
   return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-/** A log that cannot be written (a full disk behind a redirect, a closed pipe) must not take the server down. */
+/** A log that can't be written (a full disk, a closed pipe) must not take the server down. */
 function writeToStderr(lines: string): void {
   try {
     writeSync(STDERR, lines);

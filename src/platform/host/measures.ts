@@ -1,4 +1,4 @@
-/** What a server measures of itself as it works, in memory: an increment each time. `operation/metrics` tells it. */
+/** What a server measures of itself, in memory, by an increment each time. `operation/metrics` tells it. */
 import { monotonicMs } from './clock.ts';
 
 /** How often each of a few things happened. */

@@ -1,7 +1,7 @@
 /** Starting this executable once more. */
 import { join } from 'node:path';
 
-/** The command that runs it with a verb: compiled, the executable itself; else the runtime with the sources. */
+/** The command that runs it with a verb: the compiled executable, or the runtime with the sources. */
 export function ownCommand(verb: string): string[] {
   // Where the files of a compiled executable are said to be.
   if (import.meta.dir.startsWith('/$bunfs/')) return [process.execPath, verb];

@@ -1,4 +1,4 @@
-/** Files that root makes in a service's data directory are given to the service, which could not open them otherwise. */
+/** Gives files that root makes in a service's data directory to the service, which must open them. */
 import { chownSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 

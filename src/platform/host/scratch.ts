@@ -4,8 +4,8 @@ import { constants } from 'node:os';
 import { AppError, conflict, errorCodeOf } from '../../errors.ts';
 
 /**
- * Runs with these paths as scratch places, and removes them at its end: when it succeeds, fails, or is told to stop. What
- * a server's thread leaves that is ended, the next start removes.
+ * Runs with these scratch paths, and removes them when it succeeds, fails, or is told to stop. The next start
+ * removes what a server's ended thread leaves.
  */
 export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
   const remove = (): void => {
@@ -50,7 +50,7 @@ export function refuseExisting(file: string, what: string): void {
     throw conflict(`${file} exists already, and ${what} overwrites nothing. Choose another name.`);
 }
 
-/** Gives a finished file its name. A link, unlike a rename, never replaces a file that came into being meanwhile. */
+/** Names a finished file. A link, unlike a rename, never replaces a file that appeared meanwhile. */
 export function publish(partial: string, file: string, what: string): void {
   try {
     linkSync(partial, file);

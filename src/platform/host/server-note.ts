@@ -1,6 +1,6 @@
 /**
- * What a server notes of itself in its data directory, so that a verb beside it says and judges what the server would: a file of its
- * owner's alone, there from when it listens to its end, and believed only while the lock is held.
+ * What a server notes of itself in its data directory, so that verbs beside it judge as it would. Its owner's
+ * alone, there while it listens, and believed only while the lock is held.
  */
 import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Failures for want of file descriptors or of room on the disk, which say nothing of what was to be done, and pass; and not starting
- * what would end the process then. As a service nobody gets there (65,536 descriptors); started in a shell (1,024), a thousand open
- * connections and one sign-in ended the server without this.
+ * Shortages of file descriptors or disk space: such failures say nothing of the work, and pass. Nothing
+ * starts that would then end the process. A service (65,536 descriptors) never gets there. Started in a shell
+ * (1,024), a server ended at a thousand open connections and one sign-in without this.
  */
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -17,7 +17,7 @@ export function isShortage(error: unknown): boolean {
   return error instanceof Error && error.cause !== undefined && isShortage(error.cause);
 }
 
-/** Whether there is no file descriptor left. Bun says ECONNREFUSED of a socket that gets none, and ENOTFOUND of a name. */
+/** Whether no file descriptor is left. Bun then says ECONNREFUSED for sockets and ENOTFOUND for names. */
 export function lacksDescriptors(): boolean {
   try {
     closeSync(openSync(devNull, 'r'));
@@ -31,8 +31,8 @@ export function lacksDescriptors(): boolean {
 const THREAD_DESCRIPTORS = 32;
 
 /**
- * Throws AppError `unavailable` unless there are file descriptors for one more thread. Call it before one is started, by
- * `fetch` too or by loading a native module: where there are none left, Bun ends the whole process instead of throwing.
+ * Throws AppError `unavailable` without file descriptors for one more thread. Call it before one starts, also
+ * by `fetch` or a native module: without descriptors Bun ends the process.
  */
 export function requireThreadDescriptors(): void {
   const taken: number[] = [];
@@ -45,7 +45,7 @@ export function requireThreadDescriptors(): void {
   }
 }
 
-/** Turns the failure of having no file descriptor left into AppError `unavailable`; any other error stays what it is. */
+/** Makes AppError `unavailable` of a failure for want of file descriptors. Other errors stay. */
 export function explainDescriptors(error: unknown): unknown {
   if (!isOfDescriptors(error)) return error;
   return new AppError(

@@ -1,6 +1,6 @@
 /**
- * Threads of our own: each is asked by messages and answers every request once, or ends. `Thread` is the side that asks, `serve`
- * that of the thread. Messages of one turn of the event loop travel together: one between threads costs more than its content.
+ * Our threads: each is asked by messages, and answers every request once or ends. `Thread` asks, `serve`
+ * answers. Messages of one turn of the event loop travel together, as one costs more than its content.
  */
 import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
 import { requireThreadDescriptors } from './shortages.ts';
@@ -17,11 +17,11 @@ type Reply<Answer, Told> =
   | { id: number; failure: { kind: ErrorKind; message: string } }
   | { told: Told };
 
-/** It ended before it answered: it threw outside of a request, was ended from outside, or ran out of memory. */
+/** The thread ended before it answered: by an error, from outside, or for lack of memory. */
 export class ThreadEnded extends Error {}
 
 export interface ThreadOptions<Told> {
-  /** `new Worker(new URL('./x.worker.ts', import.meta.url))`: the build gives workers flat names, so that this holds there too. */
+  /** `new Worker(new URL('./x.worker.ts', import.meta.url))`: the build names workers flatly. */
   start: () => Worker;
   /** The thread and its 20 to 30 MB are given back after so long without a request. */
   idle_stop_ms: number;
@@ -35,7 +35,7 @@ export interface ThreadOptions<Told> {
   onEnd?: () => void;
 }
 
-/** Starts nothing yet: the thread begins with the first request, and anew with the next one after it ended. */
+/** Starts nothing yet: the thread begins with the first request, and again with the next after it ended. */
 export class Thread<Ask, Answer, Told = never> {
   readonly #pending = new Map<number, PromiseWithResolvers<Answer>>();
   #worker: Worker | null = null;
@@ -50,8 +50,9 @@ export class Thread<Ask, Answer, Told = never> {
   }
 
   /**
-   * Rejects with the AppError of the kind that the thread threw (`internal` for any other error), with ThreadEnded or what `end`
-   * was given where it ended first, and with AppError `unavailable` where none can be started.
+   * Rejects with an AppError of the kind that the thread threw (`internal` for other errors), with
+   * ThreadEnded or what `end` was given where it ended first, and with AppError `unavailable` where none can
+   * be started.
    */
   async ask(ask: Ask): Promise<Answer> {
     clearTimeout(this.#idle_timer);
@@ -128,8 +129,8 @@ export async function askOnce<Ask, Answer>(start: () => Worker, ask: Ask): Promi
 declare const self: Worker;
 
 /**
- * In a thread: has it answer each request with what `handle` returns, or throws. What wants no answer must not throw: that ends it.
- * Returns what tells the other side something unasked.
+ * In a thread: answers each request with what `handle` returns or throws. A message without an answer must
+ * not throw, as that ends the thread. Returns what tells the other side something unasked.
  */
 export function serve<Ask, Answer, Told = never>(
   handle: (ask: Ask) => Answer | Promise<Answer>,

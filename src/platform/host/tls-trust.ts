@@ -1,4 +1,4 @@
-/** Certificates that nobody vouches for, as those of an authority of one's own: how that shows, and what helps. */
+/** Certificates that nobody vouches for, such as one's own authority's: how it shows, what helps. */
 
 /** Whether a failure's code, of OpenSSL's, says that no trusted authority signed the certificate. */
 export function isUntrusted(code: string): boolean {

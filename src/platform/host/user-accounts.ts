@@ -1,7 +1,7 @@
 /** Names of the machine's user accounts. */
 import { readFileSync } from 'node:fs';
 
-/** The account's name by its number. `userInfo` trusts the variable USER, which cron leaves out and anybody may set. */
+/** The account's name by its number. `userInfo` trusts the variable USER, which cron lacks. */
 export function accountName(uid: number): string | null {
   try {
     const accounts = readFileSync('/etc/passwd', 'utf8').split('\n');

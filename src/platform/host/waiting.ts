@@ -20,7 +20,7 @@ export async function within<T>(work: Promise<T>, wait_ms: number): Promise<T | 
   }
 }
 
-/** Resolves in the next turn of the event loop, once all that waits had its own: what is long is done a piece a turn. */
+/** Resolves in the next turn of the event loop, after all that waits: long work is done a piece a turn. */
 export function letOthers(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * From a request to what a handler gets: authenticate, check the permission, count the rate, read the body, find the
- * resource, validate. The order of refusals is kept here, for every route alike.
+ * From a request to a handler's input: authenticate, check the permission, count the rate, read the body,
+ * find the resource, validate. This file keeps the order of refusals for every route.
  */
 import type { Config } from '../../config.ts';
 import { AppError, invalid } from '../../errors.ts';
@@ -42,7 +42,7 @@ export interface Accepted<C> extends Exchange {
 
 /* --- Who asks, and may they ------------------------------------------------------------------------------------ */
 
-/** 401, origin or app 403, permission 403. The key's rate is taken after them: refused requests use none of it up. */
+/** 401, then 403 for origin or app, then 403 for permission, then the rate: refusals use none of it. */
 export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Accepted<KeyCaller> {
   const { ctx, deps } = exchange;
   const { headers } = ctx.request;
@@ -114,7 +114,7 @@ function recorder({ clock }: Pick<HttpDeps, 'clock'>, actor: Actor, project: Pro
   return (tx, entry) => recordAudit(tx, actor, { ...entry, project }, clock.now());
 }
 
-/** As `acceptManager`, for the project that the path names; 404 for one that the caller may not see comes after the rate. */
+/** As `acceptManager`, for the path's project. One that the caller may not see is 404, after the rate. */
 export function acceptProjectManager(
   exchange: Exchange,
   needs: readonly Capability[],
@@ -141,8 +141,10 @@ function actingAs<C, As>(accepted: Accepted<C>, as: (caller: C) => As): Accepted
   return { ...accepted, caller: as(accepted.caller), acceptAgain: () => as(accepted.acceptAgain()) };
 }
 
-/** For changes that concern everybody: in the transaction that makes one, the caller must still have all the powers that they had
- * when the request came. */
+/**
+ * For changes that concern everybody: in the transaction of the change, the caller must still have all the
+ * powers that they had when the request came.
+ */
 function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
   const { guard } = trace;
   trace.guard = () => {
@@ -202,9 +204,9 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     spec.load?.(accepted);
     await spec.count(accepted);
   }
-  // The body is read before the resource is looked up, so that no row grows old during an await. It is validated after.
+  // The body is read before the resource is found, so that no row grows old meanwhile. It is validated after.
   const sent = spec.body ? await readSent(ctx.request, spec, deps.config) : NOTHING_SENT;
-  // A slow body may take minutes, in which the caller may lose access: authenticated again, they can't make themselves a new key.
+  // A slow body may take minutes. A caller who lost access meanwhile must not make themselves a new key.
   const caller = spec.body ? acceptAgain() : accepted.caller;
   trace.ignored = ignoredNames(spec, ctx.url, 'error' in sent ? {} : sent.value);
   if (spec.authorizeBody) {
@@ -212,7 +214,7 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
     // After the refusals, which use up none of the rate.
     takeRate();
   }
-  // An absent schema, or an absent `load`, has the type of an absent input; TypeScript cannot tie the two together.
+  // Where a schema or `load` is missing, so is its input. TypeScript can't tie the two together.
   const resource = spec.load?.({ ctx, caller }) as R;
   if ('error' in sent) throw sent.error;
   const query = readQuery(spec.query, ctx.url);

@@ -3,8 +3,8 @@ import type { AppError } from '../../errors.ts';
 import { Page, pageMessage } from './pagination.ts';
 
 /**
- * `core`: single resources flat. `wrapped`: `{success, data}` (jobs, email marketing). `management`: `{data}`.
- * `status`: as it is. `page`: HTML, see pages.ts. Lists and failures follow the plane.
+ * `core`: single resources flat. `wrapped`: `{success, data}` (jobs, email marketing). `management`:
+ * `{data}`. `status`: as it is. `page`: HTML, see pages.ts. Lists and failures follow the plane.
  */
 export type Family = 'core' | 'wrapped' | 'management' | 'status' | 'page';
 

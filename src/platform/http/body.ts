@@ -1,14 +1,11 @@
-/** Reading JSON bodies and small forms: bounded in bytes, time and depth, with errors that a client can act on. */
+/** Reading JSON bodies and small forms: bounded in bytes, time and depth, with errors that help. */
 import { AppError, invalid } from '../../errors.ts';
 import { JSON_BODY_DEADLINE_MS, MAX_FORM_FIELDS, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../../limits.ts';
 import { isPlainObject } from './schema.ts';
 
 const EMPTY = new Uint8Array(0);
 
-/**
- * The bytes of a body. Throws AppError `invalid` when it is larger than `max_bytes`, cut off, or not there within the
- * deadline.
- */
+/** The bytes of a body. Throws AppError `invalid` when it is too large, cut off, or too late. */
 export async function readBody(
   request: Request,
   max_bytes: number,
@@ -53,8 +50,8 @@ export async function readSmallBody(request: Request, max_bytes: number): Promis
 }
 
 /**
- * A body whose length is known to be allowed: the server takes no more than was announced, and reading it at once costs
- * a fraction of a stream.
+ * A body whose announced length is allowed. The server takes no more, and reading it at once costs a fraction
+ * of a stream.
  */
 async function readAnnounced(request: Request): Promise<Uint8Array> {
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -108,14 +105,14 @@ const BRACKET = { open: 0x5b, close: 0x5d };
 const BRACE = { open: 0x7b, close: 0x7d };
 
 /**
- * Throws AppError `invalid` for a body with more members and items than are allowed, or nested deeper, by one look at its
- * bytes. For a body that is no JSON the outcome means nothing.
+ * Throws AppError `invalid` for a body with too many members and items or too deep nesting, in one pass over
+ * its bytes. Means nothing for a body that is no JSON.
  */
 function refuseSprawling(raw: Uint8Array): void {
   let count = 0;
   let depth = 0;
   let is_in_string = false;
-  // Members are counted by commas; the first member of each object or array has none, so it is counted when it begins.
+  // Commas count members. The first member of an object or array has none, so it counts as that begins.
   let is_empty = false;
   for (let at = 0; at < raw.length; at += 1) {
     const byte = raw[at] ?? 0;
@@ -140,8 +137,8 @@ function refuseSprawling(raw: Uint8Array): void {
 }
 
 /**
- * The text fields of a form, of both types that browsers and one-click unsubscribing (RFC 8058) send; an empty body has none.
- * Of a name that is there twice, the last one counts. Throws AppError `invalid`, and `too_large`.
+ * The text fields of a form, of both types that browsers and one-click unsubscribing (RFC 8058) send. An
+ * empty body has none; of a repeated name the last counts. Throws AppError `invalid`, and `too_large`.
  */
 export async function readForm(request: Request, max_bytes: number): Promise<Record<string, string>> {
   const raw = await readSmallBody(request, max_bytes);

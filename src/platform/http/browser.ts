@@ -1,6 +1,6 @@
 /**
- * What a browser has to show to act for a person: the session's cookie, a header that no form can send, our own origin, and
- * a line on which nobody reads along.
+ * What a browser must show to act for a person: the session's cookie, a header that no form can send, our own
+ * origin, and a line that nobody reads along.
  */
 import type { Config } from '../../config.ts';
 import { forbidden, invalid } from '../../errors.ts';
@@ -41,23 +41,23 @@ function isFromOwnPage({ request, url }: RequestContext, config: Config): boolea
   return page.protocol === 'http:' && isLoopback(hostOf(page)) && page.port === url.port;
 }
 
-/** Whether a cookie counts: a form or a page of another site can make a browser send it, but not this header. */
+/** Whether a cookie counts. Other sites can have a browser send it, but not this header. */
 export function isConsoleRequest(ctx: RequestContext, config: Config, { is_file = false } = {}): boolean {
   const has_header = ctx.request.headers.get(CONSOLE_HEADER) === '1';
   return (has_header || (is_file && isFollowedLink(ctx))) && isFromOwnPage(ctx, config);
 }
 
 /**
- * Whether a link on a page of ours was followed, to a file which the browser saves as it comes, or such a page shows the file as an
- * image. Neither sends the header, and what a script fetches is held in memory. Of a page of another site, and of an address that
- * was typed, browsers say so here.
+ * Whether a link of our page to a file was followed, or our page shows the file as an image. Neither sends
+ * the header, and a script would hold the whole file in memory. Browsers tell here where another site's page
+ * or a typed address is behind it.
  */
 function isFollowedLink({ request: { method, headers } }: RequestContext): boolean {
   const is_wanted = headers.get('sec-fetch-mode') === 'navigate' || headers.get('sec-fetch-dest') === 'image';
   return headers.get('sec-fetch-site') === 'same-origin' && is_wanted && method === 'GET';
 }
 
-/** Throws AppError `forbidden` for what may be another site's doing, `invalid` for a body that a form could have sent. */
+/** Throws AppError `forbidden` for what another site may cause, `invalid` for a body that a form can send. */
 export function requireConsoleRequest(ctx: RequestContext, config: Config, has_body: boolean): void {
   if (!isFromOwnPage(ctx, config))
     throw forbidden('This endpoint takes no request from a page of another site.');
@@ -74,8 +74,8 @@ export function mayBePrivate(config: Config): boolean {
 }
 
 /**
- * Whether a program on this very machine asks for itself: no proxy passed it on, and no page of a site whose name was made to
- * lead here (DNS rebinding), which would name that site as the host.
+ * Whether a program on this machine asks for itself. A proxy adds headers. A page of a site whose name was
+ * made to lead here (DNS rebinding) names that site as the host.
  */
 export function isAskedLocally({ ip, request: { headers } }: RequestContext): boolean {
   const is_passed_on = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers.has(name));
@@ -83,13 +83,13 @@ export function isAskedLocally({ ip, request: { headers } }: RequestContext): bo
   return ip !== null && isLoopback(ip) && !is_passed_on && isLoopback(host);
 }
 
-/** A proxy on this machine that is not trusted has our address, but its headers say that it asks for somebody elsewhere. */
+/** An untrusted proxy on this machine has our address, but its headers say that it asks for somebody else. */
 function isOnThisMachine({ ip, request }: RequestContext): boolean {
   const asked_for = request.headers.get('x-forwarded-for')?.split(',') ?? [];
   return ip !== null && [ip, ...asked_for].every((address) => isLoopback(address.trim()));
 }
 
-/** Passwords, links and sessions never travel beyond this machine without TLS. Throws AppError `forbidden`. */
+/** Passwords, links and sessions leave this machine by TLS only. Throws AppError `forbidden`. */
 export function requirePrivateLine(ctx: RequestContext, config: Config): void {
   if (isHttps(config) || (mayBePrivate(config) && isOnThisMachine(ctx))) return;
   throw forbidden(

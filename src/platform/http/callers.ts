@@ -1,8 +1,8 @@
-/** Who calls, and what they may do. Credentials are looked up by access/keys, access/tokens and access/people. */
+/** Who calls, and what they may do. access/keys, access/tokens and access/people look credentials up. */
 import { AppError, forbidden } from '../../errors.ts';
 import type { ActorKind } from '../database/tables.ts';
 
-/** What an API key may do; the contract's names, and two that are parts of `write`: adding files and deleting them. */
+/** What an API key may do, by the contract's names; two are parts of `write`: adding and deleting files. */
 export type Permission =
   | 'read'
   | 'write'
@@ -13,7 +13,7 @@ export type Permission =
   | 'captcha'
   | 'email_marketing';
 
-/** What a token or a person may be given beyond projects, keys and what is in projects. All are off by default. */
+/** What a token or a person may get beyond projects, keys and what is in projects. Off by default. */
 export const CAPABILITIES = [
   'can_manage_database',
   'can_read_vault',
@@ -22,7 +22,7 @@ export const CAPABILITIES = [
   'can_read_database_tokens',
   'can_read_ai_accounts',
 ] as const;
-/** Opens what belongs to no project: people, tokens, domains, mailboxes, backups. It goes with all projects only. */
+/** Opens what is of no project: people, tokens, domains, mailboxes, backups. Only with all projects. */
 export const ADMINISTER = 'can_administer';
 /** All that can be given. */
 export const GRANTABLE = [...CAPABILITIES, ADMINISTER] as const;
@@ -108,7 +108,7 @@ export function requirePermissions(caller: KeyCaller, needed: readonly Permissio
   }
 }
 
-/** Whichever rule accepted a restricted key, it may do nothing in marketing but subscribe. Throws AppError `forbidden`. */
+/** A restricted key may do nothing in marketing but subscribe. Throws AppError `forbidden`. */
 export function refuseRestricted(caller: KeyCaller): void {
   if (!caller.is_restricted) return;
   throw forbidden(
@@ -128,7 +128,7 @@ export function requireWriting({ kind, read_only }: ManagementCaller): void {
   });
 }
 
-/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) naming the first capability that the caller lacks. */
+/** Throws AppError `forbidden` (TOKEN_PERMISSION_DENIED) with the first capability that the caller lacks. */
 export function requireCapabilities(caller: ManagementCaller, needed: readonly Capability[]): void {
   for (const capability of needed) {
     if (!caller.capabilities.has(capability)) {
@@ -154,8 +154,8 @@ export function scopeOf(caller: ManagementCaller): Scope {
 }
 
 /**
- * The projects that get what a caller creates: its own, none for a caller of all projects. Throws AppError `forbidden` for
- * a scoped one that has no project left, as it could not see what it makes.
+ * The projects that get what a caller creates: their own; none for a caller of all projects. Throws AppError
+ * `forbidden` for a scoped caller without any, who could not see what they make.
  */
 export function projectsOfNewRecord(caller: ManagementCaller): readonly number[] {
   if (caller.all_projects) return [];

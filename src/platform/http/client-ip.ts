@@ -1,4 +1,4 @@
-/** Which address a request comes from, when proxies stand in between: whose X-Forwarded-For is believed, and how far. */
+/** Which address a request comes from behind proxies: whose X-Forwarded-For is believed, and how far. */
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { AppError } from '../../errors.ts';
@@ -6,15 +6,15 @@ import { AppError } from '../../errors.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
-/** Reads the client's address from the socket's peer and the X-Forwarded-For header, each null when there is none. */
+/** Reads the client's address from the socket's peer and X-Forwarded-For; null where there is none. */
 type ClientIpReader = (peer: string | null, forwarded_for: string | null) => string | null;
 
 /**
- * A reader for one list of trusted proxies (addresses or CIDR networks, IPv4 and IPv6). It answers the right-most
- * forwarded address that no trusted proxy has, and the peer itself unless that is trusted: everything further left
- * could have been written by the client. An entry that is no address ends the walk at the proxy that passed it on;
- * when all are trusted the left-most is the client. The answer is in normal form, IPv4-mapped IPv6 as IPv4, or null
- * when the peer is unknown. Throws AppError `invalid` for an entry of the list that is no network.
+ * A reader for a list of trusted proxies (addresses or CIDR networks, IPv4 and IPv6). It answers the peer
+ * unless that is trusted, else the right-most forwarded address that no trusted proxy has: the client could
+ * have written everything left of it. An entry that is no address ends the walk at the proxy that passed it
+ * on. Where all are trusted the left-most is the client. Answers are in normal form, IPv4-mapped IPv6 as
+ * IPv4, or null for an unknown peer. Throws AppError `invalid` for an entry of the list that is no network.
  */
 export function createClientIpReader(trusted: readonly string[]): ClientIpReader {
   const networks = trusted.map(parseNetwork);
@@ -36,7 +36,10 @@ export function createClientIpReader(trusted: readonly string[]): ClientIpReader
   };
 }
 
-/** Whether an address is one of a list of addresses or CIDR networks. Throws AppError `invalid` as `createClientIpReader` does. */
+/**
+ * Whether an address is in a list of addresses and CIDR networks. Throws AppError `invalid` as
+ * `createClientIpReader` does.
+ */
 export function createNetworkMatcher(list: readonly string[]): (ip: string) => boolean {
   const networks = list.map(parseNetwork);
   return (ip) => {
@@ -79,7 +82,7 @@ function parseNetwork(text: string): Network {
   return [address, bits];
 }
 
-/** What one customer of a provider has: an IPv4 address, or an IPv6 /64, within which they may pick any address. */
+/** What one customer of a provider has: an IPv4 address, or an IPv6 /64 with addresses of their choice. */
 export function networkOf(ip: string | null): string {
   if (ip === null) return 'unknown';
   const address = ipaddr.process(ip);

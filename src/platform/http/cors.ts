@@ -1,4 +1,4 @@
-/** CORS of the data plane. Which page may use a key is decided by the key's origins, not here: no cookie is ever involved. */
+/** CORS of the data plane. A key's origins decide which page may use it, not this: there are no cookies. */
 
 /** Browsers may keep a preflight's answer for this long (Chromium's own cap is 2 h). */
 const CORS_MAX_AGE_S = 7_200;

@@ -10,8 +10,8 @@ export interface CsvTable {
 }
 
 /**
- * Rows as lines. What a spreadsheet would take for a formula is prefixed with an apostrophe, but for numbers; of a list the
- * items stand with commas between, and what else is an object is JSON.
+ * Rows as lines. What a spreadsheet would take for a formula, numbers apart, gets an apostrophe in front.
+ * Items of a list are joined by commas; other objects are JSON.
  */
 export function csvOf(rows: readonly (readonly unknown[])[]): string {
   return stringify(

@@ -1,7 +1,7 @@
 /**
- * Where requests to addresses that somebody named may go, such as webhooks: to public addresses, and to what
- * SATCHEL_WEBHOOK_ALLOW names. A name is looked up and the address that was checked is the one connected to, so that no answer
- * of the DNS that changes meanwhile leads elsewhere.
+ * Where requests to somebody's addresses, such as webhooks, may go: to public addresses, and to what
+ * SATCHEL_WEBHOOK_ALLOW names. The address that was looked up and checked is the one connected to, so a
+ * changed DNS answer leads nowhere else.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -12,7 +12,7 @@ import { monotonicMs, SECOND_MS } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from '../mail/dns.ts';
 
-/** An answer of the DNS is used for so long: a webhook that is told of a thousand things a second asks once. */
+/** How long a DNS answer is used: a webhook that is told a thousand things a second asks once. */
 const REMEMBER_MS = 30 * SECOND_MS;
 const MAX_REMEMBERED = 1_000;
 /** The system's own look-up may last; that of our resolver ends by itself. */

@@ -1,7 +1,7 @@
 /**
- * ETags of records on the management plane. Whoever changes a record says by `If-Match` which version of it they have read,
- * and is refused where somebody else has changed it since: nobody overwrites what they have not seen. It is done here for
- * every route at once.
+ * ETags of records on the management plane. Whoever changes a record may say by `If-Match` which version they
+ * have read. If somebody has changed it since, they are refused, so nobody overwrites what they have not
+ * seen. This does it for every route.
  */
 import { AppError, conflict } from '../../errors.ts';
 import type { ManagementCaller } from './callers.ts';
@@ -12,7 +12,7 @@ import { isPlainObject } from './schema.ts';
 /** A route that reads a record. */
 type Reader = Route & Required<Pick<Route, 'read'>>;
 
-/** The routes, with ETag and If-Match for each record of the management plane that can be read and changed. */
+/** The routes, with ETag and If-Match for each record of the management plane that can be changed. */
 export function withEtags(routes: readonly Route[]): Route[] {
   const changed = new Set(routes.filter(isChange).map(({ path }) => path));
   const readers = new Map(routes.flatMap((route) => (isReader(route) ? [[route.path, route]] : [])));
@@ -52,7 +52,7 @@ function tagged(route: Route, { needs, docs: { unversioned } }: Reader): Route {
   };
 }
 
-/** The route with If-Match honoured: another version is 409 and changes nothing. Where it answers the record, the ETag is the new one. */
+/** Adds If-Match to a route: another version is 409 and changes nothing. Records have the new ETag. */
 function guarded(route: Route, reader: Reader): Route {
   const changing: Route = {
     ...route,

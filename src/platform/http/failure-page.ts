@@ -24,8 +24,8 @@ const REFUSAL_OF_KIND: Readonly<Record<ErrorKind, keyof Words['refusals']>> = {
 };
 
 /**
- * In words for its reader, where it is a page for anybody; `reader` is undefined for any other, which has the words of
- * the failure.
+ * The failure as a page in its reader's words. `reader` is undefined where the page is not for anybody: then
+ * the failure's own words stay.
  */
 export function failurePage(error: AppError, reader: Reader | undefined): Response {
   const { title, text } = (reader ?? ANYBODY).words.refusals[REFUSAL_OF_KIND[error.kind]];

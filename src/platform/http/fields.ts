@@ -1,6 +1,6 @@
 /**
- * The fields of a noun, each said once: its name, shape and words, what it is without a value, and who may set it. From such
- * a list come the shapes of requests and answers, their types, the merging of a change, and what clients see of a row.
+ * The fields of a noun, each said once: its name, shape and words, its value where none is given, and who may
+ * set it. From the list come the shapes of requests and answers, their types, merging, and what clients see.
  * platform/cli/fields.ts makes options of the command line of it.
  */
 import {
@@ -22,7 +22,7 @@ interface Words {
   readonly says?: string;
   /** Its option, as commander has it: `--timezone <zone>`. */
   readonly option?: string;
-  /** In a verb that changes: the option that clears a flag, such as `--off`; `--no-` of its own unless given. */
+  /** The option that clears a flag in a change, such as `--off`. Default: `--no-` and its own. */
   readonly unset_option?: string;
   /** In a verb that changes: what clearing a flag does. */
   readonly unset?: string;
@@ -32,7 +32,10 @@ interface Words {
   readonly is_long?: true;
 }
 
-/** The shape of what is sent; and of what is stored and shown, which may be more exact (`merge` leaves that to its caller). */
+/**
+ * The shape of what is sent, and of what is stored and shown. Where that is more exact, `merge` leaves it to
+ * its caller.
+ */
 interface Shapes<S extends TSchema, R extends TSchema> {
   readonly shape: S;
   readonly stored: R;

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key: the first 2xx answer to a request is kept with its key and given again to the same request, and so is a failure
- * after which nobody knows whether it was carried out.
+ * Idempotency-Key: keeps the first 2xx answer to a request and repeats it for the same request. It keeps a
+ * failure, too, after which nobody knows whether the request was carried out.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
@@ -22,7 +22,7 @@ export interface KeptAnswer {
   value: unknown;
 }
 
-/** A failure after which the request may not be carried out again, as it is kept: of the kind `unavailable`. */
+/** A failure, as kept, after which the request may not be carried out again: kind `unavailable`. */
 export function keptFailure({ status, message, code, details }: AppError): KeptAnswer {
   return { status, value: { message, code, details } };
 }
@@ -81,7 +81,7 @@ export function hashRequest(method: string, path: string, ...body: (string | Uin
 }
 
 export class Idempotency {
-  /** Requests under way, by key: a second one waits for the first. One server serves a data directory, so memory will do. */
+  /** Requests under way, by key: a second one waits. One server has the data directory: memory will do. */
   readonly #under_way = new Map<string, Promise<void>>();
   /** Keys of requests that were answered before their outcome was recorded. */
   readonly #held = new Set<string>();
@@ -92,12 +92,11 @@ export class Idempotency {
   ) {}
 
   /**
-   * Runs `work` unless the same request was answered before. `work` learns whether it may go on from `claim`, which it
-   * calls once its body is known: a kept answer comes back, a kept failure is thrown, and a different body under the same key throws
-   * AppError `conflict`.
-   * Requests with the same key run one after the other; one that is refused leaves nothing, and the next gets its turn, unless
-   * its caller lost access while it waited.
-   * Throws AppError `unavailable` while the key is held.
+   * Runs `work` unless the same request was answered before. Once its body is known, `work` calls `claim`.
+   * That returns a kept answer, throws a kept failure, and throws AppError `conflict` for another body under
+   * the same key. Requests with the same key run one after another. A refused one leaves nothing, and the
+   * next has its turn unless its caller lost access meanwhile. Throws AppError `unavailable` while the key is
+   * held.
    */
   async run<T>(
     request: IdempotentRequest,
@@ -149,7 +148,7 @@ export class Idempotency {
         ),
       )
       .get();
-    // An answer from a moment ahead of now was kept while the clock was wrong; it must not stay for longer than the retention.
+    // An answer from the future was kept while the clock was wrong. It must not outlive the retention.
     const is_valid = row !== undefined && Math.abs(now - row.created_at) < IDEMPOTENCY_RETENTION_MS;
     if (is_valid && row.request_hash !== request.request_hash) {
       throw conflict('This Idempotency-Key was used for another request. Use a new key for a new request.');

@@ -3,7 +3,7 @@ import { MAX_WARNED_FIELD_CHARS, MAX_WARNED_FIELDS } from '../../limits.ts';
 import { readParameters } from './parameters.ts';
 import type { TSchema } from './schema.ts';
 
-/** The unknown query parameters of a list, and the unknown fields at the top of a body, in the order in which they came. */
+/** Unknown query parameters of a list, and unknown fields at the top of a body, in their order. */
 export function ignoredNames(
   known: { query?: TSchema; body?: TSchema; response?: TSchema },
   url: URL,
@@ -26,7 +26,7 @@ function unknownTo(schema: TSchema | undefined, names: Iterable<string>): string
   return [...names].filter((name) => !Object.hasOwn(properties, name));
 }
 
-/** Names as they may stand in a header: cut, and with what is no token character (RFC 9110, 5.6.2) shown as `_`. */
+/** Names as a header may hold them: cut, with `_` for what is no token character (RFC 9110, 5.6.2). */
 export function showNames(names: readonly string[]): string {
   return names
     .slice(0, MAX_WARNED_FIELDS)

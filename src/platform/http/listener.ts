@@ -1,14 +1,14 @@
-/** What listens on a port: opened once, once more beside itself where it gets another certificate, and stopped in order. */
+/** Listens on a port: opens it once, once more for another certificate, and stops in order. */
 import type { Server, TCPSocketListener } from 'bun';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
 import { until } from '../host/waiting.ts';
 
-/** Past it Bun answers 413 without a body before any handler, where the contract wants 422: it stands above every limit of ours. */
+/** Beyond it Bun answers an empty 413 before any handler. The contract wants 422: above every limit. */
 const MAX_REQUEST_BODY_BYTES = 2 ** 50;
 /** What closing the connections that are left may take. */
 const STOP_CONNECTIONS_DEADLINE_MS = 500;
-/** By then each connection has had its last answer or has idled out: Bun looks at idle ones each four seconds. */
+/** By then each connection had its last answer or idled out. Bun looks at idle ones each four seconds. */
 const DRAIN_MS = (HTTP_IDLE_TIMEOUT_S + 10) * 1_000;
 
 export type BunServer = Server<undefined>;
@@ -44,8 +44,8 @@ export class Listener {
   }
 
   /**
-   * Takes the port without serving on it: who connects is hung up on. Returns the port. Throws AppError `conflict` where it
-   * can't be had, as `listen` does.
+   * Takes the port without serving on it, and hangs up on who connects. Returns the port. Throws AppError
+   * `conflict`, as `listen` does, where it is not free.
    */
   hold(): number {
     const socket = { open: (opened: { end(): void }) => opened.end(), data() {} };
@@ -54,17 +54,19 @@ export class Listener {
     return this.#port;
   }
 
-  /** Serves plain http; returns the port. A second server on a taken port fails at its start instead of sharing its requests. */
+  /** Serves plain http; returns the port. A second server on it fails at its start, and shares nothing. */
   listen(): number {
     return this.#serve({ reusePort: false });
   }
 
   /**
-   * Serves https; returns the port. Called again, a second listener takes the port beside the first, which then ends: it lets
-   * each of its connections go with its next answer, as Bun would cut those that are kept alive, and stops after the last.
+   * Serves https; returns the port. Called again, a second listener takes the port beside the first. The
+   * first lets each connection go with its next answer, as Bun would cut those that are kept alive, and then
+   * stops.
    */
   listenTls({ private_key: key, chain: cert }: TlsIdentity): number {
-    // A port that may be shared is shared with anybody who asks likewise: whether it is free, holding it tells.
+    // A port that may be shared is shared with anybody who asks likewise. Holding it tells whether it is
+    // free.
     if (this.#servers.length === 0 && !this.#holder) this.hold();
     this.#holder?.stop(true);
     this.#holder = null;
@@ -74,7 +76,7 @@ export class Listener {
     return port;
   }
 
-  /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
+  /** Takes no new connections, lets requests finish within the deadline, then closes the rest. */
   async stop(): Promise<void> {
     this.#holder?.stop(true);
     const servers = this.#servers;

@@ -1,4 +1,4 @@
-/** Failures as the documentation prints them: their shapes, which each plane answers, and an example of each. */
+/** Failures for the documentation: their shapes, which plane answers which, and an example of each. */
 import { AppError, type AppErrorOptions, type ErrorKind } from '../../errors.ts';
 import { failureBody } from './answers.ts';
 import type { Plane } from './routes.ts';

@@ -1,4 +1,4 @@
-/** Schemas as OpenAPI 3.1 prints them: named ones once among the components, and referred to from everywhere else. */
+/** Schemas as OpenAPI 3.1: named ones once among the components, with references from everywhere else. */
 import { Kind } from '@sinclair/typebox';
 import type { TSchema } from './schema.ts';
 

@@ -47,7 +47,8 @@ export function buildOpenApiDocument(routes: readonly Route[], about: About): Js
     info: { title, version, description, license },
     servers: [
       { url: about.server_url },
-      // Relative, as the page may be open at another address than the public URL, and its policy lets it talk to that one only.
+      // Relative: the page may be open at another address than the public URL, and its policy allows only
+      // that.
       { url: '/', description: 'The address of this page' },
     ],
     tags: about.tags,
@@ -106,7 +107,7 @@ function operationOf(route: Route, book: SchemaBook, about: About): Json {
   };
 }
 
-/** The open route of the data plane serves what is public to all, and the rest to who has a key; the console's let people in. */
+/** The data plane's open route serves public things to all. The console's open routes let people in. */
 function securityOf({ needs, plane }: Route): readonly Json[] {
   if (needs !== null) return SECURITY[plane];
   return plane === 'data' ? [{}, ...SECURITY.data] : [];
@@ -186,7 +187,7 @@ function responsesOf(route: Route, book: SchemaBook): Json {
   return responses;
 }
 
-/** The answer as it is sent, envelope and all; see answers.ts. A route without a response schema answers bytes. */
+/** The answer with its envelope; see answers.ts. A route without a response schema answers bytes. */
 function successContent({ docs, family, method }: Route, book: SchemaBook): Json {
   const { response, produces } = docs;
   if (!response) return { [produces ?? '*/*']: { schema: { type: 'string', format: 'binary' } } };

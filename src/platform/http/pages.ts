@@ -41,7 +41,7 @@ export interface PageLook {
   style: string;
   /** The one origin that images may come from. */
   image_origin: string | null;
-  /** The one origin that a script, and what it shows in a frame, may come from: a captcha's. Absent for none. */
+  /** The one origin of scripts and of what they frame: a captcha's. Absent for none. */
   script_origin?: string;
   /** Where its form may lead in the end, besides where it posts to. Absent for nowhere. */
   form_origin?: string;

@@ -63,9 +63,7 @@ export function startOf(query: PageQuery): { current_page: number; per_page: num
   return { current_page, per_page, offset: (current_page - 1) * per_page };
 }
 
-/**
- * The asked page of a list of `total` rows; `fetch` gets limit and offset, and is not called for a page past the end.
- */
+/** A page of a list of `total` rows. `fetch` gets limit and offset, and is not called past the end. */
 export function paginate<T>(
   query: PageQuery,
   list: { total: number; fetch(limit: number, offset: number): T[] },
@@ -74,7 +72,10 @@ export function paginate<T>(
   return pageOf(query, { ...list, data: offset < list.total ? list.fetch(per_page, offset) : [] });
 }
 
-/** The asked page, whose rows are at hand. `is_capped`: the list has at least `total` rows, of which none was counted behind the next page. */
+/**
+ * A page whose rows are at hand. `is_capped`: the list has at least `total` rows; nothing was counted beyond
+ * the next page.
+ */
 export function pageOf<T>(
   query: PageQuery,
   { total, is_capped = false, data }: { total: number; is_capped?: boolean; data: T[] },
@@ -103,14 +104,14 @@ export function pageOf<T>(
   });
 }
 
-/** What is found a piece at a time: the rows of a page, and how many there are; where that is more than are counted, at least. */
+/** What was found by pieces: a page's rows, and their total or the least it is. */
 export interface Found<T> {
   data: T[];
   total: number;
   is_capped: boolean;
 }
 
-/** The asked page of what pieces hold, in their order. Others have their turn between them, and none is asked for in vain. */
+/** A page of what pieces hold, in their order. Others have their turn between pieces. */
 export async function findInPieces<T>(query: PageQuery, pieces: Iterable<readonly T[]>): Promise<Found<T>> {
   const { offset, per_page } = startOf(query);
   // Whoever goes on behind what is counted finds a next page as long as there is one.
@@ -134,7 +135,7 @@ export function paginateAll<T>(query: PageQuery, rows: readonly T[]): Page<T> {
   });
 }
 
-/** The message: where in the list this page is, and the next call. `path` is the request's own, with its query. */
+/** Says where in the list this page is, and the next call. `path` is the request's, with its query. */
 export function pageMessage(meta: PageMeta, url: URL): string {
   const total = meta.total_capped ? `${meta.total} or more` : meta.total;
   const place =

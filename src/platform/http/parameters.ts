@@ -3,8 +3,8 @@ import { Kind } from '@sinclair/typebox';
 import type { TSchema } from './schema.ts';
 
 /**
- * By name, each as text; of one that is there twice the last counts. Those of a record or an object stand one by one,
- * `custom.plan=pro`, and are gathered under its name.
+ * Parameters by name, as text; the last one of a repeated name counts. Members of a record, such as
+ * `custom.plan=pro`, are gathered under its name.
  */
 export function readParameters(
   schema: TSchema | undefined,

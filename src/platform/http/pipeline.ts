@@ -1,4 +1,4 @@
-/** From a route to its response: envelope, headers, the log's line; a failure of any kind becomes an answer here. */
+/** From a route to its response: envelope, headers, the log's line. Every failure becomes an answer here. */
 import { AppError, messageOf } from '../../errors.ts';
 import { explainFailure } from '../database/database.ts';
 import { monotonicMs } from '../host/clock.ts';
@@ -15,10 +15,7 @@ import { showNames } from './ignored-fields.ts';
 import { RateLimitError } from './rate-limit.ts';
 import { type HttpDeps, type Plane, Reply, type RequestContext, type Route, type Trace } from './routes.ts';
 
-/**
- * Runs a route and turns what comes out of it, failures too, into a response. Never throws. `may_compress` is of the route, see
- * encoding.ts.
- */
+/** Runs a route and answers with what comes of it. Never throws. `may_compress`: see encoding.ts. */
 export async function answer(
   route: Route,
   ctx: RequestContext,
@@ -40,7 +37,7 @@ export async function answer(
     // Only a file may take its time on the way out; for any other answer the idle time-out is put back.
     if (!(result instanceof Response) || ctx.request.method === 'HEAD') ctx.closeWhenIdle();
     response = await toResponse(route, result, ctx, may_compress);
-    // Also where nothing was changed: "it is so already" may rest on what another request has committed and the disk does not have yet.
+    // Also where nothing changed: "it is so already" may rest on a commit that is not on disk yet.
     const settled = route.method === 'GET' ? null : deps.settled();
     if (settled) await settled;
   } catch (error) {
@@ -93,7 +90,7 @@ function toResponse(
   return json(successBody(route.family, result, ctx.url), { status: route.status });
 }
 
-/** The response to a failure in the envelope of its plane; what is no AppError is logged with the request's id. */
+/** A failure in the envelope of its plane. What is no AppError is logged with the request's id. */
 function failureResponse(
   { family, languageOf }: Pick<Route, 'family' | 'languageOf'>,
   thrown: unknown,
@@ -179,14 +176,14 @@ function logRequest(
   });
 }
 
-/** Path segments as long as a token are cut in the log: links in mails and invitations carry tokens. Ids and most names are shorter. */
+/** The log cuts path segments as long as a token: links in mails hold tokens. Ids are shorter. */
 function withoutTokens(path: string): string {
   return path.replace(/[^/]{32,}/g, '…');
 }
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
-/** The client's own request id where it is a harmless one, so that its log and ours can be matched; else a new ULID. */
+/** The client's request id where it is harmless, so that its log and ours can be matched; else a new ULID. */
 export function requestIdOf(request: Request, now_ms: number): string {
   const given = request.headers.get('x-request-id');
   return given !== null && REQUEST_ID.test(given) ? given : newId(now_ms);

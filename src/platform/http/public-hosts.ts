@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Decision: besides loopback and private addresses, plain http may name hosts below these, which nobody can register in public. */
+/** Decision: plain http may also name hosts below these TLDs, which nobody can register in public. */
 export const PRIVATE_TLDS: readonly string[] = ['localhost', 'local', 'test', 'internal', 'lan'];
 /** Ranges that are not routed on the internet: RFC 1918, 4193, 3927, 4291 and, for VPNs, 6598. */
 const PRIVATE_RANGES: readonly string[] = [

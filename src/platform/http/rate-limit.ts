@@ -1,6 +1,7 @@
 /**
- * Rates: how often a caller may do something in a minute, a quarter of an hour, an hour or a day. A `RateLimiter` is held in memory, where a
- * restart starts every window afresh; `DurableRates` are rows, for what guards people from mail they did not ask for.
+ * Rates: how often a caller may do something in a minute, a quarter of an hour, an hour or a day. A
+ * `RateLimiter` is in memory, and a restart begins its windows anew. `DurableRates` are rows, to protect
+ * people from mail that they did not ask for.
  */
 import { eq, gt, inArray, lte, or } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
@@ -57,7 +58,7 @@ interface Window {
   used: number;
 }
 
-/** The current window. One that begins ahead of now is dropped: the clock was set back, and nobody should wait for it. */
+/** The current window. One in the future goes: the clock was set back, and nobody should wait. */
 function currentOf(window: Window | undefined, rate: Rate, now: number): Window {
   const length_ms = LENGTH_MS[rate.per];
   if (window && now < window.ends_at && window.ends_at - now <= length_ms) return window;
@@ -123,8 +124,8 @@ export class DurableRates {
   constructor(private readonly deps: { database: Database; clock: Clock }) {}
 
   /**
-   * As a RateLimiter's, within the transaction of what is counted, and undone with it. A caller has one count for each kind of
-   * window. Throws RateLimitError, and then nothing is written.
+   * As a RateLimiter's, in the transaction of what is counted, and undone with it. A caller has one count for
+   * each kind of window. Throws RateLimitError, and then writes nothing.
    */
   take(tx: Tx, caller: string, rate: Rate): RateState {
     const now = this.deps.clock.now();

@@ -1,4 +1,4 @@
-/** Requests by route and status, with how long each took. What fits no route counts as one, so that no client makes up labels. */
+/** Requests by route and status, and their times. Unknown paths count as one: no client makes labels. */
 import { Histogram, WAIT_BOUNDS_S } from '../host/measures.ts';
 import { PLANE_PREFIX, type Route } from './routes.ts';
 

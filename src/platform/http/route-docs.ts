@@ -18,7 +18,7 @@ export interface RouteDocs {
   may_be_capped?: boolean;
   /** Media type of the request body where it is not JSON. */
   consumes?: string;
-  /** Media type of a success where that is not JSON: a file, which a link of the console may save; see browser.ts. */
+  /** Media type of a success other than JSON: a file that a console's link may save; see browser.ts. */
   produces?: string;
   /** A body that works as it stands. */
   example?: unknown;
@@ -36,6 +36,6 @@ export interface RouteDocs {
   is_idempotent?: boolean;
   /** Whether it honours the header If-Match; see etags.ts. */
   takes_if_match?: boolean;
-  /** Fields that change by themselves, such as counters: they are no part of the record's ETag, at whatever depth. */
+  /** Fields that change by themselves, such as counters, at any depth. The record's ETag leaves them out. */
   unversioned?: readonly string[];
 }

@@ -1,6 +1,7 @@
 /**
- * Routes: an endpoint is a value with its method, path, needs, schemas and handler. `app.ts` lists them all, server.ts
- * serves them, pipeline.ts turns what they return into responses, and the documentation is read off them.
+ * Routes: an endpoint is a value with its method, path, needs, schemas and handler. `app.ts` lists them all,
+ * server.ts serves them, pipeline.ts makes responses of what they return, and the documentation is read off
+ * them.
  */
 import type { Config } from '../../config.ts';
 import type { FieldErrors } from '../../errors.ts';
@@ -112,7 +113,7 @@ export interface RequestContext {
   readonly link_project_id: number | null;
   /** Lifts the server's idle time-out, for a body or an answer that may take long. */
   keepOpen(): void;
-  /** Puts the idle time-out back: a client that was refused must not keep its connection by staying silent. */
+  /** Restores the idle time-out: a refused client must not keep its connection by silence. */
   closeWhenIdle(): void;
 }
 
@@ -124,8 +125,10 @@ export interface Trace {
   ignored: readonly string[];
   /** Who was accepted on the management plane. */
   manager?: ManagementCaller;
-  /** Checked again when something is changed: throws where the record has changed since the client read it (etags.ts), or the
-   * caller has lost powers since (routes.ts). */
+  /**
+   * Checked again with a change: throws where the record has changed since the client read it (etags.ts), or
+   * where the caller has lost powers since (routes.ts).
+   */
   guard?: () => void;
 }
 
@@ -148,7 +151,7 @@ export interface Inputs<C, Q extends TSchema, B extends TSchema, R> {
   /** The JSON bytes as sent. */
   raw: Uint8Array;
   resource: R;
-  /** Authenticates again, for a handler that has waited for the client. Throws where the caller has lost access meanwhile. */
+  /** Authenticates again, after a wait for the client. Throws where the caller has lost access meanwhile. */
   acceptAgain(): C;
 }
 
@@ -188,23 +191,23 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** Throws a 403 that depends on the caller, before anything of the body is read. */
   authorize?(input: { ctx: RequestContext; caller: C }): void;
   /**
-   * Throws the 403 that depends on the body; it comes before 404 and 422. `sent` is the body as it came, empty where it is
-   * no JSON object.
+   * Throws the 403 that depends on the body, before 404 and 422. `sent` is the body as it came, empty where
+   * it is no JSON object.
    */
   authorizeBody?(input: { caller: C; sent: Readonly<Record<string, unknown>> }): void;
-  /** Counts a stranger's request, after the resource was found and before the body is read. Throws the 429. */
+  /** Counts a stranger's request after the resource is found and before the body is read. Throws the 429. */
   count?(input: { ctx: RequestContext; caller: C }): Promise<void>;
   /**
-   * Finds the resource that the path names, or throws 404, which comes before validation. Called again in the transaction of the
-   * first change, since another request may have deleted it meanwhile; so it must change nothing itself.
+   * Finds the path's resource, or throws 404, before validation. Called again in the transaction of the first
+   * change, since the resource may be deleted meanwhile; so it must change nothing.
    */
   load?(input: { ctx: RequestContext; caller: C }): R;
   /**
-   * What is wrong with a body beyond its schema. Called once a body is refused, so that the client is told everything at once:
-   * `body` has the fields that fit the schema.
+   * What is wrong with a body beyond its schema. Called for refused bodies, too, so that the client is told
+   * everything at once: `body` has the fields that fit the schema.
    */
   errorsIn?(input: { caller: C; body: Partial<Static<B>>; resource: R }): FieldErrors;
-  /** Fields of which one may stand for another: where one breaks the schema, those that were not sent are not asked for. */
+  /** Fields that may stand for one another. Where one breaks the schema, missing ones are not asked for. */
   together?: readonly (keyof Static<B>)[];
   handle(input: Inputs<C, Q, B, R>): unknown;
   /** The record for its ETag, where `handle` adds what takes a while to find; that is in `unversioned`. */
@@ -225,7 +228,7 @@ export interface Route {
   readonly projectOf?: ((ctx: RequestContext) => number | null | Promise<number | null>) | undefined;
   readonly languageOf?: ((ctx: RequestContext) => Language | null) | undefined;
   run(exchange: Exchange): Promise<unknown>;
-  /** Answers an accepted caller of the management plane at once with the record as it is now, for its ETag. */
+  /** Answers a manager with the record as it is now, for its ETag. */
   read?(exchange: Exchange, manager: ManagementCaller): unknown;
 }
 
@@ -293,7 +296,7 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
   };
 }
 
-/** An endpoint that programs on this very machine ask without a credential; from elsewhere it is one of the management plane. */
+/** An endpoint that programs on this machine ask without a credential; from elsewhere it needs a token. */
 export function machineRoute(
   spec: Pick<ManagementRouteSpec<TSchema, TSchema, unknown>, 'path' | 'summary' | 'tag' | 'description'> & {
     needs: readonly Capability[];
@@ -312,9 +315,7 @@ export function machineRoute(
   };
 }
 
-/**
- * An endpoint of the console itself, for a person who is signed in. Whatever changes something must come from our own pages.
- */
+/** An endpoint of the console for a signed-in person. Changes must come from our own pages. */
 export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<SessionCaller, Q, B, R>,
 ): Route {
@@ -330,7 +331,7 @@ export function consoleRoute<Q extends TSchema, B extends TSchema, R>(
   };
 }
 
-/** An endpoint of the console for whoever is not signed in yet. It answers over TLS or on this machine only. */
+/** An endpoint of the console before sign-in. It answers over TLS or on this machine only. */
 export function signInRoute<Q extends TSchema, B extends TSchema, R>(spec: SpecBase<null, Q, B, R>): Route {
   return {
     ...declared('console', spec),
@@ -353,7 +354,7 @@ export interface ProjectCaller {
   readonly identity: string;
   /** Who is held responsible for what the request does. */
   readonly actor: Actor;
-  /** Puts a change on the audit trail. Changes by keys are left out: they would be every request of every app. */
+  /** Puts a change on the audit trail. Keys' changes are left out: they are every app's every request. */
   readonly note: Note;
   /** As `note`, by keys too: for what takes everything along. */
   readonly record: Note;
@@ -367,7 +368,7 @@ interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R> extends Spec
 export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends ProjectRouteSpec<Q, B, R> {
   /** Permissions that a key needs. */
   needs: readonly Permission[];
-  /** Where the mirror differs: its path below the project, the shape of its answer, what stands beside `data`. */
+  /** How the mirror differs: its path below the project, its answer's shape, what is beside `data`. */
   mirror?: Pick<RouteDocs, 'beside'> & { path?: string; response?: TSchema };
 }
 
@@ -388,8 +389,8 @@ export function projectRoute<Q extends TSchema, B extends TSchema, R>(
 }
 
 /**
- * One declaration, two routes: on the data plane with an API key, and its mirror below /projects/{project} of the management
- * plane. Handler and service are the same; only the envelope differs.
+ * One declaration, two routes: on the data plane with an API key, and below /projects/{project} of the
+ * management plane. They share handler and service; the envelope differs.
  */
 export function bothPlanes<Q extends TSchema, B extends TSchema, R>(
   spec: BothPlanesSpec<Q, B, R>,
@@ -423,13 +424,13 @@ interface OpenRouteSpec<F extends TSchema>
   family?: Family;
   method: Method;
   path: string;
-  /** Shape of the form that a page posts; its fields are text, read as numbers and booleans where the shape asks for those. */
+  /** Shape of the form that a page posts. Its texts are read as numbers and booleans where asked for. */
   form?: F;
-  /** The project that the path is about, at whose link domain it answers too; null where it names nothing that is there. */
+  /** The path's project, at whose link domain the route answers, too; null where there is none. */
   projectOf?(ctx: RequestContext): number | null | Promise<number | null>;
   /**
-   * Of a page for anybody: the language of what it is about, null where its reader's request chooses. Its refusals come
-   * in that language; those of other pages have the words of the failure.
+   * The language of a page's subject; null: its reader's. Its refusals use it. Routes without it answer in
+   * the failure's own words.
    */
   languageOf?(ctx: RequestContext): Language | null;
   /** Refuses, or counts whom it may refuse, before the form is read. */
@@ -443,8 +444,8 @@ interface OpenRouteSpec<F extends TSchema>
 }
 
 /**
- * A route that answers without a credential. GET changes nothing: mail scanners follow links. Every one of them stands in
- * the literal list of the route-walk test.
+ * A route without credentials. GET changes nothing: mail scanners follow links. The route-walk test lists
+ * every one of them.
  */
 export function openRoute<F extends TSchema>(spec: OpenRouteSpec<F>): Route {
   return {

@@ -1,6 +1,4 @@
-/**
- * Shapes of input and output. A shape is a TypeBox schema: the OpenAPI pages print it, validation.ts checks against it.
- */
+/** Shapes of input and output: TypeBox schemas, which OpenAPI prints and validation.ts checks against. */
 import {
   type TNull,
   type TOptional,
@@ -22,7 +20,7 @@ export {
   validate,
 } from './validation.ts';
 
-/** A string of `min` to `max` code points; one that must not be empty has at least one character that is no space. */
+/** A string of `min` to `max` code points. With a `min` it has at least one character that is no space. */
 export function text(options: { min?: number; max: number; description?: string }) {
   const { min = 0, max, description } = options;
   return Type.String({ minLength: min, maxLength: max, ...(description ? { description } : {}) });
@@ -39,14 +37,14 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** The schema under a name of its own in the documentation, and so in the clients that are generated from it. */
+/** Gives a schema a name of its own in the documentation and in generated clients. */
 export function named<T extends TSchema>(name: string, schema: T): T {
   return { ...schema, $id: name };
 }
 
 /**
- * The body of a PATCH: each field may be left out, and null clears those that take it. For the others it is refused by
- * name: a client whose null was ignored would believe that it had cleared something.
+ * The body of a PATCH: each field may be left out, and null clears those that take it. Others refuse null by
+ * name, as a client would believe that it had cleared them.
  */
 export function changesOf<T extends TProperties>(fields: T) {
   return Object.assign(Type.Partial(Type.Object(fields)), { [REFUSES_NULL]: true });

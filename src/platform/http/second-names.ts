@@ -6,7 +6,7 @@ export function secondOfName(what: string, name: string): string {
   return `satchel: warning: this project has another ${what} that is called ${name}; only their ids tell them apart`;
 }
 
-/** The answer to a POST that made something, with a further Warning header where it is the second of its name. */
+/** The answer to a POST that made something; with a Warning header where it is the second of its name. */
 export function madeReply(made: unknown, what: string, is_second: boolean): Reply {
   const warning = `299 satchel "another active ${what} of this project has this name"`;
   return new Reply(201, made, is_second ? { Warning: warning } : {});

@@ -17,11 +17,11 @@ export interface HttpServer {
   /** Takes the port, and serves nothing yet; returns it. */
   hold(): number;
   /**
-   * Starts to listen, by TLS where it is given what for; returns the port, which is chosen by the system for port 0. Called
-   * again with another certificate, whoever connects gets that one.
+   * Starts to listen, by TLS with an identity. Returns the port; the system chooses one for port 0. Called
+   * again with another certificate, new connections get that.
    */
   listen(identity?: TlsIdentity): number;
-  /** Takes no new connection, lets requests in flight finish within the deadline, then closes what is left. */
+  /** Takes no new connections, lets requests finish within the deadline, then closes the rest. */
   stop(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   });
 
   const is_https = deps.config.public_url.startsWith('https:');
-  /** Browsers that came by https once come by nothing else for a year; over plain http they ignore it (RFC 6797, 8.1). */
+  /** Browsers that came by https use nothing else for a year. Plain http ignores this (RFC 6797, 8.1). */
   const secured = (response: Response): Response => {
     if (is_https) response.headers.set('Strict-Transport-Security', `max-age=${HSTS_MAX_AGE_S}`);
     return response;
@@ -102,7 +102,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   };
 }
 
-/** The answer where the body of a response, such as a file, could not be opened. Bun does not say for which request. */
+/** The answer where a response's body, such as a file, could not be opened, for whichever request. */
 function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock' | 'logger'>): Response {
   const request_id = newId(clock.now());
   const explained = explainDescriptors(thrown);
@@ -130,7 +130,8 @@ function mountRoutes(
   contextOf: (request: Request, params: Record<string, string>) => RequestContext,
   onAnswer: (request: Request, response: Response) => void,
 ): { handle(request: Request): Promise<Response> } {
-  // Elysia looks for the path from a fixed place on: behind `http://`, or, told of a standard host name, behind `https://abc`.
+  // Elysia looks for the path from a fixed place on: behind `http://`, or with a standard host name behind
+  // `https://abc`.
   const standardHostname = deps.config.tls !== null;
   const app = new Elysia({ normalize: false, precompile: false, handler: { standardHostname } });
   for (const route of routes) {
@@ -169,8 +170,8 @@ function refuseUnrouted(ctx: RequestContext, deps: HttpDeps, thrown: unknown = u
 }
 
 /**
- * The name of a Host header, without its port; null where it is not one host (RFC 3986). An empty one names nobody, and is
- * allowed. Several lines come joined by a comma.
+ * The name in a Host header, without its port; null where it is not one host (RFC 3986). Empty is allowed and
+ * names nobody. Several lines are joined by a comma.
  */
 function nameOfHost(host: string): string | null {
   const [, name, port] =
@@ -187,8 +188,9 @@ function badHost(request: Request, now_ms: number): Response {
 }
 
 /**
- * Without a Host (HTTP/1.0), or with one that is no host name, a request's URL is no URL, which everything after this
- * needs; behind https a Host of one or two characters would have a part of the path taken for the host. Nothing depends on the name a client used: links start with the public URL.
+ * Without a valid Host (HTTP/1.0 has none) a request's URL is no URL, which all code after this needs. Behind
+ * https a Host of one or two characters would take part of the path for the host. Nothing depends on the
+ * client's name for us: links begin with the public URL.
  */
 function withUsableUrl(request: Request): Request {
   const is_short = request.url.startsWith('https:') && request.url.indexOf('/', 8) < 11;

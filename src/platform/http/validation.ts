@@ -1,5 +1,5 @@
 /**
- * Checking input against its shape. The checking is ours because its messages must tell what would be right, count code
+ * Checks input against its shape. It is ours because messages must tell what would be right, count code
  * points, and never repeat a value.
  */
 import { Kind, OptionalKind, type Static, type TSchema } from '@sinclair/typebox';
@@ -25,8 +25,8 @@ export interface Validated<T extends TSchema> {
 }
 
 /**
- * The value in the shape of the schema, holding declared fields only, and what is wrong with the rest. An optional field
- * that is null counts as absent, unless the schema takes null.
+ * The value in the schema's shape, with declared fields only, and what is wrong with the rest. An optional
+ * null counts as absent, unless the schema takes null.
  */
 export function validate<T extends TSchema>(
   schema: T,
@@ -54,8 +54,9 @@ export function parse<T extends TSchema>(
 }
 
 /**
- * What is wrong with an input by its shape and by rules past that, which look at the sound fields only. What the rules say of a
- * field is left out where that is broken, or absent while another of those that are judged `together` is broken.
+ * What is wrong with an input by its shape and by further rules, which see the sound fields only. What the
+ * rules say of a field is left out where that is broken, or absent while another of those judged `together`
+ * is broken.
  */
 export function allErrors<T extends TSchema>(
   { value, errors }: Validated<T>,
@@ -73,7 +74,7 @@ export function allErrors<T extends TSchema>(
   return { ...Object.fromEntries(told), ...errors };
 }
 
-/** The value, which is whole where nothing is wrong. Throws AppError `invalid` with all that `allErrors` finds. */
+/** The value, whole where nothing is wrong. Throws AppError `invalid` with all that `allErrors` finds. */
 export function requireAll<T extends TSchema>(
   found: Validated<T>,
   errorsIn: (sound: Partial<Static<T>>) => FieldErrors,
@@ -193,7 +194,7 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
 const DATE_TIME =
   /^\d{4}-\d{2}-\d{2}(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?)\s?(Z|z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Epoch milliseconds of an ISO 8601 moment (UTC where no zone is given), or null when it is none that exists. */
+/** Epoch milliseconds of an ISO 8601 moment (UTC without a zone), or null where there is no such moment. */
 export function parseDateTime(value: string): number | null {
   const match = DATE_TIME.exec(value);
   if (!match) return null;
@@ -325,7 +326,7 @@ function checkRecord(schema: TSchema, input: unknown, path: string, walk: Walk):
 }
 
 /**
- * The first alternative that fits; else the messages of the one meant, which is that of the input's kind, an object or none, or
+ * The first alternative that fits; else the messages of the one of the input's kind (object or not), or of
  * the first that is not null.
  */
 function checkUnion(schema: TSchema, input: unknown, path: string, walk: Walk): unknown {

@@ -1,7 +1,7 @@
 /**
- * Cron expressions: five fields or a preset, evaluated in an IANA time zone. Croner knows the calendar; it is asked in
- * UTC, about wall-clock times. What daylight saving makes of a wall-clock time is decided here: croner drops a job whose
- * whole hour is skipped (`* 2 * * *`), where the contract runs it at the next valid minute.
+ * Cron expressions: five fields or a preset, evaluated in an IANA time zone. Croner knows the calendar, and
+ * is asked in UTC about wall-clock times. Daylight saving is decided here: croner drops a job whose whole
+ * hour is skipped (`* 2 * * *`), where the contract runs it at the next valid minute.
  */
 import { Cron as Calendar } from 'croner';
 import { MAX_CRON_CHARS } from '../../limits.ts';
@@ -81,7 +81,7 @@ export function parseCron(expression: string, timezone = 'UTC'): Cron | CronRefu
 
 /** Whether a text names an IANA time zone; offsets such as +01:00 are none. */
 export function isTimeZone(name: string): boolean {
-  // UTC is known without loading the tables of time zones, which a start would otherwise do for its own entries.
+  // UTC needs no time zone tables, which a start would otherwise load for its own entries.
   if (name === 'UTC') return true;
   if (!/^[a-z][a-z0-9_+/-]*$/i.test(name)) return false;
   try {
@@ -116,7 +116,7 @@ function normalize(expression: string): Normal {
   return { pattern: pattern.join(' '), runs_in_real_time: /[*/]/.test(fields[1] ?? '') };
 }
 
-/** `*` where the field restricts nothing, else the list of its values: croner then needs no syntax but these. */
+/** `*` where the field restricts nothing, else its values: croner then needs no other syntax. */
 function readField(field: string, rule: FieldRule): { pattern: string } | { message: string } {
   const values = new Set<number>();
   let is_free = false;
@@ -179,7 +179,7 @@ function offsetMs(zoned: Temporal.ZonedDateTime): number {
   return zoned.offsetNanoseconds / 1_000_000;
 }
 
-/** A wall-clock time runs at its first instant; one that is skipped, at the moment the clock jumps past it. */
+/** A wall-clock time runs at its first instant; one that is skipped runs when the clock jumps past it. */
 function nextByWallClock({ nextLocal, timezone }: ZonedCalendar, after_ms: number): number | null {
   let local = after_ms + offsetMs(zonedAt(after_ms, timezone));
   for (;;) {
@@ -201,7 +201,7 @@ function firstInstantOf(local_ms: number, timezone: string): number {
   return (jump ?? zoned).epochMilliseconds;
 }
 
-/** Every moment whose wall-clock time matches: an hour that repeats runs twice, one that is skipped does not. */
+/** Every moment with a matching wall-clock time: a repeated hour runs twice, a skipped one never. */
 function nextInRealTime({ nextLocal, timezone }: ZonedCalendar, after_ms: number): number | null {
   let zoned = zonedAt(after_ms, timezone);
   let local = after_ms + offsetMs(zoned);

@@ -1,6 +1,6 @@
 /**
- * The job engine: claims due jobs, runs their tasks, records how they ended. It sleeps until the next `run_at` and is
- * woken by an enqueue, by a task that ended, and by another process that wrote; it never polls.
+ * The job engine: claims due jobs, runs their tasks, records how they ended. It sleeps until the next
+ * `run_at`. An enqueue, a task that ended or another process that wrote wakes it; it never polls.
  */
 import { messageOf } from '../../errors.ts';
 import { type Database, mayPass, sqliteErrorOf, type Tx } from '../database/database.ts';
@@ -29,16 +29,16 @@ import {
 import { inTurn } from './turns.ts';
 
 /**
- * How many jobs one claim marks as processing, of all lanes together: one commit carries many attempts, and yet requests
- * wait no longer for it than for a slice of other changes.
+ * How many jobs one claim takes from all lanes together. One commit carries many attempts, and requests wait
+ * no longer for it than for other changes.
  */
 export const JOB_CLAIM_BATCH = 20;
-/** setTimeout overflows past 2^31 ms; a longer sleep is cut into pieces of at most this, which also notices a clock that jumped. */
+/** setTimeout overflows past 2^31 ms. Sleeping in pieces of at most this also notices a clock that jumped. */
 const JOB_MAX_SLEEP_MS = 60_000;
 
 /**
- * How one attempt ended. `apply` runs in the transaction that records it; `afterCommit` once that is on disk, for what
- * is no row, such as files.
+ * How one attempt ended. `apply` runs in the transaction that records it. `afterCommit` runs once that is on
+ * disk, for what is no row, such as files.
  */
 export type TaskOutcome =
   | (JobEnd & { apply?: (tx: Tx) => void; afterCommit?: () => void })
@@ -53,9 +53,9 @@ export type TaskOutcome =
       is_cut_off?: boolean;
     }
   /**
-   * It goes on later (at once, unless told), in another lane where one is named, and this attempt is not counted. A
-   * function says when within the transaction that records it, where nothing can come in between: null where nothing is left
-   * to do, and the job is completed.
+   * Continues later (at once unless told), in another lane where one is named. The attempt is not counted. A
+   * function decides when, in the transaction that records it, so that nothing comes in between. It returns
+   * null where nothing is left to do, and the job is completed.
    */
   | {
       status: 'continue';
@@ -64,7 +64,7 @@ export type TaskOutcome =
       apply?: (tx: Tx) => void;
     };
 
-/** What `begin` decides within the claim: run with this, be over already, or wait in another lane or until later, costing no attempt. */
+/** What `begin` decides within the claim: run with this, end already, or wait, which costs no attempt. */
 export type Beginning<Started> =
   | { go: true; started: Started }
   | { go: false; end: JobEnd }
@@ -81,14 +81,14 @@ export interface Task<Started = unknown> {
   type: string;
   /** How many jobs of one lane may run at once. */
   lane_concurrency: number;
-  /** For lanes that go at a pace; null for one that goes as fast as it can. Asked in the claim's transaction. */
+  /** For lanes with a pace; null for one that goes as fast as it can. Asked in the claim's transaction. */
   gate?(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null;
-  /** Runs inside the claim's transaction, with the attempt just counted in `job.attempts`. A throw ends the job. */
+  /** Runs in the claim's transaction; `job.attempts` counts this attempt already. A throw ends the job. */
   begin(tx: Tx, job: JobRow, now_ms: number): Beginning<Started>;
   /**
-   * Does the work. A throw counts as an unexpected failure and ends the job, unless the disk was full or the database busy:
-   * then it is run anew, as after a crash. `stopping` is aborted when this process is told to stop: a task that takes long
-   * then ends with `continue` soon, or is run anew at the next start.
+   * Does the work. A throw ends the job, as an unexpected failure. After a full disk or a busy database it
+   * runs again, as after a crash. `stopping` is aborted when this process is to stop: a long task then ends
+   * soon with `continue`, or runs anew at the next start.
    */
   run(job: JobRow, started: Started, stopping: AbortSignal): Promise<TaskOutcome>;
   /** Mends what an attempt cut off by a crash left behind; runs in the transaction that puts the job back. */
@@ -127,7 +127,7 @@ interface JobEngineOptions {
   clock: Clock;
   logger: Logger;
   tasks: readonly Task[];
-  /** Whether jobs of a project may begin now; those of one that may not wait until a wake finds that they may. All may unless given. */
+  /** Whether jobs of a project may begin. Others wait until a wake finds that they may. Default: all may. */
   mayBegin?: (tx: Tx, project_id: number) => boolean;
 }
 
@@ -245,7 +245,7 @@ class Engine implements JobEngine {
     }
   }
 
-  /** Nothing was claimed. A job that can't begin is ended, or it would keep all others from it, time and again. */
+  /** Nothing was claimed. A job that can't begin is ended, else it would hold up all others. */
   async #afterFailedClaim(error: unknown): Promise<void> {
     try {
       if (!(error instanceof UnfitJob)) throw error;
@@ -297,7 +297,7 @@ class Engine implements JobEngine {
     return this.#taskOf(lane)?.gate?.(tx, lane, asked) ?? null;
   }
 
-  /** Due jobs of one priority and lane, as many as the lane and the claim have room for, dealt out to its projects in turn. */
+  /** Due jobs of one priority and lane that the lane and the claim have room for, its projects in turn. */
   #takeTurns(
     tx: Tx,
     rivals: PendingGroup[],
@@ -326,8 +326,8 @@ class Engine implements JobEngine {
   }
 
   /**
-   * Groups that compete for the same lane, most urgent first. Lanes of one priority take turns at being first, or one that
-   * fills every claim would leave none of it to the others.
+   * Groups that compete for a lane, most urgent first. Lanes of one priority take turns at being first: one
+   * that fills every claim would starve the others.
    */
   #byPriorityAndLane(groups: readonly PendingGroup[]): PendingGroup[][] {
     const ranks = new Map<string, PendingGroup[]>();
@@ -421,7 +421,7 @@ class Engine implements JobEngine {
     return { status: 'failed', result: null, error: 'Something went wrong on the server.', apply };
   }
 
-  /** Records an outcome, waiting out a full disk or a busy database: what was done to the outside world must not be done again. */
+  /** Records an outcome, and waits out a full disk or a busy database: nothing must be done twice. */
   async #record(job: JobRow, outcome: TaskOutcome): Promise<void> {
     // A stop cuts attempts off; they are put back at the next start, as after a crash, and cost nothing.
     if (this.#stopping.signal.aborted && outcome.status === 'retry' && outcome.is_cut_off) return;

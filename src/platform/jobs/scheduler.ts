@@ -1,6 +1,6 @@
 /**
- * What Satchel does by the clock: named entries with a cron expression in UTC, looked at each minute. That nothing is done twice
- * is for each entry to see to, with its own rows.
+ * What Satchel does by the clock: named entries with a cron expression in UTC, looked at each minute. Each
+ * entry makes sure by its own rows that nothing is done twice.
  */
 import { AppError, messageOf } from '../../errors.ts';
 import { type Clock, MINUTE_MS } from '../host/clock.ts';

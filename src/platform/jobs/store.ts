@@ -1,6 +1,6 @@
 /**
- * The job queue's SQL. A job is a row, a task the function that runs it (`engine.ts`). States: pending, processing,
- * completed, failed. Jobs compete within a lane; within one, urgent ones go first and projects take turns.
+ * The job queue's SQL. A job is a row, and a task the function that runs it (`engine.ts`). States: pending,
+ * processing, completed, failed. Jobs compete within a lane: urgent ones go first, and projects take turns.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { and, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
@@ -17,7 +17,10 @@ export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, backgr
 /** `run_at` of a job that is due at once: no jump of the clock can hold it back. */
 export const AT_ONCE = 0;
 
-/** When what waits until it is released is due: a job (`run_at`, which a clock that was set back may have made a little less), or bulk mail. */
+/**
+ * The due time of what waits until it is released: a job (`run_at`; a little less if the clock was set back)
+ * or bulk mail.
+ */
 export const HELD = Number.MAX_SAFE_INTEGER;
 /** Past any date: jobs that wait for longer are withheld. */
 const LAST_DATE_MS = 8.64e15;
@@ -89,7 +92,7 @@ export interface PendingGroup {
 const GROUPS = `SELECT priority, lane, project_id, run_at AS first_run_at FROM jobs WHERE status = 'pending'`;
 const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
 
-// Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over every job of the group before.
+// Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over all jobs of a group.
 const nextProject = rawSql<PendingGroup, [number, string, number]>(
   `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
 );
@@ -111,8 +114,8 @@ function groupAfter(
 }
 
 /**
- * Every group that has pending jobs, most urgent first, but for those in full lanes: an index seek or three for each group,
- * however many jobs wait in it, and for each full lane, however many groups it has.
+ * Every group with pending jobs, most urgent first, without full lanes. It takes up to three index seeks for
+ * each group, however many jobs wait in it, and one for each full lane.
  */
 export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): PendingGroup[] {
   const groups: PendingGroup[] = [];
@@ -162,7 +165,7 @@ export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void
   finish.run(tx, end.status, result, end.error, now_ms, id);
 }
 
-/** Puts a job back to wait until `run_at`, remembering why, without the attempt that was begun unless it counts. */
+/** Puts a job back to wait until `run_at`, with the reason. Its attempt counts only if that is said. */
 export function postponeJob(
   tx: Tx,
   id: string,
@@ -175,7 +178,10 @@ export function postponeJob(
     .run();
 }
 
-/** Puts a job back to go on, at once unless told, without the attempt that was begun: before its first it has not started. */
+/**
+ * Puts a job back to go on, at once unless told, and takes back the attempt that was begun. Before its first
+ * it has not started.
+ */
 export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane?: string }): void {
   const { run_at = AT_ONCE, lane } = options;
   tx.update(jobs)
@@ -194,7 +200,7 @@ const hasten = rawSql<never, [number, string, number]>(
   "UPDATE jobs SET run_at = ? WHERE id = ? AND status = 'pending' AND run_at > ?",
 );
 
-/** Has a job that waits come at a moment, if that is earlier: each mail of a sequence that ends asks for it. */
+/** Has a waiting job come at a moment, if that is earlier. Each mail that ends asks for it. */
 export function hastenJob(tx: Tx, id: string, run_at: number): void {
   hasten.run(tx, run_at, id, run_at);
 }

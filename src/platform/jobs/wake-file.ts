@@ -1,4 +1,4 @@
-/** How a command wakes the server: it touches a file that the server watches. The kernel tells; nobody polls. */
+/** How a command wakes the server: it touches a file that the kernel watches for it. Nobody polls. */
 import { closeSync, type FSWatcher, futimesSync, openSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { giveToFolderOwner } from '../host/ownership.ts';

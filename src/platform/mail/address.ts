@@ -9,15 +9,16 @@ interface EmailAddress {
 }
 
 /**
- * RFC 5322 dot-atom; quoted local parts are legal, unused, and a trap in every log and header. A percent sign once routed mail
- * on through a relay, and some still do.
+ * RFC 5322 dot-atom. Quoted local parts are legal, unused, and a trap in logs and headers. A percent sign
+ * once routed mail through a relay, and some still do that.
  */
 const LOCAL = /^[a-z0-9!#$&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$&'*+/=?^_`{|}~-]+)*$/i;
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * A host name of at least two labels in lower-case ASCII (IDNA), or null when the text is none. Text that IDNA would read as
- * another name (full-width letters, soft hyphens, percent escapes) is none: who wrote or checked it saw a different domain.
+ * A host name of two labels or more in lower-case ASCII (IDNA), else null. Text that IDNA reads as another
+ * name (full-width letters, soft hyphens, percent escapes) is none: whoever wrote or checked it saw a
+ * different domain.
  */
 export function canonicalDomain(text: string): string | null {
   if (text.length > 253 || /[\s/:@?#[\]\\]/.test(text)) return null;

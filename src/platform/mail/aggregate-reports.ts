@@ -1,6 +1,7 @@
 /**
- * Reading what receivers report of a domain's mail: DMARC (RFC 7489) as XML, and TLS (RFC 8460) as JSON, each plain, by gzip or in a zip
- * of one file. For a thread of its own (report-reader.ts): strangers write these, and choose what they cost.
+ * Reads receivers' reports of a domain's mail: DMARC (RFC 7489) as XML, TLS (RFC 8460) as JSON, each plain,
+ * by gzip or in a zip of one file. For a thread of its own (report-reader.ts): strangers write them, and
+ * choose what they cost.
  */
 import { isIP } from 'node:net';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
@@ -16,7 +17,7 @@ export const MAX_AGGREGATE_MESSAGE_BYTES = 1024 * 1024;
 const MAX_UNPACKED_BYTES = 10 * 1024 * 1024;
 /** Contract. */
 const MAX_ROWS = 10_000;
-/** Decision: sources that are told apart of one report and domain, those with the most mails; the others count in its sums. */
+/** Decision: sources that are told apart for a report and domain, by most mails; others count in its sums. */
 export const MAX_SOURCES_PER_REPORT = 1_000;
 /** RFC 7489's form is six deep; a name or an address is far shorter. */
 const MAX_XML_DEPTH = 10;
@@ -57,7 +58,7 @@ export interface AggregateReport {
   tls: { domain: string; reason: string; sessions: number }[];
 }
 
-/** Whether a message's fields are those of such a report; they are as RFC 7489 7.2.1.1 and RFC 8460 5.3 have them, or near. */
+/** Whether a message's fields are nearly those of RFC 7489 7.2.1.1 and RFC 8460 5.3. */
 export function mayBeAggregate(head: string): boolean {
   const type = fieldOf(head, 'content-type');
   return (
@@ -91,7 +92,7 @@ function bytesOf({ content }: Attachment): Buffer {
   return typeof content === 'string' ? Buffer.from(content) : Buffer.from(new Uint8Array(content));
 }
 
-/** What is packed in some bytes, as text; null where it is past a bound, no UTF-8, or a zip of several files. */
+/** The packed text; null where it is past a bound, no UTF-8, or a zip of several files. */
 function textIn(bytes: Buffer): string | null {
   try {
     const plain = unpack(bytes);
@@ -108,7 +109,7 @@ function unpack(bytes: Buffer): Buffer | null {
   return bytes.toString('latin1', 0, 4) === 'PK\x03\x04' ? unzip(bytes) : bytes;
 }
 
-/** The only file of a zip (APPNOTE 4.3): by its directory, as the header in front of a file may not know its length. */
+/** The only file of a zip (APPNOTE 4.3), by its directory: a file's own header may lack its length. */
 function unzip(bytes: Buffer): Buffer | null {
   const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
   if (end === -1 || bytes.readUInt16LE(end + 10) !== 1) return null;

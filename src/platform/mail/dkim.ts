@@ -1,4 +1,4 @@
-/** DKIM (RFC 6376), rsa-sha256 and relaxed/relaxed: making a domain's key, signing a message, and knowing one of ours again. */
+/** DKIM (RFC 6376), rsa-sha256 and relaxed/relaxed: making keys, signing messages, recognizing our own. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -15,7 +15,7 @@ import { AppError } from '../../errors.ts';
 const MAX_CACHED_DKIM_KEYS = 500;
 /** RFC 6376 3.3.3: signers use at least 1024 bits; 2048 is what receivers recommend. */
 const DKIM_KEY_BITS = 2_048;
-/** Signatures of a returned message that are looked at: ours, the relay's, a list's; each costs some 50 microseconds. */
+/** Signatures of a returned message that are looked at, for 50 microseconds each: ours, a list's. */
 const MAX_DKIM_SIGNATURES_READ = 8;
 
 export interface DkimKeyPair {
@@ -31,12 +31,12 @@ export interface DkimIdentity {
 }
 
 /**
- * Headers that a reader sees or a client acts on. Each is signed once more than it occurs (RFC 6376 8.15), so that nobody can
- * add another one, which many mail programs would show instead.
+ * Headers that a reader sees or a client acts on. Each is signed once more than it occurs (RFC 6376 8.15), so
+ * that nobody can add another, which many mail programs would show instead.
  */
 const OVER_SIGNED_HEADERS =
   'from to cc subject reply-to date message-id content-type mime-version list-unsubscribe list-unsubscribe-post';
-/** Headers that are signed as often as they occur: adding one deceives nobody, and some relays add a Feedback-ID of their own. */
+/** Headers signed as often as they occur: adding one deceives nobody, and some relays add a Feedback-ID. */
 const SIGNED_HEADERS = 'content-transfer-encoding list-id feedback-id';
 
 /** A new RSA key of DKIM_KEY_BITS bits. Takes some 100 ms, on another thread. */
@@ -62,9 +62,9 @@ export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>)
 }
 
 /**
- * The DKIM-Signature header, with its line break, for the given header block (one character a byte) and body hash.
- * RSA runs on the thread pool: it is by far the most expensive part of a mail, and here it would halve the throughput.
- * Throws AppError `invalid` when the private key can't be read.
+ * The DKIM-Signature header with its line break, for a header block (one character a byte) and a body hash.
+ * RSA is by far the most expensive part of a mail and runs on the thread pool; here it would halve the
+ * throughput. Throws AppError `invalid` when the private key can't be read.
  */
 export async function signHeaders(
   headers: string,
@@ -97,8 +97,8 @@ const signOnPool = promisify(sign);
 export type FindDkimKey = (domain: string, selector: string) => string | null;
 
 /**
- * The signed value of a header in a header block (one character a byte), by the first signature that is of a known key and
- * holds; null where none does. Only the headers are asked: what a report returns of a message has often lost its body.
+ * The signed value of a header in a header block (one character a byte), by the first valid signature of a
+ * known key; null without one. Only headers count: returned messages have often lost their bodies.
  */
 export function findSignedHeader(name: string, headers: string, findKey: FindDkimKey): string | null {
   const fields = parseFields(headers);
@@ -144,7 +144,7 @@ function readPublicKey(base64: string): KeyObject {
   return createPublicKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'spki' });
 }
 
-/** The fields from the last to the first, as verifiers take them (RFC 6376 5.4.2), with lower-case names and folded values. */
+/** The fields from last to first, as in RFC 6376 5.4.2, with lower-case names and folded values. */
 function parseFields(headers: string): { name: string; value: string }[] {
   return headers
     .split(/\r\n(?![ \t])/)
@@ -155,7 +155,7 @@ function parseFields(headers: string): { name: string; value: string }[] {
     .reverse();
 }
 
-/** Relaxed header canonicalization (section 3.4.2) of a value. Only space and tab count as white space there. */
+/** Relaxed canonicalization (section 3.4.2) of a header's value: only space and tab are white space. */
 function relax(value: string): string {
   return value
     .replace(/\r\n/g, '')

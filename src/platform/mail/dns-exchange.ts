@@ -1,4 +1,4 @@
-/** One DNS question to one server: building the query, UDP with TCP behind it, and which answers are believed. */
+/** One DNS question to one server: the query, UDP and then TCP, and which answers to believe. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
@@ -39,9 +39,9 @@ const RCODE_NAMES: Readonly<Record<number, string>> = {
 };
 
 /**
- * One try at one server: UDP, then TCP when the answer did not fit. An `ok` packet answers this very question with
- * records, no data or NXDOMAIN; errors, refusals and referrals are failures. Never throws. `timeout_ms` is for each
- * transport; `end_ms` (monotonic) cuts TCP short when the look-up's own deadline comes first.
+ * One try at one server: UDP, then TCP when the answer did not fit. An `ok` packet answers this very question
+ * with records, no data or NXDOMAIN; errors, refusals and referrals are failures. Never throws. `timeout_ms`
+ * is for each transport. `end_ms` (monotonic) cuts TCP short at the look-up's own deadline.
  */
 export async function askServer(
   server: Server,

@@ -1,6 +1,6 @@
 /**
- * DNS look-ups for mail: TXT, MX and addresses. A resolver of our own, because the runtime's splits long TXT
- * records into their chunks, waits too long for a dead server and does not tell "no such record" from "no answer".
+ * DNS look-ups for mail: TXT, MX and addresses. The runtime's resolver splits long TXT records, waits too
+ * long for a dead server and can't tell "no such record" from "no answer", so this one is ours.
  */
 import { readFile } from 'node:fs/promises';
 import { isIP, isIPv6 } from 'node:net';
@@ -26,8 +26,8 @@ const DNS_TRY_TIMEOUT_MS = 1_500;
 const DNS_TRIES_PER_SERVER = 2;
 
 /**
- * What became of a look-up. `found` with no records: the name exists and has none of this type. `absent`: the name
- * does not exist (NXDOMAIN, or it could never exist). `unknown`: nobody answered, which must never count as absent.
+ * What became of a look-up. `found` without records: the name has none of this type. `absent`: the name does
+ * not exist (NXDOMAIN), or never can. `unknown`: nobody answered; this must never count as absent.
  */
 export type Lookup<T> =
   | { status: 'found'; records: T[] }
@@ -43,7 +43,7 @@ export interface MxRecord {
 export interface Resolver {
   /** Each record whole, its 255-byte chunks joined. */
   lookupTxt(name: string): Promise<Lookup<string>>;
-  /** The most preferred exchange first. An empty list says nothing about A records, which mail may fall back to. */
+  /** The most preferred first. An empty list says nothing of A records, which mail may fall back to. */
   lookupMx(name: string): Promise<Lookup<MxRecord>>;
   /** Names of the servers that have the zone; none for a name that begins no zone. */
   lookupNs(name: string): Promise<Lookup<string>>;
@@ -67,8 +67,8 @@ const NAME_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 
 /**
  * A resolver that never throws and never outlasts its deadline (`DNS_DEADLINE_MS` a look-up). It holds no
- * socket between look-ups, so there is nothing to close. Without servers it reads resolv.conf at each look-up, as
- * that file may change while the process runs.
+ * socket between look-ups, so nothing needs closing. Without servers it reads resolv.conf each time, as that
+ * file may change.
  */
 export function createResolver(options: ResolverOptions): Resolver {
   const fixed = options.servers.map(parseServer);
@@ -138,7 +138,7 @@ export function createResolver(options: ResolverOptions): Resolver {
   return { ...lookups, takesMail: (domain) => mx_cache.takesMail(domain) };
 }
 
-/** Addresses of one family are enough for `found`. With none at all, one family without an answer makes it `unknown`. */
+/** Addresses of one family make it `found`. Without any, one family without an answer makes it `unknown`. */
 function mergeAddresses(results: readonly Lookup<string>[]): Lookup<string> {
   const records = results.flatMap((result) => (result.status === 'found' ? result.records : []));
   if (records.length > 0) return { status: 'found', records };
@@ -178,7 +178,7 @@ function toAsciiName(name: string): string | null {
   return ascii.split('.').every(fits) ? ascii : null;
 }
 
-/** Follows the aliases inside the answer section, as recursive servers give them, and keeps the records at their end. */
+/** Follows aliases inside the answer section, as recursive servers give them, to the records at their end. */
 function answersTo(question: Question, packet: dnsPacket.DecodedPacket): dnsPacket.Answer[] {
   const answers = packet.answers ?? [];
   let owner = question.name;

@@ -1,6 +1,6 @@
 /**
- * Composes mails that share a frame: MailComposer makes their message once, with marks where the values stand, and each mail
- * fills in its own. Of the headers, all that a mail may have of its own are made for each.
+ * Composes mails that share a frame. MailComposer makes their message once, with marks for the values, and
+ * each mail fills in its own. Headers that a mail may have of its own are made for each.
  */
 import MimeNode from 'nodemailer/lib/mime-node';
 import { encode, wrap } from 'nodemailer/lib/qp';
@@ -22,7 +22,7 @@ const MAX_LINE_CHARS = 75;
 /** Stays as it is in quoted-printable, wherever in a line it stands. */
 const AS_IT_IS = /^[!-<>-~](?:[ -<>-~]{0,73}[!-<>-~])?$/;
 
-/** What stands between two texts of a mould: a value as part of HTML or text, or the boundary between the parts. */
+/** What stands between two texts of a mould: a value within HTML or text, or the boundary between parts. */
 type Hole = { in: 'html' | 'text'; value: number } | { in: 'boundary' };
 
 /** The MIME headers and the body of a message, cut at its holes: one text more than holes. */
@@ -53,7 +53,7 @@ export class FramedMessages {
 
 async function castMould(frame: MailFrame): Promise<Mould | null> {
   const { html, text } = frame;
-  // A text part that is derived depends on how long the values are, and a part that is left empty is left out.
+  // A derived text part depends on the values' lengths, and an empty part is left out.
   if (text === null || ![text, html ?? text].every(hasSafeTexts)) return null;
   const boundary = crypto.randomUUID();
   // On lines of their own no mark is broken by a soft line break; those lines' breaks become soft ones.
@@ -75,8 +75,9 @@ async function castMould(frame: MailFrame): Promise<Mould | null> {
 }
 
 /**
- * Whether what is made of these texts apart is what is made of them joined to others: line breaks are CR, LF or both, and a
- * character may be two units. A body that may come out empty is left to MailComposer, which leaves such a part out.
+ * Whether texts made apart and then joined equal those made together: line breaks may be CR, LF or both, and
+ * a character may be two units. A body that may come out empty is MailComposer's, which leaves such a part
+ * out.
  */
 function hasSafeTexts(parts: readonly (string | number)[]): boolean {
   const texts = parts.filter((part) => typeof part === 'string');

@@ -3,7 +3,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Whether a text has line breaks or control characters, which could begin another header; a tab may stand in one. */
+/** Whether a text has line breaks or control characters, which could begin another header; tabs are fine. */
 export function hasControls(text: string): boolean {
   return CONTROLS.test(text);
 }

@@ -52,8 +52,9 @@ export function fieldOf(head: string, name: string): string {
 }
 
 /**
- * The reply in a message; null where it answers nothing, is of nobody, or has more headers or depth than any. Only the first
- * MAX_REPORT_BYTES are read. For a thread of its own (report-reader.ts), as strangers choose what it costs.
+ * The reply in a message; null where it answers nothing, is of nobody, or has too many headers or too much
+ * depth. Only the first MAX_REPORT_BYTES are read. For a thread of its own (report-reader.ts), as strangers
+ * choose what it costs.
  */
 export async function readMailReply(message: Uint8Array): Promise<MailReply | null> {
   const bytes = message.subarray(0, MAX_REPORT_BYTES);

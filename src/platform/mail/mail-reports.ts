@@ -1,4 +1,4 @@
-/** Reading the reports of other mail servers: delivery status notifications (RFC 3464) and feedback reports (RFC 5965). */
+/** Reads reports of other mail servers: delivery status (RFC 3464) and feedback (RFC 5965). */
 import type { Attachment } from 'postal-mime';
 import {
   MAX_REPORT_CANDIDATES,
@@ -18,7 +18,7 @@ import {
 } from './raw-report.ts';
 import { endOf, lastReplyIn, type ReportedEnd } from './refusals.ts';
 
-/** A field of a report is cut here: RFC 5322 2.1.1 has lines of 998 characters, and addresses are far shorter. */
+/** A report's fields are cut here: lines have 998 characters (RFC 5322 2.1.1), addresses far fewer. */
 const MAX_REPORT_FIELD_CHARS = 2_000;
 /** Recipients that one report is believed about; a mail of ours has at most 151. */
 const MAX_REPORTED_RECIPIENTS = 200;
@@ -26,14 +26,14 @@ const MAX_REPORTED_RECIPIENTS = 200;
 /** What a report says. Whether to believe it is decided by whoever reads it. */
 export interface MailReport {
   recipients: ReportedRecipient[];
-  /** Every address that the mail or the report itself is from or to: one that we made for a single mail may be among them. */
+  /** Addresses that the mail or the report is from or to; one may be our address for a single mail. */
   addresses: string[];
-  /** The header block of the mail that it returns, one character a byte with CRLF; empty where it returns none. */
+  /** The header block of the returned mail, one character a byte with CRLF; empty where none is returned. */
   returned_headers: string;
 }
 
 interface ReportedRecipient {
-  /** Addresses by which the report may mean our recipient, the likeliest first. Empty where a complaint names nobody. */
+  /** Addresses by which the report may mean our recipient, likeliest first. Complaints may have none. */
   addresses: string[];
   /** Null where nothing is final: a delay, or a relay that reports no further. */
   kind: 'delivered' | ReportedEnd | 'complained' | null;
@@ -42,12 +42,12 @@ interface ReportedRecipient {
   words: string;
 }
 
-/** Feedback types (RFC 5965 7.3, and `opt-out` of RFC 6449) that say that the recipient wants no more of it. */
+/** Feedback types (RFC 5965 7.3; `opt-out` of RFC 6449) by which the recipient wants no more of it. */
 const COMPLAINTS = ['abuse', 'fraud', 'opt-out'];
 
 /**
- * The report in a message, or null where there is none: garbage is no report, nor is what has more parts, depth or headers
- * than any. Only the first MAX_REPORT_BYTES are read. For a thread of its own (report-reader.ts), as strangers choose what
+ * The report in a message; null for anything else, and for too many parts or headers or too much depth. Only
+ * the first MAX_REPORT_BYTES are read. For a thread of its own (report-reader.ts), as strangers choose what
  * it costs.
  */
 export async function readMailReport(message: Uint8Array): Promise<MailReport | null> {
@@ -174,7 +174,7 @@ function sectionsOf(text: string, recipients: readonly (readonly string[])[]): s
   const [first] = [...places.values()].filter(({ begins_line }) => begins_line);
   const starts = recipients.map((addresses) => {
     const named = addresses.flatMap((address) => places.get(address.toLowerCase()) ?? [])[0];
-    // With one recipient all of it is about that one, even under another address, to which the mail may have been forwarded.
+    // A single recipient is meant even under another address, to which the mail may have been forwarded.
     return named ?? (recipients.length === 1 ? first : undefined);
   });
   const begins = starts.flatMap((start) => start?.at ?? []).sort((a, b) => a - b);
@@ -192,7 +192,7 @@ interface Place {
   begins_line: boolean;
 }
 
-/** Where each address stands in a text: where a line begins with it, else where it comes first. One pass, whatever the text. */
+/** Where each address stands in a text: where a line begins with it, else where it comes first. One pass. */
 function placesOfAddresses(text: string): Map<string, Place> {
   const places = new Map<string, Place>();
   for (const { 0: found, index } of text.matchAll(ADDRESS)) {

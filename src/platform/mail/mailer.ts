@@ -1,4 +1,4 @@
-/** The main thread's side of sending mail: hands requests to the mailer worker, which it starts when needed and restarts when it dies. */
+/** The main thread's side of sending mail. It starts the mailer's thread when needed, and anew. */
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { Thread, ThreadEnded } from '../host/threads.ts';
@@ -26,16 +26,13 @@ const SMTP_CHECK_MS = 14_000;
 const MAILER_IDLE_STOP_MS = 5 * 60_000;
 /** How long the thread may take to tell how far each mail came that it gives up. */
 const GIVING_UP_MS = 200;
-/** Frames that the thread keeps: some dozens with bodies of 100 KB, each as given and as composed. When full it begins anew. */
+/** Frames that the thread keeps, given and composed: some dozens of 100 KB. When full it begins anew. */
 const MAX_FRAME_CHARS_KEPT = 8 * 1024 * 1024;
 /** What keeping a part takes besides its text. */
 const CHARS_OF_A_PART = 100;
 
 export interface Mailer {
-  /**
-   * Sends a mail to those of its recipients (to, cc and bcc alike) that are given here. Resolves with what became of
-   * it, whatever that is; never rejects.
-   */
+  /** Sends a mail to the given ones of its recipients (to, cc, bcc). Resolves with any outcome. */
   deliver(
     content: MailContent | FramedContent | WholeContent,
     route: SmtpRoute,
@@ -43,15 +40,16 @@ export interface Mailer {
     options?: DeliverOptions,
   ): Promise<DeliveryOutcome>;
   /**
-   * The message as it would be sent, DKIM-signed; of one that came whole its signature alone, which goes before the bytes that came.
-   * Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable` when not now.
+   * The message as it would be sent, DKIM-signed. Of one that came whole, only the signature, which goes
+   * before its bytes. Rejects with AppError `invalid` or `not_found` when it can't be built, `unavailable`
+   * when not now.
    */
   compose(content: MailContent | FramedContent | WholeContent): Promise<Uint8Array>;
-  /** Tries a relay without sending anything; `from` is the envelope sender. Rejects with AppError `unavailable`. */
+  /** Tries a relay and sends nothing; `from` is the envelope sender. Rejects with AppError `unavailable`. */
   check(route: SmtpRoute, from: string): Promise<RelayCheck>;
   /**
-   * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread. Mails
-   * that had not got as far are answered with stage `interrupted`, and those whose answer has not come as if it were lost.
+   * Takes no more mail, waits up to `deadline_ms` for mails whose content is on its way, and ends the thread.
+   * Earlier mails are answered with stage `interrupted`; those whose answer is missing count as unanswered.
    */
   stop(deadline_ms: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The mailer's thread: builds and signs messages and talks SMTP, so that neither holds up requests. Started by mailer.ts alone. */
+/** The mailer's thread: builds and signs messages and talks SMTP, so that no request waits for it. */
 import { AppError, messageOf } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
 import { serve } from '../host/threads.ts';
@@ -120,8 +120,8 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
 }
 
 /**
- * Whether a refusal before the content may be about the sender, which some relays judge only at RCPT. A 4xx at RCPT does not
- * count: most often it is greylisting.
+ * Whether a refusal before the content may be about the sender, which some relays judge only at RCPT. A 4xx
+ * at RCPT does not count: it is mostly greylisting.
  */
 function mayBeOfSender(outcome: DeliveryOutcome): outcome is UnsentOutcome {
   if (outcome.outcome === 'deferred') return outcome.stage === 'mail';

@@ -14,7 +14,7 @@ import { hashBody, signHeaders } from './dkim.ts';
 import { hasControls } from './header-text.ts';
 import type { MailAttachment, MailContent, MailHead, WholeContent } from './types.ts';
 
-/** Mails whose attachments sum up to more are streamed from disk, twice when signed, instead of being held in memory. */
+/** Mails with larger attachments in sum are streamed from disk, twice when signed, and not held in memory. */
 export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
 /** HTML nested deeper than this is cut in a derived text part: the converter is recursive. */
 const MAX_DERIVED_TEXT_DEPTH = 200;
@@ -71,9 +71,9 @@ export function checkHead(content: MailHead): void {
 }
 
 /**
- * Builds the message. What would be large is read from disk twice, once for its DKIM body hash and once to be sent,
- * instead of being held in memory.
- * Throws AppError `invalid` for unsafe headers or a bad DKIM key, `not_found` when the bytes of an attachment are gone.
+ * Builds the message. A large one is read from disk twice, for its DKIM body hash and to be sent, and not
+ * held in memory. Throws AppError `invalid` for unsafe headers or a bad DKIM key, `not_found` when an
+ * attachment's bytes are gone.
  */
 export async function composeMessage(content: MailContent): Promise<ComposedMessage> {
   checkHead(content);
@@ -98,7 +98,7 @@ export async function signWhole({ path, size_bytes, dkim }: WholeContent): Promi
   return signMessage(() => held ?? createReadStream(path), dkim);
 }
 
-/** A message with its signature; `unsigned` reads it from the start at each call. Throws as composeMessage does. */
+/** A message with its signature; `unsigned` reads it from the start. Throws as composeMessage does. */
 export async function signMessage(
   unsigned: () => Iterable<Buffer> | AsyncIterable<Buffer>,
   dkim: DkimIdentity | null,
@@ -191,8 +191,8 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
 }
 
 /**
- * Encodes what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included: MailComposer
- * passes one on in a subject, and puts quotation marks around one in a name, within which many readers decode it all the same.
+ * Encodes what reads as an encoded-word (RFC 2047), which could decode to anything, line breaks included.
+ * MailComposer passes one on in a subject, and quotes one in a name, where many readers still decode it.
  */
 export function keepLookalikes(root: MimeNode, { subject, from, to }: MailHead): void {
   const encode = (text: string): string => encodeWord(text, 'Q', ENCODED_WORD_CHARS);
@@ -209,14 +209,14 @@ export function keepLookalikes(root: MimeNode, { subject, from, to }: MailHead):
 }
 
 /**
- * The type of an attached file's part. Mail takes parts of the composite types apart and forbids to encode them (RFC 2045
- * 6.4), so a file that is of one travels as bytes; its name still tells what it is.
+ * The type of an attached file's part. Mail takes composite types apart and forbids encoding them (RFC 2045
+ * 6.4), so such a file travels as bytes; its name tells what it is.
  */
 function partTypeOf(mime_type: string): string {
   return /^(multipart|message)\//i.test(mime_type) ? 'application/octet-stream' : mime_type;
 }
 
-/** Lines of a message end in CRLF, however those of its parts did: the DKIM signature is over what is sent. */
+/** Lines of a message end in CRLF, whatever their parts had: the DKIM signature covers what is sent. */
 export function toCrlf(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '\r\n');
 }

@@ -1,10 +1,10 @@
-/** Whether domains take mail, remembered for a while: 100,000 contacts have few domains, and each is looked up once. */
+/** Whether domains take mail, remembered for a while: 100,000 contacts have few domains. */
 import type { Clock } from '../host/clock.ts';
 import type { Lookup, MxRecord } from './dns.ts';
 
-/** Whether a domain takes mail is remembered for this long, and no longer than operators wait for a change of their DNS. */
+/** How long that is remembered: no longer than operators wait for a change of their DNS. */
 export const MX_CACHE_MS = 10 * 60_000;
-/** Where nobody answered it is asked again after this: at once for whoever tries again, and not for each of their rows. */
+/** After no answer it is asked again after this: at once for somebody who retries, but not for each row. */
 export const MX_UNKNOWN_CACHE_MS = 2_000;
 /** Some 200 bytes each; a large list of contacts has a few thousand domains. */
 export const MAX_MX_CACHE_DOMAINS = 20_000;
@@ -31,7 +31,7 @@ export class MxCache {
     private readonly clock: Clock,
   ) {}
 
-  /** Never throws. Callers that ask about the same domain at once share a look-up; only so many domains are looked up at once. */
+  /** Never throws. Callers who ask about a domain at once share a look-up; look-ups are bounded. */
   takesMail(domain: string): Promise<TakesMail> {
     const key = domain.toLowerCase();
     const known = this.#known.get(key);
@@ -60,7 +60,7 @@ export class MxCache {
     }
   }
 
-  /** RFC 5321 5.1: without any MX, the domain's own addresses take its mail; RFC 7505: an MX of `.` says that nobody does. */
+  /** Without an MX the domain's addresses take its mail (RFC 5321 5.1); `.` means nobody (RFC 7505). */
   async #judge(domain: string): Promise<TakesMail> {
     const mx = await this.lookups.lookupMx(domain);
     if (mx.status === 'unknown') return 'unknown';

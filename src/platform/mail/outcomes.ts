@@ -1,4 +1,4 @@
-/** Outcomes of mails that were not taken, whatever the reason; smtp-replies.ts makes them of what a relay said. */
+/** Outcomes of mails that were not taken. smtp-replies.ts makes them of a relay's words. */
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, UnsentOutcome } from './types.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What can be said of a message from its raw bytes, before its MIME is read: which address it came to, whose signatures are in
- * it, and which of its parts may hold a report. Strangers write these, so each takes one pass, whatever the message holds.
+ * What a message's raw bytes tell before its MIME is read: which address it came to, whose signatures it has,
+ * and which parts may hold a report. Strangers write these, so each takes one pass.
  */
 import {
   MAX_REPORT_BYTES,
@@ -71,7 +71,7 @@ export function addressesIn(text: string): string[] {
   return [...text.matchAll(ADDRESS).take(MAX_REPORT_CANDIDATES)].map(([address]) => address);
 }
 
-/** Whose DKIM signatures (d= and s=) stand at the beginning of any line of a message, be it quoted-printable. */
+/** Whose DKIM signatures (d= and s=) begin any line of a message, quoted-printable or not. */
 export function signersIn(raw: string): { domain: string; selector: string }[] {
   return [...raw.matchAll(/^dkim-signature[ \t]*:/gim).take(MAX_REPORT_CANDIDATES)].map(
     ({ index, 0: name }) => {
@@ -89,10 +89,10 @@ export function signersIn(raw: string): { domain: string; selector: string }[] {
 }
 
 /**
- * The beginning of a message without what no report is read from: the content of mails that it returns, attachments, what
- * is long in the text for people. MIME parsers have forms of each that take them minutes, and a thread that is inside a
- * regular expression can't be ended. Each line that is left and may begin a part begins one of the message's own. Null where
- * there are more parts or headers than MAX_REPORT_PARTS and MAX_REPORT_HEADER_BYTES, as no report has.
+ * The beginning of a message without the parts that no report is read from: returned mails' contents,
+ * attachments, long text for people. MIME parsers take minutes for forms of each, and a thread inside a
+ * regular expression can't be ended. Each line that is left and may begin a part begins one of the message's
+ * own. Null beyond MAX_REPORT_PARTS or MAX_REPORT_HEADER_BYTES, as no report is.
  */
 export function partsOfReport(message: Uint8Array): Uint8Array | null {
   const bytes = Buffer.from(message.subarray(0, MAX_REPORT_BYTES));
@@ -179,7 +179,7 @@ type Content = 'fields' | 'text' | 'other';
 
 const TYPE_LINE = /^(?:[^a-z \t\r\n][^a-z\r\n]*)?content-type/gim;
 
-/** What a header says of its part. A type that parsers might read in different ways counts as one that is left out. */
+/** What a header says of its part. A type that parsers may read in different ways counts as left out. */
 function contentBelow(header: string): 'returned header' | Content {
   const lines = [...header.trimStart().matchAll(TYPE_LINE).take(2)];
   if (lines.length === 0) return 'text';

@@ -1,16 +1,17 @@
 /**
- * Wordings of mail servers, for refusals whose code does not say whom they are about. This is the only list: add a wording that
- * is judged wrongly here, and to the table in test/platform/mail/refusal-wordings.ts.
+ * Wordings of mail servers, for refusals whose code does not say whom they are about. This is the only list.
+ * Add a wording that is judged wrongly here, and to test/platform/mail/refusal-wordings.ts.
  *
- * Sources: Postfix (smtpd_check.c, postconf(5)), Exim (its default ACLs and deliver.c; cPanel's), OpenSMTPD (smtp_session.c),
- * Sendmail (proto.m4, the dnsbl feature), qmail and netqmail (qmail-smtpd.c), Exchange Online's list of non-delivery reports,
- * Google's "SMTP errors and codes", Yahoo's "SMTP error codes", Mimecast's "SMTP error codes", Proofpoint, Barracuda, and the
- * collection of real replies that the bounce parser Sisimai keeps by reason (sisimai/set-of-emails).
+ * Sources: Postfix (smtpd_check.c, postconf(5)), Exim (its default ACLs and deliver.c; cPanel's), OpenSMTPD
+ * (smtp_session.c), Sendmail (proto.m4, the dnsbl feature), qmail and netqmail (qmail-smtpd.c), Exchange
+ * Online's list of non-delivery reports, Google's "SMTP errors and codes", Yahoo's "SMTP error codes",
+ * Mimecast's "SMTP error codes", Proofpoint, Barracuda, and the real replies that the bounce parser Sisimai
+ * keeps by reason (sisimai/set-of-emails).
  */
 
 /**
- * The sender, its host or its log-in was checked. These come first: what was not found then is no recipient, as in
- * Exim's "Verification failed for <our address>, No Such User Here, Sender verify failed".
+ * The sender, its host or its log-in was checked. These come first: what was not found then is no recipient,
+ * as in Exim's "Verification failed for <our address>, No Such User Here, Sender verify failed".
  */
 const OF_SENDER = [
   /\bsender\b/i,
@@ -76,8 +77,9 @@ const OF_US = [
 ];
 
 /**
- * What we may send in a day or an hour is used up: Gmail ("Daily user sending quota exceeded"), SES ("Daily message quota exceeded"),
- * cPanel's Exim ("exceeded the max emails per hour"), Zoho and OVH ("sending limit for the day"), Mailgun ("hourly limit").
+ * A daily or hourly allowance is used up: Gmail ("Daily user sending quota exceeded"), SES ("Daily message
+ * quota exceeded"), cPanel's Exim ("exceeded the max emails per hour"), Zoho and OVH ("sending limit for the
+ * day"), Mailgun ("hourly limit").
  */
 const LIMIT = '(?:limit|quota|allowance|maximum|max|exceed(?:s|ed|ing)?|reached|too (?:many|much))';
 const SPAN = '(?:day|hour|24 ?(?:hours?|h))';
@@ -99,9 +101,7 @@ const OF_EXPIRY = [
   /\bunable to deliver (?:this |the )?message (?:for|within|after)\b/i,
 ];
 
-/**
- * Whom the words of a refusal are about, null where they don't tell. `sender` and `us` both mean our side; `sender` is certain.
- */
+/** Whom a refusal's words are about, or null. `sender` and `us` are our side; `sender` is certain. */
 type SpokenOf = 'sender' | 'full' | 'recipient' | 'us' | null;
 
 export function spokenOf(words: string): SpokenOf {

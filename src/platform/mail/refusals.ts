@@ -1,12 +1,12 @@
 /**
- * What a refusal is about: the recipient, the mailbox that the mail goes out from, or the message. Replies at SMTP time and
- * replies in reports are both judged here, so that the same words never mean two things.
+ * What a refusal is about: the recipient, the mailbox that the mail goes out from, or the message. It judges
+ * SMTP replies and replies in reports, so that the same words never mean two things.
  */
 import { speaksOfExpiry, speaksOfQuota, spokenOf } from './refusal-words.ts';
 
 /**
- * `recipient`: no mail reaches this address. `full`: none does at present, as its mailbox is full. `mailbox`: our side (the
- * log-in, the sender, the host's reputation, how much is sent), whoever the mail is to. `message`: its size or its form.
+ * `recipient`: no mail reaches this address. `full`: none does at present. `mailbox`: our side (log-in,
+ * sender, host's reputation, how much is sent), whoever the mail is to. `message`: its size or form.
  */
 export type RefusalSubject = 'recipient' | 'full' | 'mailbox' | 'message';
 
@@ -19,8 +19,8 @@ export interface Refusal {
 }
 
 /**
- * Of 5.1.x (addresses) and 5.2.x (their mailboxes) these speak of the sender's address. The last two are Exchange Online's:
- * more than one From address, and its own daily limit of recipients.
+ * Of 5.1.x (addresses) and 5.2.x (their mailboxes) these speak of the sender. The last two are Exchange
+ * Online's: more than one From address, and its daily limit of recipients.
  */
 const OF_SENDER = ['5.1.7', '5.1.8', '5.1.20', '5.1.90'];
 const FULL = '5.2.2';
@@ -63,7 +63,7 @@ function subjectAtRecipient(
   return is_recipients && CODES_OF_RECIPIENT.includes(smtp_code) ? 'recipient' : null;
 }
 
-/** Whether a refusal says that the mailbox has sent what it may in a day or an hour (5.4.5, RFC 3463): later it may again. */
+/** Whether a refusal says that the mailbox has used up a day's or an hour's quota (5.4.5, RFC 3463). */
 export function isOfQuota(reply: string): boolean {
   const code = enhancedCodeOf(reply);
   if (code !== null && (/^[45]\.[12]\./.test(code) || OF_MESSAGE.test(code))) return false;
@@ -71,8 +71,8 @@ export function isOfQuota(reply: string): boolean {
 }
 
 /**
- * The enhanced code at the start of a reply (RFC 2034); some servers write a number sign before it or a colon behind, and qmail
- * puts it into brackets at the end.
+ * The enhanced code at the start of a reply (RFC 2034). Some servers write a number sign before or a colon
+ * behind it, and qmail puts it into brackets at the end.
  */
 export function enhancedCodeOf(reply: string): string | null {
   const at_start = /^\d{3}[ -]#?(\d\.\d{1,3}\.\d{1,3})(?!\.?\d)/.exec(reply);
@@ -86,8 +86,8 @@ export type ReportedEnd = 'bounced' | 'soft_bounced' | 'refused';
 const TELLING_STATUS = /^5\.(?:7\.\d+|1\.[78]|2\.[23])$/;
 
 /**
- * What `failed` means, by the Status of the report (RFC 3464 2.3.4) and by `words`: its Diagnostic-Code, or what its text tells;
- * empty where there is none. A reply in the words says more than the Status, which some servers make up.
+ * What `failed` means, by the report's Status (RFC 3464 2.3.4) and by `words`: its Diagnostic-Code, or what
+ * its text tells, or empty. A reply in the words says more than the Status, which some servers make up.
  */
 export function endOf(status: string | null, words: string): ReportedEnd {
   // 5.0.0 and 4.0.0 don't say why.
@@ -109,8 +109,8 @@ export function endOf(status: string | null, words: string): ReportedEnd {
 }
 
 /**
- * The last SMTP reply in a text, its lines joined, or null. One begins a line, or follows a colon as in `said: 550 ...`, and ends with
- * its paragraph.
+ * The last SMTP reply in a text, its lines joined, or null. One begins a line, or follows a colon as in
+ * `said: 550 ...`, and ends with its paragraph.
  */
 export function lastReplyIn(text: string): string | null {
   const found = [...text.matchAll(/(?:^[ \t]*|:[ \t]+|\n[ \t]*)([45]\d\d)([ -])(?=\S)/g)];

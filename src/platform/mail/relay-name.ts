@@ -1,17 +1,17 @@
-/** Whether a relay's name can be looked up in a reasonable time, found out without blocking the thread pool. */
+/** Whether a relay's name can be looked up in reasonable time, without blocking the thread pool. */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from './dns.ts';
 
-/** A relay's name about which nothing is told for so long is not looked up by the system, which would keep a thread waiting. */
+/** A relay's name without an answer for so long is not left to the system, which would block a thread. */
 const SLOW_RELAY_NAME_MS = 1_000;
 
 /**
- * Null where the system may look the name up, else why that would take long. Its own look-up (getaddrinfo) keeps a thread of the
- * few that also sign mails and read files: two relays whose name servers say nothing would hold all of those up for 10 s.
- * `slow_ms` and `hosts_path` are for tests.
+ * Null where the system may look the name up, else why that would take long. Its look-up (getaddrinfo) takes
+ * one of few threads that also sign mails and read files: two relays with silent name servers would hold up
+ * all of those for 10 s. `slow_ms` and `hosts_path` are for tests.
  */
 export async function whyUnanswered(
   host: string,
@@ -24,7 +24,7 @@ export async function whyUnanswered(
   if (hosts.toLowerCase().split(/\s+/).includes(host.toLowerCase())) return null;
   const asked_ms = monotonicMs();
   const answer = await resolver.lookupAddresses(host);
-  // A failure that comes quickly comes quickly in the system's own look-up, too, and that may know other sources.
+  // A quick failure is quick in the system's look-up, too, and the system may know other sources.
   if (answer.status !== 'unknown' || monotonicMs() - asked_ms < slow_ms) return null;
   return `The server's name could not be looked up: ${answer.reason}.`;
 }

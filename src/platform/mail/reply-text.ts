@@ -1,9 +1,12 @@
 /**
- * What somebody wrote in a reply, without the mail that it quotes. Mail programs mark that by `>`, by a line such as `On Monday Ann
- * wrote:`, or by the header of the mail with nothing in front of its lines; each in its reader's language.
+ * What somebody wrote in a reply, without the quoted mail. Mail programs mark that by `>`, by a line such as
+ * `On Monday Ann wrote:`, or by the mail's header without marks; each in its reader's language.
  */
 
-/** Longer lines are no header and no line above a quotation: programs fold those at some 76 characters, or don't write more than a name, an address and a time. */
+/**
+ * Longer lines are no header and no line above a quotation: programs fold at some 76 characters, or write
+ * just a name, an address and a time.
+ */
 const MAX_MARK_CHARS = 400;
 /** A line above a quotation is folded into so many at most. */
 const MAX_ATTRIBUTION_LINES = 3;
@@ -68,7 +71,7 @@ function withoutMarked(lines: readonly string[]): string[] {
   return own;
 }
 
-/** Takes away the last lines where they are the words above a quotation: they end with a colon, and name an address or a time. */
+/** Drops the last lines where they introduce a quotation: a colon ends them after an address or time. */
 function dropAttribution(own: string[]): void {
   let end = own.length;
   while (end > 0 && own[end - 1]?.trim() === '') end -= 1;

@@ -1,4 +1,4 @@
-/** Reading reports and replies in a thread of its own: strangers write them, and reading one may take long. */
+/** Reads reports and replies in a thread of its own: strangers write them, and reading one may take long. */
 import { BoundedThread, PieceFailed, type ThreadOptions } from '../host/bounded-thread.ts';
 import type { AggregateReport } from './aggregate-reports.ts';
 import type { MailReply } from './mail-replies.ts';
@@ -20,8 +20,8 @@ export interface Reading {
 
 export interface ReportReader {
   /**
-   * The report in a message; null where there is none. Rejects with UnreadableReport where reading it took too long or
-   * ended the thread, and with AppError `unavailable` where no thread can be started at present.
+   * The report in a message, or null. Rejects with UnreadableReport where reading took too long or ended the
+   * thread, and with AppError `unavailable` where no thread can be started.
    */
   read(message: Uint8Array): Promise<MailReport | null>;
   /** As `read`, the reply in a message. */

@@ -14,7 +14,7 @@ export function readHost(text: string): string | null {
 }
 
 /**
- * Whether a host is a link-local address, however it is written: no mail server has one, but the service that hands out a
+ * Whether a host is a link-local address, however written: no mail server has one, but the service with a
  * cloud machine's credentials does.
  */
 export function isLinkLocal(host: string): boolean {

@@ -1,4 +1,4 @@
-/** Trying a relay: connect, TLS, greeting, log-in, and whether it takes mail from an address. No mail is sent. Never throws. */
+/** Tries a relay: connect, TLS, greeting, log-in, a sender. Sends no mail, never throws. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { monotonicMs } from '../host/clock.ts';

@@ -1,4 +1,4 @@
-/** The connections to one relay: a few, reused for mail after mail, closed when idle. One relay's trouble stays in its own pool. */
+/** The connections to one relay: a few, reused, closed when idle. A relay's trouble stays here. */
 import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './outcomes.ts';
@@ -7,7 +7,7 @@ import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutc
 
 /** Open connections to one relay; most providers allow at least 10. */
 const SMTP_CONNECTIONS_PER_MAILBOX = 10;
-/** A relay that limits connections may count one for a while after it ended it; one is tried this often, and for this long. */
+/** Relays that limit connections may count ended ones for a while: how often and long one is tried. */
 const SMTP_REOPEN_EVERY_MS = 500;
 const SMTP_REOPEN_WITHIN_MS = 5_000;
 
@@ -41,7 +41,7 @@ export class SmtpPool {
   readonly #idle: IdleSession[] = [];
   readonly #live = new Set<SmtpSession>();
   #opening = 0;
-  /** The most connections to open: lowered to as many as the relay takes while it refuses more, and to one where it took none. */
+  /** The most connections to open: as many as the relay takes while it refuses more, at least one. */
   #max_live = SMTP_CONNECTIONS_PER_MAILBOX;
   /** When the last of its connections ended. */
   #last_end_ms = Number.NEGATIVE_INFINITY;
@@ -127,14 +127,17 @@ export class SmtpPool {
       this.#onOpeningFailed(session);
       return;
     }
-    // After a pause one connection is tried at first; how many more the relay takes shows once they are opened.
+    // After a pause one connection is tried first. Opening more shows how many the relay takes.
     if (this.#live.size === 0) this.#max_live = SMTP_CONNECTIONS_PER_MAILBOX;
     this.#live.add(session);
     session.onClosed(() => this.#forget(session));
     this.#release(session, false);
   }
 
-  /** While other connections work, or the relay may still count old ones, mails wait. Otherwise all that wait fail with this attempt. */
+  /**
+   * Mails wait while other connections work or the relay may still count old ones. Else all of them fail with
+   * this attempt.
+   */
   #onOpeningFailed(refusal: UnsentOutcome): void {
     if (this.#live.size > 0) this.#max_live = this.#live.size;
     else if (this.#opening === 0 && this.#mayCountEnded(refusal)) this.#pauseOpening();
@@ -211,15 +214,15 @@ export class SmtpPool {
 }
 
 /**
- * The relay takes no further mail over this connection: a 421 to the sender, which every mail of a pool shares, is about
- * no mail in particular. So it costs none its attempt, however many connections it meets that are used up: each has just
- * served another mail, and a fresh one's answer counts.
+ * The relay takes no further mail over this connection. A 421 to the sender, which all mails of a pool share,
+ * is about no mail in particular. So it costs none its attempt, however many used-up connections it meets:
+ * each has just served another mail, and a fresh one's answer counts.
  */
 function isUsedUp(outcome: DeliveryOutcome): boolean {
   return outcome.outcome === 'unreachable' && outcome.stage === 'mail' && outcome.smtp_code === 421;
 }
 
-/** The connection was lost before the content, and not because of the mail: it can safely go over another connection. */
+/** The connection was lost before the content, not because of the mail: another connection may send it. */
 function isStaleConnection(outcome: DeliveryOutcome): boolean {
   if (outcome.outcome === 'sent' || outcome.stage === 'data' || outcome.stage === 'compose') return false;
   return outcome.smtp_code === null || outcome.smtp_code === 421;

@@ -7,7 +7,7 @@ import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
-/** No recipient was taken at RCPT: final where each was refused for good, and then about what concerns the most. */
+/** No recipient was taken at RCPT. It is final where each was refused for good, and about what most were. */
 export function rejectedOutcome(
   rejected: RefusedRecipient[],
   reply: { smtp_code: number | null; response: string },
@@ -51,7 +51,7 @@ export function outcomeOfOpening(error: NodemailerError, stage: DeliveryStage): 
   return unsentOutcome({ ...refusal, response, stage: 'tls' });
 }
 
-/** What an error of sending means. `rejected` are the recipients refused until then, `stage` is how far the session saw it get. */
+/** What an error of sending means. `rejected` were refused until then; `stage` is how far the session got. */
 export function outcomeOfSending(
   error: NodemailerError,
   seen: {
@@ -69,7 +69,7 @@ export function outcomeOfSending(
   if (error.rejectedErrors && rejected.length > 0 && smtp_code !== null && smtp_code !== 421) {
     return rejectedOutcome(rejected, { smtp_code, response });
   }
-  // Checked by nodemailer against the SIZE that the relay announced, before the sender: there is no reply to quote.
+  // Nodemailer compares with the announced SIZE before the sender is sent: there is no reply to quote.
   if (error.code === 'EMESSAGE' && is_sender_refused) {
     return unsentOutcome({ stage: 'mail', response, smtp_code: 552, rejected });
   }
@@ -114,7 +114,7 @@ function replyOf(error: NodemailerError): string {
   return readable(error.response ?? error.message);
 }
 
-/** A relay's words end up in logs and on terminals, so control characters are replaced and long replies cut. */
+/** A relay's words reach logs and terminals: control characters are replaced, long replies cut. */
 function readable(words: string): string {
   const cut =
     words.length <= MAX_SMTP_RESPONSE_CHARS ? words : `${words.slice(0, MAX_SMTP_RESPONSE_CHARS)}...`;
@@ -122,7 +122,7 @@ function readable(words: string): string {
   return cut.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '\u{fffd}');
 }
 
-/** The code of a refusal. Null where there is no reply, or one that refuses nothing: then it is out of step, or no mail server. */
+/** The code of a refusal. Null without a reply, or with one that refuses nothing: no mail server's. */
 function refusalCodeOf({ responseCode: code }: NodemailerError): number | null {
   return code !== undefined && code >= 400 && code <= 599 ? code : null;
 }

@@ -1,4 +1,4 @@
-/** One SMTP connection: opening it (TCP, TLS, greeting, log-in), sending mails over it one by one, each step with a deadline. */
+/** One SMTP connection: opens it (TCP, TLS, greeting, log-in) and sends mails one by one, with deadlines. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { connect as connectTls, TLSSocket } from 'node:tls';
@@ -28,10 +28,10 @@ const BLOCK_BYTES = 64 * 1024;
 
 const NO_DESCRIPTORS = 'The server has no file descriptor left for a connection (LimitNOFILE, ulimit -n).';
 
-/** The system's own name servers: those of the settings are for what is looked up about recipients and senders. */
+/** The system's name servers: those of the settings are for what concerns recipients and senders. */
 const resolver = createResolver({ servers: [] });
 
-/** Connects, greets, secures and logs in. Never throws: what goes wrong comes back as the outcome a delivery would have. */
+/** Connects, greets, secures and logs in. Never throws: a failure is an outcome as of a delivery. */
 export async function openSession(
   route: SmtpRoute,
   deadlines: SmtpDeadlines,
@@ -84,7 +84,7 @@ export async function openSession(
       const response = 'The relay offers no TLS, so the password was not sent to it.';
       return unsentOutcome({ stage: 'tls', response });
     }
-    // Without the log-in the relay would refuse the mail as a stranger's, which would look like a fault of its recipients.
+    // Without the log-in the relay would refuse the mail as a stranger's, as if its recipients were at fault.
     if (!connection.allowsAuth) {
       connection.close();
       const response =
@@ -118,7 +118,7 @@ function tlsOptions(route: SmtpRoute) {
   };
 }
 
-/** A connected socket, with TLS where the route begins with it. The deadline covers name look-up, TCP and TLS. */
+/** A connected socket, with TLS where the route begins so. The deadline covers look-up, TCP and TLS. */
 function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | UnsentOutcome> {
   return new Promise((resolve) => {
     const target = { host: route.address ?? route.host, port: route.port };
@@ -139,15 +139,16 @@ function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | Uns
     socket.once(is_tls ? 'secureConnect' : 'connect', () => {
       clearTimeout(give_up);
       socket.off('close', onClose);
-      // The error listener stays until nodemailer has added its own; once the promise is settled it does nothing.
+      // The error listener stays until nodemailer adds its own. Once the promise is settled it does nothing.
       resolve(socket);
     });
   });
 }
 
 /**
- * Runs one step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else the
- * connection is closed. Where the step has several answers over the given socket, each of them starts the time of the next.
+ * Runs a step of nodemailer's until it calls back, the connection ends or time is up. Null is success; else
+ * the connection is closed. Where a step has several answers over the socket, each starts the next one's
+ * time.
  */
 function step(
   connection: SMTPConnection,
@@ -179,7 +180,7 @@ function step(
     const give_up = setTimeout(() => finish(silence(limit_ms)), limit_ms);
     connection.on('error', finish).once('end', onEnd);
     start(finish);
-    // Nodemailer listens from the next turn of the event loop on; listening earlier would take the greeting away from it.
+    // Nodemailer listens from the next turn of the event loop on. Listening earlier would take its greeting.
     if (several) setImmediate(() => several.socket.on('data', onAnswer));
   });
 }
@@ -210,8 +211,8 @@ export class SmtpSession {
     connection.once('end', () => {
       this.#is_closed = true;
     });
-    // Every reply to a command of the envelope gives the next command its own time. What comes later is the one answer
-    // to the content, which is to be there in time as a whole.
+    // Each reply within the envelope gives the next command its own time. After it, one answer to the whole
+    // content must come in time.
     const onReply = (): void => (this.isPastEnvelope ? undefined : this.#sending?.renew());
     if (connection._socket) connection._socket.on('data', onReply);
   }
@@ -231,7 +232,7 @@ export class SmtpSession {
     else this.connection.once('end', listener);
   }
 
-  /** Sends one mail. Never throws. After a refusal the session may be closed; else it is to be reset before the next mail. */
+  /** Sends one mail. Never throws. After a refusal it may be closed; else reset it before the next mail. */
   async send(envelope: Envelope, message: ComposedMessage): Promise<DeliveryOutcome> {
     const original = new Map(envelope.recipients.map((address) => [toAscii(address), address]));
     const to = [...original.keys()];
@@ -239,13 +240,15 @@ export class SmtpSession {
       from: toAscii(envelope.from),
       to,
       size: message.size_bytes,
-      // Said where the relay offers it. Elsewhere the message goes as it is, as Exim and qmail do: to change it would break signatures.
+      // Said where the relay offers it. Elsewhere the message goes as it is, as in Exim and qmail: changing
+      // it breaks signatures.
       use8BitMime: message.is_8bit,
       rcptQueue: [],
       rejected: [],
       rejectedErrors: [],
       accepted: [],
-      // Sent only where the relay offers DSN (RFC 3461). Set again for each RCPT, as nodemailer has one ORCPT for all.
+      // Sent only where the relay offers DSN (RFC 3461). Set for each RCPT, as nodemailer has one ORCPT for
+      // all.
       get dsn() {
         const current = to[to.length - (tracked.rcptQueue?.length ?? 0) - 1] ?? '';
         return {
@@ -264,7 +267,7 @@ export class SmtpSession {
     return outcome;
   }
 
-  /** Whether the relay takes mail from an address, which it then forgets: its reply. Nothing can be sent afterwards. */
+  /** The relay's reply to a sender, which it then forgets. Nothing can be sent afterwards. */
   async askSender(from: string, limit_ms: number): Promise<{ smtp_code: number | null; words: string }> {
     const { _socket: socket } = this.connection;
     if (!socket || this.#is_closed) return readReply('');
@@ -285,7 +288,7 @@ export class SmtpSession {
     return readReply(words);
   }
 
-  /** Cuts the mail in hand off, as when the mailer stops, and closes. Of one that is all written, the answer is lost. */
+  /** Cuts off the mail in hand, as when the mailer stops. If it was all written, its answer is lost. */
   interrupt(response: string): void {
     const sending = this.#sending;
     this.close();
@@ -302,7 +305,7 @@ export class SmtpSession {
     await step(this.connection, this.deadlines.command_ms, (done) => this.connection.reset(done));
   }
 
-  /** Takes leave of the relay politely, which has as long for its answer as for a connection; for idle sessions. */
+  /** Says QUIT to an idle relay, which has as long for its answer as for a connection. */
   quit(): void {
     if (this.#is_closed) return;
     this.connection.quit();
@@ -335,7 +338,7 @@ export class SmtpSession {
         // With all recipients answered, DATA is what the relay is to answer next.
         return answered === original.size ? data_ms : Math.min(command_ms, envelope_ends_at - monotonicMs());
       };
-      // Looked at again and again: nodemailer reads some of the replies of one packet later, and then another step has begun.
+      // Looked at repeatedly: nodemailer reads some replies of a packet later, when another step has begun.
       const watch = (began_ms: number): void => {
         const limit_ms = limitNow();
         const left_ms = began_ms + limit_ms - monotonicMs();
@@ -369,7 +372,8 @@ export class SmtpSession {
           return;
         }
         const onTaken = (): void => {
-          // The content was not complete, so the relay can't have taken it; and the next mail would end up in the middle of this one.
+          // The content was incomplete, so the relay can't have taken it, and the next mail would end up
+          // inside it.
           if (this.#hasContentLeft) onError(new Error('The relay answered before the message was over.'));
           else sending.finish(sentOutcome(result, original));
         };
@@ -380,14 +384,17 @@ export class SmtpSession {
     });
   }
 
-  /** Whether some of a mail's content is yet to be written to the socket: until then nodemailer keeps its stream. */
+  /** Whether a mail's content is partly unwritten: until then nodemailer keeps its stream. */
   get #hasContentLeft(): boolean {
     const connection = this.connection;
     return '_currentDataStream' in connection && connection._currentDataStream !== false;
   }
 }
 
-/** The content, noting when the relay began to take it and when all was handed over. Each block renews the deadline, and the end. */
+/**
+ * The content. Notes when the relay began to take it and when all was handed over. Each block, and the end,
+ * renews the deadline.
+ */
 async function* watchContent(message: ComposedMessage, sending: Sending): AsyncIterable<Buffer> {
   sending.stage = 'data';
   sending.renew();

@@ -1,4 +1,4 @@
-/** Which of a relay's refusals ask the mailbox to send less, rather than speak of the recipient: 4xx, and whatever speaks of a quota. */
+/** Which refusals ask for less mail, and are not about the recipient: 4xx, and words of a quota. */
 import { MINUTE_MS, SECOND_MS } from '../host/clock.ts';
 import { enhancedCodeOf, isOfQuota } from './refusals.ts';
 import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
@@ -7,13 +7,14 @@ import type { DeliveryOutcome, DeliveryStage, Slowdown } from './types.ts';
 const STAGES_OF_MAILBOX: readonly DeliveryStage[] = ['connect', 'greeting', 'tls', 'auth', 'mail'];
 /** RFC 3463: the mail system, the network, and security or policy. */
 const CODES_OF_MAILBOX = /^4\.[347]\./;
-/** Disabled, full, a message too long for it, a list that can't be expanded: of the recipient, also where its own rate is meant. */
+/** Disabled, full, too long a message, an unexpandable list: the recipient, even by its rate. */
 const CODES_OF_RECIPIENT = /^4\.2\.[1-4]$/;
 const GREYLISTING = /gr[ae]y[\s_-]?list/i;
 /**
- * The wordings of relays that ask for less without an enhanced code, or with another one: Postfix ("too much mail from", "too many
- * connections", "sending rate"), Exim ("ratelimit", "too many messages"), SES ("Maximum sending rate exceeded", "Throttling
- * failure"), Exchange ("Message submission rate", "concurrent connections"), Gmail ("unusual rate", "slow down").
+ * Wordings of relays that ask for less without an enhanced code, or with another one: Postfix ("too much mail
+ * from", "too many connections", "sending rate"), Exim ("ratelimit", "too many messages"), SES ("Maximum
+ * sending rate exceeded", "Throttling failure"), Exchange ("Message submission rate", "concurrent
+ * connections"), Gmail ("unusual rate", "slow down").
  */
 const RATE =
   /throttl|rate[\s_-]?limit|\brates?\b|too much mail|too many (?:messages|mails|e-?mails|connections|concurrent|sessions|requests)|concurrent connections|too (?:fast|quickly|frequently|often)|slow(?:ing)? down/i;

@@ -1,4 +1,4 @@
-/** The plain data of a mail, of a relay and of what became of a delivery: all of it crosses between threads. */
+/** The plain data of mails, relays and outcomes. All of it crosses between threads. */
 import type { DkimIdentity } from './dkim.ts';
 import type { RefusalSubject } from './refusals.ts';
 
@@ -74,10 +74,10 @@ export interface KeyedContent extends MailHead {
 }
 
 /**
- * `tls`: TLS from the first byte (smtps). `starttls`: no going on without it. `opportunistic` (smtp): STARTTLS where
- * it is offered; a password is sent in the clear to no host but a loopback one. `none`: never STARTTLS, same rule for
- * passwords. Certificates are always checked, except for opportunistic TLS to a loopback host: what stays on the
- * machine has no name to prove, and distributions give such relays a made-up certificate.
+ * `tls`: TLS from the first byte (smtps). `starttls`: never without it. `opportunistic` (smtp): STARTTLS
+ * where it is offered; only a loopback host gets a password in the clear. `none`: never STARTTLS, same rule
+ * for passwords. Certificates are always checked, but for opportunistic TLS to a loopback host: what stays on
+ * the machine has no name to prove, and distributions give such relays a made-up certificate.
  */
 type SmtpSecurity = 'tls' | 'starttls' | 'opportunistic' | 'none';
 
@@ -85,7 +85,7 @@ export interface SmtpRoute {
   /** Identity of the connection pool: must change when any other field does. */
   key: string;
   host: string;
-  /** Connected to in place of the host, whose name the certificate must have all the same; looked up unless given. */
+  /** Connected to in place of the host, whose name the certificate must have; looked up unless given. */
   address?: string;
   port: number;
   security: SmtpSecurity;
@@ -93,9 +93,9 @@ export interface SmtpRoute {
   password: string | null;
   /** Envelope sender; without it that is the From address. */
   return_path: string | null;
-  /** The least time between two mails as they reach the relay, whatever time each waited for a connection; none unless given. */
+  /** The least time between two mails as they reach the relay; none unless given. */
   gap_ms?: number;
-  /** What EHLO says (RFC 5321 4.1.1.1): a machine's own name is often none that the world knows, and some relays refuse those. */
+  /** What EHLO says (RFC 5321 4.1.1.1). Some relays refuse a machine's own name, unknown to the world. */
   client_name: string;
   /** Trusted instead of the system's certificate authorities. */
   ca_pem?: string;
@@ -109,13 +109,13 @@ export interface DeliverOptions {
   purpose?: MailPurpose;
   /** What reports of the relays on the way name this mail by (ENVID, RFC 3461), where they know of that. */
   envelope_id?: string;
-  /** Envelope sender of this mail alone. Where the relay refuses that, the mail goes out with the one of the route. */
+  /** Envelope sender of this mail alone. Where the relay refuses it, the route's sender is used. */
   return_path?: string | null;
 }
 
 /**
- * How far a delivery got. `choose` is without any mailbox to go out from, `compose` is before any SMTP; `interrupted` is the
- * mailer itself being stopped or crashing.
+ * How far a delivery got. `choose`: no mailbox to go out from. `compose`: before any SMTP. `interrupted`: the
+ * mailer itself was stopped or crashed.
  */
 export type DeliveryStage =
   | 'choose'
@@ -164,9 +164,9 @@ export interface SentOutcome extends Aside {
 }
 
 /**
- * `refused`: the relay said no for good, or the mail can't be built; trying again is useless. `deferred`: it may take the
- * mail another time. `unreachable`: the relay never came to judge this mail, as it was silent, without TLS, or refused the
- * log-in. `interrupted`: the mailer itself cut the attempt off.
+ * `refused`: the relay said no for good, or the mail can't be built; trying again is useless. `deferred`: it
+ * may take the mail later. `unreachable`: the relay did not judge this mail; it was silent, without TLS, or
+ * refused the log-in. `interrupted`: the mailer itself cut the attempt off.
  */
 type UnsentKind = 'refused' | 'deferred' | 'unreachable' | 'interrupted';
 
@@ -174,7 +174,7 @@ export interface UnsentOutcome extends Aside {
   outcome: UnsentKind;
   stage: DeliveryStage;
   tls: string | null;
-  /** What a refusal for good (a 5xx; at RCPT one to every recipient) speaks of. Null: another attempt may do better. */
+  /** What a final refusal (a 5xx; at RCPT of all recipients) speaks of. Null: another attempt may do. */
   about: RefusalSubject | null;
   /** All of the content had been handed over when contact was lost: the relay may have taken it. */
   may_be_sent: boolean;
@@ -190,8 +190,8 @@ export interface UnsentOutcome extends Aside {
 }
 
 /**
- * What became of handing a mail over, classified once: all that follows reads it from here. `tls` is the version that the
- * connection was secured with, such as `TLSv1.3`, or `none`; null where no connection came about.
+ * What became of handing a mail over, classified once for all that follows. `tls` is the version that secured
+ * the connection, such as `TLSv1.3`, or `none`; null without a connection.
  */
 export type DeliveryOutcome = SentOutcome | UnsentOutcome;
 

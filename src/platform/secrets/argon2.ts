@@ -1,9 +1,9 @@
-/** Argon2id, by a native module: a compiled executable unpacks it into the folder for temporary files as it is first used. */
+/** Argon2id, by a native module. A compiled executable unpacks it into the temporary folder at first use. */
 import { AppError } from '../../errors.ts';
 
 export type Argon2 = typeof import('@node-rs/argon2');
 
-/** Throws AppError `unavailable` that names the setting where it can't be unpacked, or not be run from there. */
+/** Throws AppError `unavailable`, which names the setting, where it can't be unpacked there or run. */
 export async function loadArgon2(
   load: () => Promise<Argon2> = () => import('@node-rs/argon2'),
 ): Promise<Argon2> {

@@ -1,4 +1,4 @@
-/** A random key of this installation as a whole, sealed in its database: what is made with it nobody else makes. */
+/** A random key of this installation, sealed in its database: nobody else can make what is made with it. */
 import { randomBytes } from 'node:crypto';
 import { type Database, mayPass, type Tx } from '../database/database.ts';
 import { readMeta, writeMeta } from '../database/meta.ts';

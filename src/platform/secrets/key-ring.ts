@@ -1,6 +1,6 @@
 /**
- * The key ring: data keys in the database, wrapped by the master key that the database is bound to. It seals and opens
- * for every noun, refuses a master key that does not fit, and changes the master key.
+ * The key ring: data keys in the database, wrapped by the master key that the database is bound to. It seals
+ * and opens for every noun, refuses a master key that does not fit, and changes the master key.
  */
 import { eq, like, or, type SQL, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
@@ -87,9 +87,10 @@ function ofScope(scope: string): SQL | undefined {
 }
 
 /**
- * Opens the key ring of a database. The first time it binds the database to the master key, making the default key file
- * if that is the source; later it ends a rotation that was cut off. Throws AppError, having changed nothing, when
- * the master key is missing or malformed (`invalid`) or is not the one the database is bound to (`conflict`).
+ * Opens the key ring of a database. The first time it binds the database to the master key, and makes the
+ * default key file if that is the source. Later it ends a rotation that was cut off. Throws AppError, having
+ * changed nothing: `invalid` when the master key is missing or malformed, `conflict` when the database is
+ * bound to another.
  */
 export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const { database, source } = options;
@@ -135,7 +136,7 @@ function masterKeyOfSetting(
   return source.kind === 'key' ? parseMasterKey(source.text) : deriveMasterKey(source.passphrase, salt);
 }
 
-/** A file of the operator's must exist: a path that is mistyped or not mounted yet would get a key that is soon lost. */
+/** An operator's file must exist: a mistyped or unmounted path would get a key that is soon lost. */
 function firstFileKey(source: KeyFileSource): MasterKey {
   const key = readKeyFile(source);
   if (key) return key;
@@ -176,7 +177,7 @@ export class KeyRing {
   readonly #clock: Clock;
   readonly #source: MasterKeySource;
   #master: MasterKey;
-  /** By id. Ids are random, so an entry whose row was rolled back or deleted can never be taken for another key. */
+  /** By id. Ids are random, so a rolled-back or deleted row's entry is never taken for another key. */
   readonly #data_keys = new Map<number, DataKey>();
   readonly #warnings: string[] = [];
 
@@ -199,9 +200,9 @@ export class KeyRing {
   }
 
   /**
-   * Unwraps every data key, so that a server goes on with them when a command rotates the master key under it, and
-   * warns of those that do not open. One that was retired for that very reason is left to `doctor`, which knows whether
-   * anything is sealed under it still.
+   * Unwraps every data key, so that a server goes on with them when a command rotates the master key, and
+   * warns of those that do not open. A key that was retired for that is left to `doctor`, which knows whether
+   * values are still sealed under it.
    */
   loadDataKeys(): void {
     for (const row of this.#database.read.select().from(dataKeys).all()) {
@@ -213,9 +214,9 @@ export class KeyRing {
   }
 
   /**
-   * Encrypts a value for its place (see `sealValue`), making the scope's data key within this transaction if it has none
-   * that opens: storing a secret again, or rotating a key, is the remedy for a damaged one. Throws AppError `unavailable`
-   * when the master key was changed and the new one is not at hand.
+   * Encrypts a value for its place (see `sealValue`). Within this transaction it makes the scope's data key
+   * if none opens: storing a secret again, or rotating a key, mends a damaged one. Throws AppError
+   * `unavailable` when the master key was changed and the new one is not at hand.
    */
   seal(tx: Tx, scope: string, context: readonly string[], plaintext: string | Uint8Array): string {
     const row = findByScope(tx).get({ scope });
@@ -231,8 +232,8 @@ export class KeyRing {
   }
 
   /**
-   * The value; null where it does not decrypt. Throws AppError `unavailable` when the master key was changed and the new one is
-   * not at hand: the value itself may be sound.
+   * The value; null where it does not decrypt. Throws AppError `unavailable` when the master key was changed
+   * and the new one is not at hand: the value may be sound.
    */
   open(read: Tx, sealed: string, context: readonly string[]): Uint8Array | null {
     const id = dataKeyIdOf(sealed);
@@ -247,13 +248,13 @@ export class KeyRing {
     return bytes && Buffer.from(bytes).toString('utf8');
   }
 
-  /** Drops a scope's data key, for a project that is deleted: copies of its secrets that are left open no more. */
+  /** Drops a deleted project's data key: copies of its secrets open no more. */
   forgetScope(tx: Tx, scope: string): void {
     const dropped = tx.delete(dataKeys).where(ofScope(scope)).returning({ id: dataKeys.id }).all();
     for (const { id } of dropped) this.#data_keys.delete(id);
   }
 
-  /** The data keys of a scope, retired ones too, wrapped by another key instead, to be taken elsewhere; what does not open stays. */
+  /** A scope's data keys, retired ones too, wrapped by another key to be taken along, if they open. */
   wrapScope(read: Tx, scope: string, under: MasterKey): WrappedKey[] {
     return read
       .select()
@@ -267,7 +268,7 @@ export class KeyRing {
       });
   }
 
-  /** Takes in data keys of another Satchel. Throws AppError `invalid` for one that does not open under the key it came under. */
+  /** Takes in another Satchel's data keys. Throws AppError `invalid` for one that its key does not open. */
   takeIn(tx: Tx, rows: readonly WrappedKey[], under: MasterKey): void {
     const master = this.#masterKeyInForce(tx);
     for (const row of rows) {
@@ -284,7 +285,7 @@ export class KeyRing {
     if (!row) return null;
     const key = this.#unwrap(read, row);
     if (key) return key;
-    // Outside a transaction a rotation may have ended between the look at the row and that at the key in force.
+    // Outside a transaction a rotation may have ended between the looks at the row and at the key in force.
     const again = findById(read).get({ id });
     return again && again.wrapped !== row.wrapped ? this.#unwrap(read, again) : null;
   }
@@ -315,8 +316,8 @@ export class KeyRing {
   }
 
   /**
-   * The master key that the database is bound to: our own, or the one that a rotation by another process has put into
-   * the key file. That file is read within a write: it happens once after a rotation, and sealing can't wait for it.
+   * The master key that the database is bound to: ours, or the one that another process's rotation put into
+   * the key file. That file is read within a write: it happens once after a rotation, and sealing can't wait.
    */
   #masterKeyInForce(tx: Tx): MasterKey {
     const id = readMeta(tx, MASTER_KEY_ID) ?? this.#master.id;
@@ -334,11 +335,11 @@ export class KeyRing {
   }
 
   /**
-   * Changes the master key: wraps every data key anew in one transaction, so that a crash leaves either the old key or
-   * the new one in force, and the next start tidies up. What is sealed stays as it is. A key file gets a new random key
-   * (`replacement` null); for SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE the caller gives the new value. `record` runs within
-   * that transaction.
-   * Throws AppError `invalid` for a replacement that does not suit the source, `conflict` when another rotation came first.
+   * Changes the master key. It wraps every data key anew in one transaction, so that a crash leaves the old
+   * or the new key in force, and the next start tidies up. Sealed values stay. A key file gets a new random
+   * key (`replacement` null). For SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE the caller gives the new value.
+   * `record` runs in that transaction. Throws AppError `invalid` for a replacement that does not suit the
+   * source, `conflict` when another rotation came first.
    */
   async rotate(
     replacement: string | null,
@@ -413,7 +414,7 @@ export class KeyRing {
     return { rewrapped, undecryptable };
   }
 
-  /** Whether the key file is the one in force. Where the disk fails both files stay, and the next start ends it. */
+  /** Whether the key file is the one in force. If the disk fails, the next start settles it. */
   async #settle(): Promise<boolean> {
     const source = this.#source;
     if (source.kind !== 'file') return true;

@@ -1,6 +1,6 @@
 /**
- * Where the master key comes from: a setting, a passphrase, or a file, and how that file is made and replaced so that
- * no crash loses it. Which key a database was bound to, and changing it, is `key-ring.ts`.
+ * Where the master key comes from: a setting, a passphrase, or a file; and making and replacing that file so
+ * that no crash loses it. `key-ring.ts` knows which key a database is bound to, and changes it.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -25,7 +25,7 @@ import { syncFolder } from '../host/folders.ts';
 import { loadArgon2 } from './argon2.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 
-/** RFC 9106, 4: the second recommended argon2id setting. A part of what a passphrase means: it can't change later. */
+/** RFC 9106, 4: the second recommended argon2id setting. Part of a passphrase's meaning: never change it. */
 const ARGON2_MEMORY_KIB = 64 * 1024;
 const ARGON2_PASSES = 3;
 const ARGON2_LANES = 4;
@@ -35,7 +35,7 @@ const PASSPHRASE_SALT_BYTES = 16;
 export type MasterKeySource =
   | { kind: 'key'; text: string }
   | { kind: 'passphrase'; passphrase: string }
-  /** `is_default`: the file in the data directory, which Satchel makes itself; any other is the operator's to make. */
+  /** `is_default`: the file in the data directory, which Satchel makes; operators make any other. */
   | { kind: 'file'; path: string; is_default: boolean };
 
 export type KeyFileSource = Extract<MasterKeySource, { kind: 'file' }>;
@@ -74,7 +74,7 @@ function encodeKey(key: MasterKey): string {
   return Buffer.from(key.bytes).toString('base64');
 }
 
-/** The key that a setting holds. Throws AppError `invalid` that names the setting when it is not 32 bytes in base64. */
+/** The key in a setting. Throws AppError `invalid` with its name unless it is 32 bytes in base64. */
 export function parseMasterKey(text: string, setting = 'SATCHEL_MASTER_KEY'): MasterKey {
   const key = decodeKey(text);
   if (key) return key;
@@ -89,7 +89,7 @@ export function createSalt(): string {
   return randomBytes(PASSPHRASE_SALT_BYTES).toString('base64');
 }
 
-/** The master key of a passphrase and its salt, by argon2id: a quarter of a second of work and 64 MiB, on purpose. */
+/** The master key of a passphrase and its salt, by argon2id: a quarter of a second and 64 MiB, on purpose. */
 export async function deriveMasterKey(passphrase: string, salt: string): Promise<MasterKey> {
   // Loaded here, because few deployments need it.
   const { hashRaw } = await loadArgon2();
@@ -108,7 +108,7 @@ export async function deriveMasterKey(passphrase: string, salt: string): Promise
 
 /* --- The file ------------------------------------------------------------------------------------------------- */
 
-/** Null when there is no file. Throws AppError `invalid` when it can't be read or holds anything but a key. */
+/** The key, or null without a file. Throws AppError `invalid` when it is unreadable or holds no key. */
 export function readKeyFile(source: KeyFileSource): MasterKey | null {
   const text = readText(source.path);
   if (text === null) return null;
@@ -133,8 +133,9 @@ function readText(path: string): string | null {
 }
 
 /**
- * Makes the default file with a new key, 0600, whole or not at all, and durable before it returns. The caller has made
- * sure that nothing was ever sealed. Throws AppError `conflict` when the path is taken: a key file is never overwritten.
+ * Makes the default file with a new key, 0600, whole or not at all, and durable before it returns. Nothing
+ * may be sealed yet; the caller makes sure. Throws AppError `conflict` when the path is taken: a key file is
+ * never overwritten.
  */
 export function createKeyFile(path: string): MasterKey {
   if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -165,7 +166,7 @@ function placesOf(path: string): { current: string; next: string } {
   return { current, next: `${current}.next` };
 }
 
-/** Looks once: whoever asks first whether the file is there may find it gone at the second look, while it is replaced. */
+/** Looks once: a second look could find the file gone while it is replaced. */
 function followed(path: string): string {
   try {
     return realpathSync(path);
@@ -180,7 +181,7 @@ export function hasNextKeyFile(path: string): boolean {
   return existsSync(placesOf(path).next);
 }
 
-/** Puts a new key beside the file, durably and with the file's owner. The database decides which of the two counts. */
+/** Puts a new key beside the file, durably and with its owner. The database decides which one counts. */
 export function writeNextKeyFile(path: string, key: MasterKey): void {
   const { current, next } = placesOf(path);
   rmSync(next, { force: true });
@@ -189,12 +190,12 @@ export function writeNextKeyFile(path: string, key: MasterKey): void {
 }
 
 /**
- * Finds the key with this id in the file or in the one a rotation left beside it, or null. Changes nothing, so that a
- * running server may call it while a rotation is under way.
+ * Finds the key with this id in the file or in the one that a rotation left beside it, or null. Changes
+ * nothing, so a server may call it during a rotation.
  */
 export function findKeyInFiles(path: string, master_key_id: string): MasterKey | null {
   const { current, next } = placesOf(path);
-  // In this order a rotation that ends between the two looks is not missed: the new key only moves from next to current.
+  // This order misses no rotation that ends between the looks: the new key only moves from next to current.
   for (const place of [next, current]) {
     const key = decodeKey(readText(place)?.trim() ?? '');
     if (key?.id === master_key_id) return key;
@@ -203,9 +204,9 @@ export function findKeyInFiles(path: string, master_key_id: string): MasterKey |
 }
 
 /**
- * Ends a rotation, finished or killed: where the new key counts it takes the file's place, where the old one does the
- * new one goes. If neither fits, nothing is touched. Returns the key that counts, or null. To be called only within a
- * write to the database, whose lock keeps two rotations apart.
+ * Ends a rotation, finished or killed: a new key that counts takes the file's place; otherwise it goes. If
+ * neither fits, nothing is touched. Returns the key that counts, or null. Call it only within a write to the
+ * database, whose lock keeps rotations apart.
  */
 export function settleKeyFiles(path: string, master_key_id: string): MasterKey | null {
   const { current, next } = placesOf(path);

@@ -1,9 +1,9 @@
 /**
- * Sealing bytes with AES-256-GCM: values under a data key, data keys under the master key. Pure functions; where keys
- * are kept is `key-ring.ts`, where the master key comes from is `master-key-source.ts`.
+ * Seals bytes with AES-256-GCM: values under a data key, data keys under the master key. Pure functions.
+ * `key-ring.ts` keeps keys, and `master-key-source.ts` knows where the master key comes from.
  *
- * A random 96-bit nonce is safe for 2^32 messages under one key (NIST SP 800-38D, 8.3). A data key serves one project's
- * secrets and a master key seals only data keys: both stay many orders of magnitude below.
+ * A random 96-bit nonce is safe for 2^32 messages under one key (NIST SP 800-38D, 8.3). A data key serves one
+ * project's secrets, and a master key seals only data keys: both stay far below.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt } from 'node:crypto';
 
@@ -14,7 +14,7 @@ export interface MasterKey {
 }
 
 export interface DataKey {
-  /** Random, so that an id never comes back for another key, not even after a rolled-back change or a restore. */
+  /** Random, so that an id never returns for another key, even after a rollback or a restore. */
   readonly id: number;
   readonly bytes: Uint8Array;
 }
@@ -42,8 +42,8 @@ export function createDataKey(): DataKey {
 }
 
 /**
- * Encrypts a value so that it opens only under the same data key and the same context: what the value is and whose, such
- * as ['vault', project, service, field]. The result names its data key: `v1.<data_key_id>.<base64url>`.
+ * Encrypts a value so that it opens only under the same data key and context: what it is and whose, such as
+ * ['vault', project, service, field]. The result names its data key: `v1.<data_key_id>.<base64url>`.
  */
 export function sealValue(key: DataKey, plaintext: string | Uint8Array, context: readonly string[]): string {
   return `v1.${key.id}.${encrypt(key.bytes, plaintext, ['value', ...context])}`;
@@ -61,7 +61,7 @@ export function openValue(key: DataKey, sealed: string, context: readonly string
   return decrypt(key.bytes, sealed.slice(sealed.lastIndexOf('.') + 1), ['value', ...context]);
 }
 
-/** Encrypts a data key, bound to its id and scope, under the master key it then names: `w1.<master_key_id>.<base64url>`. */
+/** Encrypts a data key, bound to its id and scope: `w1.<master_key_id>.<base64url>`. */
 export function wrapDataKey(master: MasterKey, key: DataKey, scope: string): string {
   return `w1.${master.id}.${encrypt(master.bytes, key.bytes, dataKeyBinding(key.id, scope))}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The format of API keys and access tokens: a prefix that says what it is, 256 random bits, and a checksum that tells a
- * mistyped or cut one from a revoked one without a look at the database.
+ * The format of API keys and access tokens: a prefix that says what it is, 256 random bits, and a checksum.
+ * That tells a mistyped or cut one from a revoked one without the database.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -59,7 +59,7 @@ export function createSecret(): string {
   return randomBytes(RANDOM_BYTES).toString('base64url');
 }
 
-/** What kind of token a text is, or null when its shape or checksum is wrong. Says nothing about whether it exists. */
+/** What kind of token a text is; null for a wrong shape or checksum. It need not exist. */
 export function parseToken(text: string): { kind: TokenKind } | null {
   const prefix = TOKEN.exec(text)?.[1];
   const body = text.slice(0, -CHECKSUM_CHARS);

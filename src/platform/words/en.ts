@@ -1,4 +1,4 @@
-/** What public pages and the layout of marketing mail say in English. Every other language has the same keys. */
+/** English words of public pages and of marketing mail's layout. Every language has the same keys. */
 
 const NO_SIGN_UPS = 'This list takes no sign-ups at the moment.';
 const LATER = 'Please try again later.';

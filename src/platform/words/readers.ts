@@ -26,8 +26,8 @@ export function readerOf(request: Request, own: Language | null): Reader {
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/;
 
 /**
- * The language that `Accept-Language` (RFC 9110, 12.5.4) likes best of those there are, whatever the region; of equal
- * ones the first. `*` stands for the default. Null where it likes none. A range that isn't one is left out.
+ * The available language that `Accept-Language` (RFC 9110, 12.5.4) likes best, whatever the region; the first
+ * of equal ones. `*` means the default. Null where it likes none. An invalid range is left out.
  */
 function chosenBy(header: string | null): Language | null {
   let best: { language: Language; weight: number } | null = null;

@@ -1,4 +1,4 @@
-/** The words of public pages and of the layout of marketing mail: one file a language, each with every key. */
+/** Words of public pages and of marketing mail's layout: a file for each language, with every key. */
 import { de } from './de.ts';
 import { en } from './en.ts';
 import { es } from './es.ts';

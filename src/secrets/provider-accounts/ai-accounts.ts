@@ -29,7 +29,7 @@ export class AiAccounts extends ProviderRecords<AiAccountShapes> {
     super(deps, { kind: 'ai_account', noun: 'AI account', store: aiAccountStore, links });
   }
 
-  /** A standing rule reaches projects that a scoped caller does not. Throws AppError `forbidden` where one asks for it. */
+  /** A standing rule reaches projects that a scoped caller does not. Throws AppError `forbidden`. */
   override authorize(caller: ManagementCaller, { all_projects }: { readonly all_projects?: unknown }): void {
     if (all_projects !== true || caller.all_projects) return;
     throw forbidden('all_projects reaches beyond your scope: only a caller of all projects may set it.');

@@ -27,8 +27,8 @@ export class AiAssignments {
   }
 
   /**
-   * Replaces the projects that an account is assigned to; a scoped token replaces among its own alone. Throws AppError
-   * `invalid` unless one of all_existing and project_ids is given, or for a project that the caller cannot see.
+   * Replaces the projects of an account; a scoped token replaces only its own. Throws AppError `invalid`
+   * unless one of all_existing and project_ids is given, or for a project that the caller does not see.
    */
   setProjects(
     actor: Actor,
@@ -67,8 +67,8 @@ export class AiAssignments {
   }
 
   /**
-   * Replaces the accounts that are assigned to a project; standing rules stay as they are. Throws AppError `invalid` for an
-   * account that the caller cannot see.
+   * Replaces the accounts of a project; standing rules stay. Throws AppError `invalid` for an account that
+   * the caller does not see.
    */
   setAccounts(
     actor: Actor,

@@ -1,4 +1,4 @@
-/** Accounts at database providers, with the access token of each. They belong to no project: callers of all projects only. */
+/** Accounts at database providers, with access tokens, of no project: for callers of all projects. */
 import { conflict, forbidden } from '../../errors.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';

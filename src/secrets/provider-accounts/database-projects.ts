@@ -131,7 +131,7 @@ function secretColumns(
   };
 }
 
-/** How projects are tied to database projects. It stands apart from the service, as projects are made of it. */
+/** How projects are tied to database projects. Apart from the service, as projects are made of it. */
 export function createDatabaseLinks(database: Database): DatabaseLinks {
   return {
     visibleIdFor(caller, ref) {

@@ -1,4 +1,4 @@
-/** AI accounts, database accounts and database projects on the management plane, and the projects that AI accounts serve. */
+/** AI accounts, database accounts and database projects on the management plane, and their projects. */
 import type { Projects } from '../../access/projects/service.ts';
 import { actorOf, type Capability, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';

@@ -1,7 +1,7 @@
 /**
- * Records at other companies, with secrets that are sealed under the platform's key: AI accounts, database accounts and
- * database projects are listed, found, made, changed, revealed and deleted in one way. What a kind has of its own is in the
- * file of its name.
+ * Records at other companies, with secrets sealed under the platform's key. AI accounts, database accounts
+ * and database projects share this way to list, find, make, change, reveal and delete. What a kind has of its
+ * own is in the file of its name.
  */
 import { AppError, type FieldErrors, notFound } from '../../errors.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
@@ -138,7 +138,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return row;
   }
 
-  /** As `requireFor`. Throws AppError `forbidden` when it serves projects out of the caller's scope as well. */
+  /** As `requireFor`. Throws AppError `forbidden` when it serves projects beyond the caller's scope, too. */
   requireForChange(caller: ManagementCaller, ref: Reference): S['row'] {
     const row = this.requireFor(caller, ref);
     const project_ids = this.is.links?.list(this.deps.database.read, row.id) ?? [];
@@ -146,7 +146,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return row;
   }
 
-  /** Creates one and gives it to these projects (see `projectsOfNew`). Throws AppError `forbidden` or `invalid`. */
+  /** Creates one for these projects (see `projectsOfNew`). Throws AppError `forbidden`, `invalid`. */
   async create(
     actor: Actor,
     caller: ManagementCaller,
@@ -175,10 +175,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return this.present(made.row);
   }
 
-  /**
-   * Changes the fields that are given; null clears an optional one. Throws AppError `forbidden`, `invalid`, or `not_found` when
-   * it is gone.
-   */
+  /** Changes given fields; null clears one. Throws AppError `forbidden`, `invalid`, `not_found`. */
   async update(
     actor: Actor,
     caller: ManagementCaller,
@@ -205,7 +202,7 @@ export abstract class ProviderRecords<S extends Shapes> {
     return this.present(after.row);
   }
 
-  /** Deletes it with what ties it to projects. Throws AppError `conflict`, or `not_found` when it is gone already. */
+  /** Deletes it with its ties to projects. Throws AppError `conflict`, and `not_found` when it is gone. */
   remove(actor: Actor, { id }: S['row']): Promise<DeletedRecord> {
     const now = this.deps.clock.now();
     return this.deps.database.write((tx) => {
@@ -219,8 +216,8 @@ export abstract class ProviderRecords<S extends Shapes> {
   }
 
   /**
-   * Its secrets, null for one that it has not; on record before they leave. Throws AppError `conflict` PLAINTEXT_UNAVAILABLE
-   * when none of those stored decrypts, `not_found` when it is gone.
+   * Its secrets, null for each that it lacks; on record before they leave. Throws AppError `conflict`
+   * PLAINTEXT_UNAVAILABLE when none of them decrypts, `not_found` when it is gone.
    */
   async reveal(actor: Actor, { id }: S['row']): Promise<S['revealed']> {
     const now = this.deps.clock.now();

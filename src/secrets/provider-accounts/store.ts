@@ -143,7 +143,8 @@ const shownAt = statement((tx) =>
   tx
     .select({ id: databaseProjectLinks.database_project_id })
     .from(databaseProjectLinks)
-    // A literal: with a parameter SQLite plans the statement anew at each use, as the partial index depends on its value.
+    // A literal: with a parameter SQLite would plan anew at each use, as the partial index depends on its
+    // value.
     .where(
       and(
         eq(databaseProjectLinks.project_id, sql.placeholder('id')),

@@ -1,4 +1,4 @@
-/** What may be stored in a field: reading the `values` of a request, with messages that say what would be right. */
+/** What a field may hold: reads the `values` of a request, with messages that say what would be right. */
 import { type FieldErrors, invalid } from '../../errors.ts';
 import {
   MAX_ENV_NAMES,
@@ -145,7 +145,7 @@ function isFilename(name: string): boolean {
   return Buffer.byteLength(name) <= MAX_FILENAME_BYTES;
 }
 
-/** Line breaks are let pass, because command-line tools wrap their base64; whatever else Buffer passes over is refused. */
+/** Lets line breaks pass, as command-line tools wrap base64. All else that Buffer would skip is refused. */
 function decodeBase64(text: string): Uint8Array | null {
   const compact = text.replace(/[\r\n]/g, '');
   const bytes = Buffer.from(compact, 'base64');

@@ -1,4 +1,4 @@
-/** What `satchel doctor` asks of the vault: values that do not decrypt, and those that should not be in use. */
+/** What doctor asks of the vault: values that do not decrypt, and values that should not be in use. */
 
 import type { Projects } from '../../access/projects/service.ts';
 import { type HealthCheck, sealedCheck, warning } from '../../platform/host/health-check.ts';

@@ -1,4 +1,4 @@
-/** `satchel vault`: what a project's vault holds, and changing it; `reveal-cli.ts` has the verbs that let secrets out. */
+/** `satchel vault`: looking at a project's vault and changing it. `reveal-cli.ts` lets secrets out. */
 import { isUtf8 } from 'node:buffer';
 import { basename } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';
@@ -125,7 +125,7 @@ function countedOf({ vault_credentials, vault_files }: RemovedService['cascade']
   return `${counted(vault_credentials, 'value')} and ${counted(vault_files, 'file')}`;
 }
 
-/** Commander's parser of one `field=value`. Wrong usage otherwise, without what was given: it may be the secret. */
+/** Commander's parser of `field=value`. Wrong usage is told without what was given: it may be the secret. */
 function readPair(value: string, previous: string[] | undefined): string[] {
   if (!/^\w+=/.test(value)) throw new UsageError('What to store must have the form field=value.');
   return [...(previous ?? []), value];

@@ -1,4 +1,4 @@
-/** Env blocks: which stored fields stand under which names, for a server, three client build tools and a shell. */
+/** Env blocks: which fields have which names, for a server, three client build tools and a shell. */
 import { type EnvTarget, quoteValue } from './env-quoting.ts';
 
 /** One stored field that is no file. */
@@ -6,7 +6,7 @@ export interface EnvEntry {
   service: string;
   field: string;
   env_key: string;
-  /** Of a service with names of the operator's own: these stand as they are, with a client's prefix or without. */
+  /** Of a service with names of the operator's own: they stay, with a client's prefix or without. */
   free_form: boolean;
   client_safe: boolean;
   /** Null where it does not decrypt. */
@@ -40,7 +40,7 @@ const PREFIX: Record<EnvTarget, string> = {
   expo: 'EXPO_PUBLIC_',
 };
 
-/** What dotenv drops, and what bash or dash keeps to itself: it refuses these, makes up their values, or calculates them. */
+/** Names that dotenv drops, and that bash or dash refuses, makes up or calculates. */
 const LOST_NAMES: Partial<Record<EnvTarget, RegExp>> = {
   server: /^__proto__$/,
   shell:
@@ -48,8 +48,8 @@ const LOST_NAMES: Partial<Record<EnvTarget, RegExp>> = {
 };
 
 /**
- * The variables of a target: for clients what is client-safe alone. A name of `env` hides another service's even where
- * its own value does not decrypt: to go on with the other's instead could be another database.
+ * The variables of a target; for clients only what is client-safe. A name of `env` hides another service's,
+ * even where its own value does not decrypt: the other's value could mean another database.
  */
 export function pickVariables(
   entries: readonly EnvEntry[],

@@ -1,4 +1,4 @@
-/** Reading a .env file into the service `env`, as npm's dotenv reads it; what dotenv would pass over in silence is refused. */
+/** Reads a .env file into the service `env` as npm's dotenv does. Refuses what that would skip. */
 import { parse } from 'dotenv';
 import { invalid } from '../../errors.ts';
 import { findVaultField, requireVaultService, VAULT_SERVICES } from './registry.ts';
@@ -7,8 +7,8 @@ import type { ImportedName, ServiceMetadata } from './schemas.ts';
 export const ENV = requireVaultService('env');
 
 /**
- * What dotenv takes for one variable: its own expression, but that blank lines before it are left out, since skipping them anew
- * from each of them takes seconds for a file full of them.
+ * What dotenv takes for one variable: its own expression without blank lines before it. Skipping those anew
+ * from each of them takes seconds in a file that is full of them.
  */
 const VARIABLE =
   /^[^\S\n\u2028\u2029]*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
@@ -17,8 +17,9 @@ const VARIABLE =
 const MAX_TOLD = 10;
 
 /**
- * The variables of a .env file; of a name that stands twice the last value counts, as with dotenv. Throws AppError `invalid` under
- * `field` that names each line that dotenv would skip or whose name the vault takes for none, and repeats nothing of them.
+ * The variables of a .env file; the last value of a name counts, as with dotenv. Throws AppError `invalid`
+ * under `field` with each line that dotenv would skip or whose name the vault refuses, and repeats none of
+ * their text.
  */
 export function readEnvFile(text: string, field: string): Map<string, string> {
   const lines = text.replace(/\r\n?/g, '\n');

@@ -1,6 +1,6 @@
 /**
- * How a value is written so that the loader of its target reads it back as it was: dotenv for servers, @next/env, vite's
- * loadEnv, @expo/env, and sh. No .env format has an escape for quotes, so some values have no spelling.
+ * How a value is written so that its target's loader reads it back: dotenv for servers, @next/env, vite's
+ * loadEnv, @expo/env, and sh. No .env format can escape quotes, so some values have no spelling.
  */
 
 export type EnvTarget = 'server' | 'nextjs' | 'vite' | 'expo' | 'shell';
@@ -32,8 +32,9 @@ function escapeDollars(value: string): string {
 const EXPO_REFERENCE = /(\\)?\$\{?[\w.]+(?::?-([^}]+))?/g;
 
 /**
- * As `escapeDollars`. Where a reference begins, @expo/env takes two backslashes away, so one of the value's own needs one
- * more. Which `$` begins one is not known behind a default with braces in it: null for a `\$` there.
+ * As `escapeDollars`. @expo/env takes two backslashes away where a reference begins, so one of the value's
+ * own needs one more. Behind a default with braces in it nobody knows which `$` begins one: null for a `\$`
+ * there.
  */
 function escapeForExpo(value: string): string | null {
   const last = value.lastIndexOf(String.raw`\$`);
@@ -46,8 +47,8 @@ function escapeForExpo(value: string): string | null {
 }
 
 /**
- * dotenv takes a quote after a backslash for a part of the value, and the outer quotes off a line that is no quoted
- * value; within double quotes it knows two escapes. It reads a carriage return as a line feed.
+ * dotenv takes a quote after a backslash as part of the value, and strips outer quotes off an unquoted line.
+ * Within double quotes it knows two escapes. It reads a carriage return as a line feed.
  */
 function quoteForDotenv(text: string): string | null {
   const raw = text.includes('\r') ? [] : [text];
@@ -67,7 +68,7 @@ function quoteForDotenv(text: string): string | null {
   return `${quote}${inner}${quote}${inner.endsWith('\\') ? ` # ${quote}.` : ''}`;
 }
 
-/** Vite and Expo read with parseEnv of node:util, which is one parser in Node and another in Bun: both read this alike. */
+/** Vite and Expo read with parseEnv of node:util. Node's and Bun's differ: both read this alike. */
 function quoteForParseEnv(text: string): string | null {
   if (text.includes('\r')) return null;
   const quotes = text.endsWith('\\') ? [] : ["'", /\\[nr]/.test(text) ? "'" : '"', '`'];

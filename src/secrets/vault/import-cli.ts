@@ -1,4 +1,4 @@
-/** `satchel vault import`: a .env file into the service `env`, once somebody has seen what it would replace. */
+/** `satchel vault import`: a .env file into the service `env`, after a look at what it would replace. */
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';

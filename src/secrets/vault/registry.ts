@@ -1,4 +1,4 @@
-/** The services a vault knows: their fields, what is secret in them, and what a web page or an app may carry. */
+/** The services that a vault knows: their fields, which are secret, and what a page or an app may carry. */
 import { AppError, invalid } from '../../errors.ts';
 
 export interface VaultField {
@@ -150,7 +150,7 @@ export const VAULT_SERVICES: readonly VaultService[] = [
   { service: 'env', label: 'Environment variables', fields: [], free_form: true },
 ];
 
-/** The field of a service that this name can stand for, if there is one; in a free-form service it is a secret one. */
+/** The field of a service that has this name, if any; in a free-form service it is a secret one. */
 export function findVaultField(service: VaultService, name: string): VaultField | undefined {
   if (service.free_form) return ENV_NAME.test(name) ? freeFormField(name, false) : undefined;
   return service.fields.find((each) => each.field === name);
@@ -165,7 +165,7 @@ export function requireVaultField(service: VaultService, name: string): VaultFie
   throw invalid({ field: [told] });
 }
 
-/** A name of a free-form service as a field. Which client blocks a plain one stands in is for its prefix to say. */
+/** A name of a free-form service as a field. A plain one's prefix says which client blocks it is in. */
 export function freeFormField(name: string, is_plain: boolean): VaultField {
   return {
     field: name,
@@ -190,10 +190,7 @@ export function requireVaultService(name: string): VaultService {
   );
 }
 
-/**
- * The file field that `<service>.<field>` names. Throws AppError `not_found` that lists the valid services, or the files
- * of that service.
- */
+/** The file field that `<service>.<field>` names. Throws AppError `not_found`, which lists them. */
 export function requireVaultFile(path: string): { service: VaultService; field: VaultField } {
   const dot = path.indexOf('.');
   const service = requireVaultService(dot < 0 ? path : path.slice(0, dot));

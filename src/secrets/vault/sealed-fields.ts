@@ -35,10 +35,7 @@ export function sealField(
   return key_ring.seal(tx, projectScope(owner.public_id), contextOf(owner, place), content);
 }
 
-/**
- * Rows in the registry's order, names by the alphabet, decrypted where `is_needed`. A row that no registry entry knows is
- * passed over.
- */
+/** Rows in the registry's order, names sorted, decrypted where `is_needed`. Unknown rows are skipped. */
 export function openFields(
   { tx, key_ring }: Keys,
   owner: VaultOwner,

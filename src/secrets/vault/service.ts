@@ -1,6 +1,6 @@
 /**
- * The vault: credentials and configuration files of a project. Everything is stored sealed, bound to its place; secrets
- * leave only by a reveal, and a reveal is on record before it answers.
+ * The vault: a project's credentials and configuration files. All is sealed and bound to its place. Secrets
+ * leave by a reveal only, which is on record before it answers.
  */
 
 import type { ProjectCascade } from '../../access/projects/service.ts';
@@ -104,11 +104,10 @@ export class Vault {
   }
 
   /**
-   * Stores the fields that are given, removes those that are null, and leaves the others alone; all of it or nothing.
-   * A name of a free-form service is secret unless `plain` names it; without `plain` it keeps the kind it has. To make one
-   * plain takes its value: whoever may not reveal it must not get it shown that way.
-   * Throws AppError `invalid` for an unknown field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found`
-   * when the project is gone.
+   * Stores given fields, removes those that are null, and leaves the others; all or nothing. A name of a
+   * free-form service is secret unless `plain` names it; without `plain` it stays as it is. Making one plain
+   * takes its value, else whoever may not reveal it would see it. Throws AppError `invalid` for an unknown
+   * field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found` when the project is gone.
    */
   async set(
     actor: Actor,
@@ -149,8 +148,8 @@ export class Vault {
   }
 
   /**
-   * Stores the variables of a .env file in the service `env`, and tells what each replaces; a dry run only tells. Throws AppError
-   * `invalid` as `readEnvFile` and `set` do.
+   * Stores a .env file's variables in the service `env`, and tells what each replaces; a dry run only tells.
+   * Throws AppError `invalid` as `readEnvFile` and `set` do.
    */
   async importEnv(
     actor: Actor,
@@ -210,8 +209,8 @@ export class Vault {
   }
 
   /**
-   * Everything that a project, one service of it, or one field has stored, in clear text, with env blocks. The reveal is
-   * on record, on disk, before anything is decrypted. What does not decrypt is listed and left out.
+   * Everything that a project, one of its services or a field has stored, in clear text, with env blocks. The
+   * reveal is on record, on disk, before anything is decrypted. What does not decrypt is listed and left out.
    */
   async reveal(actor: Actor, owner: VaultOwner, scope: RevealScope): Promise<RevealedVault> {
     return presentReveal(await this.#reveal(actor, owner, scope), scope.service ?? null);
@@ -266,8 +265,8 @@ export class Vault {
   }
 
   /**
-   * What Satchel itself needs of a service in order to act for the project, such as the captcha secret. Leaves no trail:
-   * the values must never leave the server.
+   * A secret that Satchel itself needs to act for the project, such as the captcha's. It leaves no trail: the
+   * value must never leave the server.
    */
   readSecretFor(owner: VaultOwner, service: string): OpenedService {
     const { read } = this.deps.database;
@@ -284,7 +283,7 @@ export class Vault {
     return undecryptableOf(this.#open(owner, rows, () => true));
   }
 
-  /** What an operator should know of these projects' vaults: captcha secrets that providers publish for tests. */
+  /** What operators should know of these vaults: captcha secrets that providers publish for tests. */
   warnings(owners: readonly (VaultOwner & { readonly slug: string })[]): { slug: string; message: string }[] {
     const by_id = new Map(owners.map((owner) => [owner.id, owner]));
     const rows = store.listValuesOf(this.deps.database.read, 'captcha', 'secret_key');

@@ -34,6 +34,23 @@ test('it says who, what and of a change the fields, in one line', () => {
   expect(sentenceOf({ ...row, event: 'api_key.updated', metadata: { name: 'web' }, changes })).toBe(
     'Ann changed the key web: daily limit, name',
   );
+  const one = (event: string, field: string, from: unknown, to: unknown) =>
+    sentenceOf({ ...row, event, metadata: { name: 'Newsletter' }, changes: { [field]: { from, to } } });
+  expect([
+    one('list.changed', 'sign_up_page', false, true),
+    one('list.changed', 'archived_at', '2030-01-01T00:00:00.000Z', null),
+    one('project.updated', 'status', 'active', 'inactive'),
+    one('mailbox.changed', 'daily_limit', 1, 2),
+    one('person.updated', 'capabilities', [], ['can_read_vault']),
+    one('segment.created', 'filter', null, {}),
+  ]).toEqual([
+    'Ann switched on the sign-up page of Newsletter',
+    'Ann restored the list Newsletter',
+    'Ann deactivated the project Newsletter',
+    'Ann changed the daily limit of the mailbox Newsletter',
+    'Ann changed the capabilities of Newsletter',
+    'Ann made the segment Newsletter: filter',
+  ]);
   const kept = { STRIPE_KEY: { secret: true as const } };
   expect(sentenceOf({ ...row, event: 'vault.updated', changes: kept })).toBe(
     'Ann changed the vault: STRIPE_KEY',

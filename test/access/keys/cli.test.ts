@@ -257,7 +257,7 @@ test('change touches what is given and nothing else, and --can means these and n
   expect(after).toEqual({
     ...before,
     ...{ can_read: false, can_send_emails: true, permissions: {} },
-    ...{ restricted: false, rate_limit_per_minute: null },
+    ...{ restricted: false, rate_limit_per_minute: null, purpose: 'Sends mail' },
   });
   expect(await runRecord(dir, 'key', 'change', '1', '--name', 'site')).toEqual({ ...after, name: 'site' });
   expect((await run(dir, 'key', 'change', '1')).exit).toBe(2);

@@ -87,6 +87,8 @@ describe('making a key', () => {
       is_test: false,
       is_active: true,
       origins_count: 0,
+      purpose: 'May do nothing',
+      last_used_at: null,
       plaintext_key: expect.stringMatching(/^sat_live_[0-9A-Za-z]{49}$/),
     });
     expect(String(data.plaintext_key)).toStartWith(String(data.key_prefix));
@@ -196,7 +198,7 @@ describe('changing a key', () => {
       event: 'api_key.updated',
       target: 'api_key:1',
       actor_name: 'test token',
-      metadata: {},
+      metadata: { name: 'New' },
       changes: {
         name: { from: expect.any(String), to: 'New' },
         permissions: { from: { captcha: true }, to: { email_template: true } },

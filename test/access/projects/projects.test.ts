@@ -296,7 +296,7 @@ describe('changing', () => {
       event: 'project.updated',
       target: 'project:1',
       actor_name: 'test token',
-      metadata: {},
+      metadata: { name: 'New' },
       changes: {
         name: { from: expect.any(String), to: 'New' },
         platforms: { from: ['ios', 'web'], to: ['android'] },

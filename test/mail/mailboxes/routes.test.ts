@@ -128,6 +128,11 @@ describe('adding', () => {
     [{ address, relay: 'smtp://169.254.169.254:25' }, 'relay'],
     [{ address, capture: true, inbox: 'imaps://me:sesame@[fe80::1]' }, 'inbox'],
     [{ address, capture: true, inbox: 'imaps://me:***@imap.example.com' }, 'inbox'],
+    [{ address, capture: true, inbox: { host: 'fe80::1', user: 'me', password: 'x' } }, 'inbox.host'],
+    [
+      { address, capture: true, inbox: { host: 'i.example.com', user: 'me', password: '***' } },
+      'inbox.password',
+    ],
     [{ address: 'nobody', capture: true }, 'address'],
     [{ address: 'x@unknown.example', capture: true }, 'address'],
     [{ address, capture: true, for: ['spam'] }, 'for.0'],
@@ -218,7 +223,28 @@ describe('changing', () => {
       expect(
         dataOf(await call('PATCH', `/${address}`, { inbox: `imap://me:${password}@127.0.0.1:1` })).inbox,
       ).toMatchObject({ reports: 3, skipped: 0 });
+    // In parts nothing is escaped; the password that is stored stays, and goes along to no other host.
+    const parts = { host: '127.0.0.1', user: 'me', port: 1, tls: false, folder: 'Bounces & more' };
+    expect(dataOf(await call('PATCH', `/${address}`, { inbox: parts })).inbox).toMatchObject({
+      address: 'imap://me:***@127.0.0.1:1/Bounces%20%26%20more',
+      reports: 0,
+    });
+    const given = { ...parts, password: 'p@ss/word' };
+    expect((await call('PATCH', `/${address}`, { inbox: given })).status).toBe(200);
+    const { inboxes } = stage.app.services;
+    const { id } = stage.app.services.mailboxes.require(address);
+    const password = () =>
+      inboxes
+        .listRows()
+        .filter(({ mailbox_id }) => mailbox_id === id)
+        .map((row) => inboxes.passwordOf(row));
+    expect(password()).toEqual(['p@ss/word']);
+    const elsewhere = await call('PATCH', `/${address}`, { inbox: { ...parts, host: 'imap.example.com' } });
+    expect([elsewhere.status, invalidFieldsOf(elsewhere)]).toEqual([422, ['inbox.password']]);
+    expect(password()).toEqual(['p@ss/word']);
     expect(dataOf(await call('PATCH', `/${address}`, { inbox: null })).inbox).toBeNull();
+    const first = await call('PATCH', `/${address}`, { inbox: parts });
+    expect([first.status, invalidFieldsOf(first)]).toEqual([422, ['inbox.password']]);
   });
 
   test('pauses and resumes, which ends its rest, with the event of each', async () => {

@@ -70,6 +70,9 @@ describe('POST /emails/templates', () => {
       body_html: '<p>{{ name }}</p>',
       body_text: 'Hi {{ name }}',
       body_markdown: null,
+      is_own: false,
+      draft: null,
+      has_draft: false,
       description: 'For newcomers',
       variables: [
         { name: 'name', description: null, required: true },

@@ -23,6 +23,7 @@ export function AccountMenu({ person }: { person: SignedIn }) {
         <p class="menu-head">
           <strong>{name}</strong>
           <span class="muted">{person.email}</span>
+          {person.read_only && <span class="muted">Read-only</span>}
         </p>
         {findPage('/account') && <a href={hrefOf('/account')}>Account and security</a>}
         <a href="/docs" target="_blank" rel="noreferrer">

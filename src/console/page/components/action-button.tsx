@@ -1,6 +1,7 @@
 /** A button that does something at once: busy until it is done, and a notice of what the API said where it refused. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { mayWrite } from '../capabilities.ts';
 import { Declined } from './ask-first.ts';
 import { readRefusal } from './refusal.ts';
 import { toast } from './toast.tsx';
@@ -12,9 +13,11 @@ export function ActionButton(props: {
   kind?: 'primary' | 'quiet' | 'bad';
   is_small?: boolean;
   label?: string;
+  /** It changes nothing, or what is one's own: it is there for who is read-only, too. */
+  is_for_readers?: boolean;
   children: ComponentChildren;
 }) {
-  const { act, done, kind, is_small, label, children } = props;
+  const { act, done, kind, is_small, label, is_for_readers, children } = props;
   const [is_busy, setBusy] = useState(false);
   const run = async (): Promise<void> => {
     if (is_busy) return;
@@ -29,6 +32,7 @@ export function ActionButton(props: {
       setBusy(false);
     }
   };
+  if (!is_for_readers && !mayWrite()) return null;
   const classes = ['button', kind ?? '', is_small ? 'small' : ''].filter(Boolean).join(' ');
   return (
     <button

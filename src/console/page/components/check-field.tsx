@@ -1,7 +1,8 @@
 /** Something that is so or not. */
 import { useId } from 'preact/hooks';
 import type { FieldProps } from './field.tsx';
-import { useFieldErrors } from './form.tsx';
+import { useFieldCommand, useFieldErrors } from './form.tsx';
+import { Mending } from './mending.tsx';
 
 export function CheckField(
   props: FieldProps & { value?: string; is_checked?: boolean; onChange?: (is_checked: boolean) => void },
@@ -9,6 +10,7 @@ export function CheckField(
   const { name, label, hint, value = 'on', is_checked, onChange } = props;
   const id = useId();
   const wrong = useFieldErrors(name, { label: value === 'on' ? label : '' });
+  const command = useFieldCommand(name);
   return (
     <div class="check">
       <input
@@ -28,6 +30,11 @@ export function CheckField(
         </p>
       )}
       {wrong.length > 0 && <p class="wrong">{wrong.join(' ')}</p>}
+      {command && (
+        <div class="mending">
+          <Mending command={command} />
+        </div>
+      )}
     </div>
   );
 }

@@ -4,14 +4,21 @@
  * where its styles need no exception from the page's policy.
  */
 import { useEffect, useRef } from 'preact/hooks';
+import type { EditorHandle } from './html-editor.ts';
+
+export type { EditorHandle } from './html-editor.ts';
 
 export interface CodeEditorProps {
   label: string;
   value: string;
   language?: 'html' | 'text';
   onChange(value: string): void;
-  /** Is given what puts a text where the cursor is; null once the editor is gone. */
-  onReady?: (insert: ((text: string) => void) | null) => void;
+  /** Is given what changes the text where the cursor is; null once the editor is gone. */
+  onReady?: (handle: EditorHandle | null) => void;
+  /** What letters do with Ctrl (or ⌘), of those that it begins with. */
+  keys?: Readonly<Record<string, () => void>>;
+  /** Of pictures that are dropped into it, or pasted. */
+  onPictures?: (files: File[]) => void;
 }
 
 export function CodeEditor(props: CodeEditorProps) {
@@ -28,9 +35,17 @@ export function CodeEditor(props: CodeEditorProps) {
       if (is_gone) return;
       const { label, value, language = 'html' } = latest.current;
       const onChange = (text: string): void => latest.current.onChange(text);
-      const editor = openEditor(root, { label, value, language, onChange });
+      const { keys = {}, onPictures } = latest.current;
+      const editor = openEditor(root, {
+        label,
+        value,
+        language,
+        onChange,
+        keys,
+        onPictures: onPictures ? (files) => latest.current.onPictures?.(files) : null,
+      });
       destroy = editor.destroy;
-      latest.current.onReady?.(editor.insert);
+      latest.current.onReady?.(editor);
     });
     return () => {
       is_gone = true;

@@ -1,5 +1,6 @@
 /** What one may do and where one may go. */
 import type { SignedIn } from '../api.generated.ts';
+import { mayOpen, mayWrite } from '../capabilities.ts';
 import { PAGES, type PageEntry } from '../pages.ts';
 import { to } from '../router.ts';
 import { useLoad } from '../use-load.ts';
@@ -31,28 +32,33 @@ export function useCommands(person: SignedIn, project: string | null, is_wanted:
     'GET /mailboxes',
     is_wanted && person.can_administer ? { query: { per_page: THINGS } } : null,
   ).data?.data;
-  const known = { person, project: project ?? '' };
+  const known = { project: project ?? '' };
+  const may = mayWrite();
   return [
     ...PAGES.flatMap((entry) => placeOf(entry, known)),
     ...sequences.flatMap(({ id, name, status }) => {
       const path = to`/projects/${known.project}/sequences/${id}`;
-      const acts = status === 'active' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
+      const acts = !may ? [] : status === 'active' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
       return ['', ...acts].map((act) => ({ title: `${act} ${name}`.trim(), note: 'Sequence', path }));
     }),
     ...broadcasts.flatMap(({ id, name, status }) => {
       const path = to`/projects/${known.project}/broadcasts/${id}`;
-      const acts = status === 'sending' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
+      const acts = !may ? [] : status === 'sending' ? ['Pause'] : status === 'paused' ? ['Resume'] : [];
       return ['', ...acts].map((act) => ({ title: `${act} ${name}`.trim(), note: 'Broadcast', path }));
     }),
     ...lists.flatMap(({ id, name }) => [
       { title: name, note: 'List', path: to`/projects/${known.project}/lists/${id}` },
-      {
-        title: `Import contacts to ${name}`,
-        note: 'List',
-        path: to`/projects/${known.project}/lists/${id}/import`,
-      },
+      ...(may
+        ? [
+            {
+              title: `Import contacts to ${name}`,
+              note: 'List',
+              path: to`/projects/${known.project}/lists/${id}/import`,
+            },
+          ]
+        : []),
     ]),
-    ...keys.map(({ id, name }) => ({
+    ...(may ? keys : []).map(({ id, name }) => ({
       title: `Rotate ${name}`,
       note: 'Key',
       path: to`/projects/${known.project}/keys/${id}`,
@@ -70,14 +76,12 @@ export function useCommands(person: SignedIn, project: string | null, is_wanted:
   ];
 }
 
-function placeOf(entry: PageEntry, known: { person: SignedIn; project: string }): Command[] {
-  const { path, title, needs_administer, needs_any } = entry;
-  const may =
-    (!needs_administer || known.person.can_administer) &&
-    (needs_any?.some((each) => known.person[each]) ?? true);
+function placeOf(entry: PageEntry, known: { project: string }): Command[] {
+  const { path, title } = entry;
   const is_of_project = path.startsWith('/projects/:project');
   const names = path.split('/:').length - 1;
-  if (!may || names > (is_of_project && known.project !== '' ? 1 : 0) || path === '/sign-in') return [];
+  if (!mayOpen(entry) || names > (is_of_project && known.project !== '' ? 1 : 0) || path === '/sign-in')
+    return [];
   const note = is_of_project ? known.project : 'Satchel';
   return [
     {

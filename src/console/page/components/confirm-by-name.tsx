@@ -1,6 +1,7 @@
 /** Asks before something is destroyed: says what goes along, and wants the name typed. The button opens it. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { mayWrite } from '../capabilities.ts';
 import { Dialog } from './dialog.tsx';
 import { Form } from './form.tsx';
 import { TextField } from './text-field.tsx';
@@ -28,6 +29,7 @@ export function ConfirmByName(props: {
     await act();
     close();
   };
+  if (!mayWrite()) return null;
   return (
     <>
       <button

@@ -17,10 +17,11 @@ export function Filters({ children }: { children: ComponentChildren }) {
 export function SearchFilter({ name = 'q', label }: { name?: string; label: string }) {
   const now = useQuery().get(name) ?? '';
   const [typed, setTyped] = useState(now);
-  useEffect(() => setTyped(now), [now]);
+  // What the address says since is what was typed, but for a space at its end; else somebody went back.
+  useEffect(() => setTyped((before) => (before.trim() === now ? before : now)), [now]);
   useEffect(() => {
-    if (typed === now) return;
-    const timer = setTimeout(() => setQuery({ [name]: typed.trim() }), REST_MS);
+    if (typed.trim() === now) return;
+    const timer = setTimeout(() => setQuery({ [name]: typed.trim() }, { replace: true }), REST_MS);
     return () => clearTimeout(timer);
   }, [typed, now, name]);
   return (

@@ -5,6 +5,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
+import { mayWrite } from '../capabilities.ts';
 import { forgetEntries, useKeptEntries } from '../kept-entries.ts';
 import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
@@ -117,6 +118,8 @@ export function Form(props: {
   is_wide?: boolean;
   /** What is entered is a question, or kept elsewhere: nothing is lost with it, and nobody is asked. */
   is_fleeting?: boolean;
+  /** It changes nothing, or what is one's own: who is read-only fills it in, too. */
+  is_for_readers?: boolean;
   /** What is entered is kept in this tab under this name until it is sent, and is here again when one comes back. */
   keep?: string;
   children?: ComponentChildren;
@@ -126,7 +129,8 @@ export function Form(props: {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     const wrong = error && form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
-    wrong?.closest('details')?.setAttribute('open', '');
+    for (const each of form.current?.querySelectorAll('[aria-invalid="true"]') ?? [])
+      each.closest('details')?.setAttribute('open', '');
     wrong?.focus();
     // What is refused as a whole is said above the fields, which may be far from the button.
     if (error && !wrong) form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
@@ -173,10 +177,17 @@ export function Form(props: {
       setBusy(false);
     }
   };
+  const classes = `form${props.is_wide ? ' wide' : ''}`;
+  if (!props.is_for_readers && !mayWrite())
+    return (
+      <fieldset class={classes} disabled>
+        {props.children}
+      </fieldset>
+    );
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks a button, too.
     <form
-      class={`form${props.is_wide ? ' wide' : ''}`}
+      class={classes}
       ref={form}
       onSubmit={submit}
       onInput={() => setTouched(true)}

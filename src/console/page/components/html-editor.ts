@@ -9,6 +9,19 @@ interface EditorOptions {
   value: string;
   language: 'html' | 'text';
   onChange(value: string): void;
+  /** Of letters that mean something with Ctrl (or ⌘). */
+  keys: Readonly<Record<string, () => void>>;
+  /** Of pictures that are dropped or pasted. */
+  onPictures: ((files: File[]) => void) | null;
+}
+
+/** What a toolbar does to the text where the cursor is. */
+export interface EditorHandle {
+  insert(text: string): void;
+  /** Puts these around what is selected; around `otherwise`, selected, where nothing is. */
+  wrap(before: string, after: string, otherwise: string): void;
+  /** Puts this before each line of what is selected. */
+  prefix(text: string): void;
 }
 
 const LOOK = EditorView.theme({
@@ -56,16 +69,42 @@ const TYPING_OVER = EditorView.domEventHandlers({
   },
 });
 
+function takingPictures(take: (files: File[]) => void) {
+  const given = (event: Event, data: DataTransfer | null): boolean => {
+    const pictures = [...(data?.files ?? [])].filter(({ type }) => type.startsWith('image/'));
+    if (pictures.length === 0) return false;
+    event.preventDefault();
+    take(pictures);
+    return true;
+  };
+  return EditorView.domEventHandlers({
+    drop: (event, view) => {
+      const at = view.posAtCoords({ x: event.clientX, y: event.clientY });
+      if (at !== null && event.dataTransfer?.files.length) view.dispatch({ selection: { anchor: at } });
+      return given(event, event.dataTransfer);
+    },
+    paste: (event) => given(event, event.clipboardData),
+  });
+}
+
 /** Opens an editor, which can be written into, and taken away again. */
 export function openEditor(
   root: ShadowRoot,
-  { label, value, language, onChange }: EditorOptions,
-): { insert(text: string): void; destroy(): void } {
+  { label, value, language, onChange, keys, onPictures }: EditorOptions,
+): EditorHandle & { destroy(): void } {
   const view = new EditorView({
     doc: value,
     root,
     parent: root,
     extensions: [
+      EditorView.domEventHandlers({
+        keydown: ({ key, ctrlKey, metaKey, shiftKey, altKey }) => {
+          const act = (ctrlKey || metaKey) && !shiftKey && !altKey ? keys[key.toLowerCase()] : undefined;
+          act?.();
+          return act !== undefined;
+        },
+      }),
+      onPictures ? takingPictures(onPictures) : [],
       basicSetup,
       language === 'html' ? html() : [],
       syntaxHighlighting(COLOURS),
@@ -81,6 +120,26 @@ export function openEditor(
   return {
     insert(text) {
       view.dispatch(view.state.replaceSelection(text));
+      view.focus();
+    },
+    wrap(before, after, otherwise) {
+      const { from, to } = view.state.selection.main;
+      const inner = view.state.sliceDoc(from, to) || otherwise;
+      const start = from + before.length;
+      view.dispatch({
+        changes: { from, to, insert: before + inner + after },
+        selection: { anchor: start, head: start + inner.length },
+      });
+      view.focus();
+    },
+    prefix(text) {
+      const { from, to } = view.state.selection.main;
+      const first = view.state.doc.lineAt(from).number;
+      const last = view.state.doc.lineAt(to).number;
+      const lines = Array.from({ length: last - first + 1 }, (_, index) =>
+        view.state.doc.line(first + index),
+      );
+      view.dispatch(view.state.update({ changes: lines.map((line) => ({ from: line.from, insert: text })) }));
       view.focus();
     },
     destroy: () => view.destroy(),

@@ -6,6 +6,8 @@ const KEYS = [
   ['Ctrl K  or  /', 'Search, go anywhere, and do: “nk” is New key'],
   ['↑ ↓', 'From one line of a table or of what was found to the next'],
   ['Esc', 'Close what is open, and go back to where it was opened'],
+  ['Ctrl S', 'Where a mail is written: save it at once'],
+  ['Ctrl Enter', 'Where a mail is written: send a test of it'],
   ['Tab', 'To the next field or button'],
   ['?', 'These keys'],
 ] as const;

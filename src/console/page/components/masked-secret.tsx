@@ -20,7 +20,7 @@ export function MaskedSecret(props: {
           ••••••••••
         </span>
         {reveal && (
-          <ActionButton is_small label={`Show, on record: ${label}`} act={reveal}>
+          <ActionButton is_small is_for_readers label={`Show, on record: ${label}`} act={reveal}>
             Show, on record
           </ActionButton>
         )}

@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isMissing, reloads } from '../api.ts';
+import { mayWriteAt, placeOf } from '../capabilities.ts';
 import { PAGES, type PageEntry, type PageProps } from '../pages.ts';
 import { matchPath, usePath } from '../router.ts';
 import { Empty } from './empty.tsx';
@@ -22,6 +23,8 @@ export function findPage(path: string): Match | null {
   const names = ({ params }: Match): number => Object.keys(params).length;
   return matches.toSorted((a, b) => names(a) - names(b))[0] ?? null;
 }
+
+placeOf.find = (path) => findPage(path)?.entry ?? null;
 
 const loaded = new Map<PageEntry, ComponentType<PageProps<string>>>();
 
@@ -63,6 +66,14 @@ export function PageView() {
         <Empty drawing="nothing" title="There is no page here">
           <a href="/console">To the overview</a>
         </Empty>
+      </>
+    );
+  }
+  if (!mayWriteAt(entry.path)) {
+    return (
+      <>
+        <PageHeader title={entry.title} />
+        <Empty drawing="nothing" title="You may look, and change nothing" />
       </>
     );
   }

@@ -7,17 +7,19 @@ import { to } from '../path.ts';
 export interface Refusal {
   /** Without commands and names of parameters. */
   told: string;
-  /** What somebody at a shell would type. */
+  /** What somebody at a shell would type, or the setting of the server. */
   command: string | null;
 }
 
 /** A command stands at the end of its sentence, after a colon, a semicolon or a bracket. */
 const COMMAND = /\bsatchel [a-z]+( [a-z-]+)?\b[^.;)]*(?:\.[^\s.;)][^.;)]*)*/;
+/** What is set where the server starts. */
+const SETTING = /\bSATCHEL_PUBLIC_URL\b/;
 const PARAMETER = /\b[a-z]+(?:_[a-z]+)+\b/g;
 
 /** The first sentence stays without its command; a later one that is about a command goes. */
 export function readRefusal(message: string): Refusal {
-  const command = COMMAND.exec(message)?.[0].trim() ?? null;
+  const command = COMMAND.exec(message)?.[0].trim() ?? SETTING.exec(message)?.[0] ?? null;
   const [first = '', ...rest] = message.split(/(?<=[.!?]) (?=[A-Z])/);
   const clause = first.replace(
     /\s*[:;(][^:;(]*\b(?:satchel [a-z]|(?:GET|POST|PATCH|PUT|DELETE) [/.]).*$/s,
@@ -68,6 +70,7 @@ const RULES: readonly Rule[] = [
   ],
   [/^satchel (token)/, () => ({ path: '/tokens', label: 'Tokens' })],
   [/^satchel (person)/, () => ({ path: '/people', label: 'People' })],
+  [/^(SATCHEL_PUBLIC_URL)$/, () => ({ path: '/settings', label: 'Settings of this server' })],
   [/^satchel (origin)/, () => ({ path: '/settings', label: 'Settings' })],
   [/^satchel (backup)/, () => ({ path: '/backups', label: 'Backups' })],
   [/^satchel (doctor)/, () => ({ path: '/findings', label: 'Findings' })],

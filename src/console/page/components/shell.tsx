@@ -6,6 +6,7 @@ import { AccountMenu } from './account-menu.tsx';
 import { Icon } from './icon.tsx';
 import { KeysHelp } from './keys-help.tsx';
 import { findPage, PageView } from './page-view.tsx';
+import { ReadOnlyNote } from './read-only-note.tsx';
 import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThemeToggle } from './theme-toggle.tsx';
@@ -39,7 +40,7 @@ export function Shell({ person }: { person: SignedIn }) {
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <Sidebar project={project} person={person} path={path} />
+      <Sidebar project={project} path={path} />
       {is_open && <button type="button" class="scrim" aria-label="Close the navigation" onClick={close} />}
       <div class="body" inert={is_open}>
         <header class="topbar">
@@ -61,6 +62,7 @@ export function Shell({ person }: { person: SignedIn }) {
           <AccountMenu person={person} />
         </header>
         <main id="main" tabIndex={-1}>
+          <ReadOnlyNote person={person} />
           <PageView />
         </main>
       </div>

@@ -1,6 +1,5 @@
 /** The navigation: Satchel's own pages, or those of the project that is looked at. */
-
-import type { SignedIn } from '../api.generated.ts';
+import { mayOpen } from '../capabilities.ts';
 import { type Group, PAGES, type PageEntry } from '../pages.ts';
 import { hrefOf } from '../router.ts';
 import { Icon } from './icon.tsx';
@@ -24,14 +23,11 @@ const GROUPS_OF_PROJECT: Titles = [
 
 interface SidebarProps {
   project: string | null;
-  person: SignedIn;
   path: string;
 }
 
-export function Sidebar({ project, person, path }: SidebarProps) {
+export function Sidebar({ project, path }: SidebarProps) {
   const groups = project === null ? GROUPS : GROUPS_OF_PROJECT;
-  const may = ({ needs_administer, needs_any }: PageEntry): boolean =>
-    (!needs_administer || person.can_administer) && (needs_any?.some((each) => person[each]) ?? true);
   return (
     <nav id="navigation" class="sidebar" aria-label="Main">
       <a class="brand" href={hrefOf('/')}>
@@ -40,7 +36,7 @@ export function Sidebar({ project, person, path }: SidebarProps) {
       </a>
       <ProjectSwitcher project={project} path={path} />
       {groups.map(([group, title]) => {
-        const entries = PAGES.filter((entry) => entry.nav?.group === group && may(entry));
+        const entries = PAGES.filter((entry) => entry.nav?.group === group && mayOpen(entry));
         return entries.length === 0 ? null : (
           <div key={group} class="nav-group">
             {title && <p class="nav-title">{title}</p>}

@@ -30,6 +30,7 @@ export function SignIn(props: { title: string; lead?: string; email?: string; on
       <Gate title="Second step" lead="The code that your authenticator shows now, or a recovery code.">
         <Form
           is_fleeting
+          is_for_readers
           key="code"
           submit="Sign in"
           onSubmit={(entered) => signIn(first_step, entered.text('code'))}
@@ -42,7 +43,7 @@ export function SignIn(props: { title: string; lead?: string; email?: string; on
   }
   return (
     <Gate title={props.title} lead={props.lead}>
-      <Form is_fleeting key="password" submit="Sign in" onSubmit={takePassword}>
+      <Form is_fleeting is_for_readers key="password" submit="Sign in" onSubmit={takePassword}>
         <TextField
           name="email"
           label="Email"

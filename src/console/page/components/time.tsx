@@ -1,16 +1,17 @@
-/** A moment, told from now ("3 minutes ago"), with the exact one on hover; `exact` has it the other way round. */
+/** A moment, told from now ("3 minutes ago"), with the exact one on hover; `exact` has it the other way round; `none`: in its place. */
 import { useEffect, useState } from 'preact/hooks';
 import { tellExact, tellRelative } from '../time.ts';
 
 const REFRESH_MS = 30_000;
 
-export function Time({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
+export function Time(props: { at: string | null | undefined; exact?: boolean; none?: string }) {
+  const { at, exact = false, none = '—' } = props;
   const [, setTurn] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => setTurn((turn) => turn + 1), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  if (!at) return <span class="muted">—</span>;
+  if (!at) return <span class="muted">{none}</span>;
   const at_ms = Date.parse(at);
   const told = [tellRelative(at_ms), tellExact(at_ms)] as const;
   return (

@@ -580,10 +580,13 @@ CREATE TABLE email_templates ( -- TemplateRow
   is_active INTEGER NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
   is_marketing INTEGER NOT NULL DEFAULT 0 CHECK (is_marketing IN (0, 1)),
   layout TEXT CHECK (layout IN ('marketing')),
+  is_own INTEGER NOT NULL DEFAULT 0 CHECK (is_own IN (0, 1)),
+  draft TEXT, -- JSON TemplateDraft; what is being written, and in no mail yet
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   UNIQUE (project_id, slug)
 ) STRICT;
+CREATE INDEX own_templates ON email_templates (created_at) WHERE is_own = 1;
 
 -- --- mail: emails --------------------------------------------------------------------------------------------------
 

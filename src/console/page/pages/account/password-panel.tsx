@@ -18,7 +18,7 @@ export function PasswordPanel() {
   };
   return (
     <Panel title="Password" lead="Changing it ends your sessions in other browsers.">
-      <Form is_fleeting key={turn} submit="Change the password" onSubmit={change}>
+      <Form is_fleeting is_for_readers key={turn} submit="Change the password" onSubmit={change}>
         <TextField
           name="current_password"
           label="Password now"

@@ -45,7 +45,7 @@ function TurnOff({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Turn the second step off?" onClose={onClose}>
       <p>From then on your password alone lets you in. The recovery codes are void.</p>
-      <Form is_fleeting submit="Turn it off" tone="bad" onSubmit={turnOff} onCancel={onClose}>
+      <Form is_fleeting is_for_readers submit="Turn it off" tone="bad" onSubmit={turnOff} onCancel={onClose}>
         <TextField
           name="password"
           label="Password"
@@ -83,7 +83,7 @@ function TurnOn({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Turn the second step on" onClose={onClose}>
       {stage.name === 'password' ? (
-        <Form is_fleeting key="password" submit="Go on" onSubmit={ask} onCancel={onClose}>
+        <Form is_fleeting is_for_readers key="password" submit="Go on" onSubmit={ask} onCancel={onClose}>
           <TextField
             name="password"
             label="Password"
@@ -100,7 +100,7 @@ function TurnOn({ onClose }: { onClose(): void }) {
             <code>{stage.secret}</code>
             <CopyButton text={stage.secret} label="Copy the secret" />
           </div>
-          <Form is_fleeting key="code" submit="Turn it on" onSubmit={prove} onCancel={onClose}>
+          <Form is_fleeting is_for_readers key="code" submit="Turn it on" onSubmit={prove} onCancel={onClose}>
             <TextField name="code" label="Code" autocomplete="one-time-code" is_focused is_mono />
           </Form>
         </>

@@ -39,7 +39,7 @@ export function SessionsPanel() {
             is_number: true,
             cell: (session) =>
               session.is_current ? null : (
-                <ActionButton is_small done="The session is ended" act={() => end(session.id)}>
+                <ActionButton is_small is_for_readers done="The session is ended" act={() => end(session.id)}>
                   End it
                 </ActionButton>
               ),

@@ -109,8 +109,10 @@ function wordsOf(name: string): string {
 
 /** A record is told by what names it. */
 function tell(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(tell).join(', ');
+  if (typeof value === 'string') return value === '' ? 'nothing' : value;
+  if (value === null) return 'nothing';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(tell).join(', ') || 'nothing';
   if (!isObject(value)) return JSON.stringify(value);
   const name = value.name ?? value.value ?? value.email ?? value.id;
   return name === undefined ? JSON.stringify(value) : tell(name);

@@ -8,6 +8,7 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { tellFilter } from '../contacts/filter.ts';
+import { isOwnSlug } from '../writing/words.ts';
 import type { BroadcastPartProps } from './part.ts';
 
 export function About(props: BroadcastPartProps) {
@@ -19,7 +20,7 @@ export function About(props: BroadcastPartProps) {
     'GET /projects/{project}/email-segments/{segment}',
     of.segment === null ? null : { path: { project: path.project, segment: of.segment } },
   );
-  const template = of.template !== null && (
+  const template = of.template !== null && !isOwnSlug(of.template) && (
     <a key="template" href={hrefOf(to`/projects/${path.project}/templates/${of.template}`)}>
       {of.template}
     </a>

@@ -13,14 +13,14 @@ import { type FilterParameters, filterOf, parametersOf } from '../contacts/filte
 import { readUtm, UtmFields } from '../marketing/utm-fields.tsx';
 import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
+import { VariablesField } from '../sequences/variables-field.tsx';
+import { BLANK } from '../writing/own-words.ts';
+import { useTemplateChoices } from '../writing/start-from.tsx';
 import { AbFields, readAb } from './ab-fields.tsx';
-import { MailFields, OWN, writeOwnMail } from './mail-fields.tsx';
 
 /** What of the form is no field of the browser's. */
 export interface Draft {
   list: string;
-  /** A slug, or OWN. */
-  template: string;
   variables: StepDraft['variables'];
   /** An id, or empty for the filter. */
   segment: string;
@@ -35,7 +35,7 @@ export interface DraftProps {
 
 type Written = Pick<
   Broadcast,
-  'name' | 'list' | 'template' | 'preheader' | 'variables' | 'segment' | 'filter' | 'track_opens' | 'utm'
+  'name' | 'list' | 'variables' | 'segment' | 'filter' | 'track_opens' | 'utm'
 > & { ab: AbPlan | null };
 
 /** What is touched stays as it was left; the rest is as the broadcast is, also once that is another version. */
@@ -52,31 +52,22 @@ function readDraft(of: Broadcast | undefined): Draft {
   const variables = Object.entries(of?.variables ?? {});
   return {
     list: of?.list ?? '',
-    template: of?.template ?? OWN,
     segment: of?.segment ?? '',
     filter: parametersOf((of?.segment ? null : of?.filter) ?? {}),
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
 }
 
-/** What the API is to be told; a mail that was written here is a template by then. Throws ApiError. */
-export async function writeBroadcast(
-  { project, draft, onChange }: DraftProps,
-  entered: Entered,
-): Promise<Written> {
-  // Before a template is made for it.
+/** What the API is to be told. Throws ApiError. */
+export function writeBroadcast({ draft }: Pick<DraftProps, 'draft'>, entered: Entered): Written {
+  // Before words are made for it.
   if (draft.list === '')
     throw new ApiError(422, { message: 'No list.', errors: { list: ['Choose a list.'] } });
-  const template = draft.template === OWN ? await writeOwnMail(project, entered) : draft.template;
-  // Made once, whatever is refused of the broadcast itself.
-  if (template !== null) onChange({ template });
   const filter = filterOf(draft.filter);
   const variables = draft.variables.map(({ name, value }) => [name.trim(), value] as const);
   return {
     name: entered.text('name'),
     list: entered.text('list'),
-    template,
-    preheader: entered.textOrNull('preheader'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
     segment: draft.segment || null,
     filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
@@ -88,6 +79,7 @@ export async function writeBroadcast(
 
 export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
   const { project, draft, onChange, of } = props;
+  const templates = useTemplateChoices(of ? null : project);
   return (
     <>
       <Panel title="The broadcast">
@@ -101,29 +93,15 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             is_focused={!of}
           />
           <ListField {...props} />
-        </div>
-      </Panel>
-      <Panel title="The mail">
-        <div class="form">
-          <MailFields {...props} />
-          <TextField
-            name="preheader"
-            label="Preheader"
-            value={of?.preheader}
-            hint="What inboxes show behind the subject. Readers don't see it in the mail."
-          />
-          <CheckField
-            name="track_opens"
-            label="Count opens"
-            hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
-            is_checked={of?.track_opens}
-          />
-          <UtmFields of={of?.utm} />
-        </div>
-      </Panel>
-      <Panel title="A/B test">
-        <div class="form">
-          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
+          {!of && (
+            <SelectField
+              name="begin"
+              label="Begin with"
+              choices={[[BLANK, 'A blank letter'], ...templates]}
+              value={BLANK}
+              hint="Its words are copied: they are the broadcast's own, and are written on the next page."
+            />
+          )}
         </div>
       </Panel>
       <Panel title="Who gets it">
@@ -136,6 +114,30 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
             chosen={draft}
             onChange={onChange}
           />
+        </div>
+      </Panel>
+      <Panel title="A/B test">
+        <div class="form">
+          <AbFields key={JSON.stringify(of?.ab?.variants)} of={of?.ab} />
+        </div>
+      </Panel>
+      <Panel title={of ? 'Its values, and counting' : 'Counting'}>
+        <div class="form">
+          {of && (
+            <VariablesField
+              name="variables"
+              of={draft.variables}
+              template={undefined}
+              onChange={(variables) => onChange({ variables })}
+            />
+          )}
+          <CheckField
+            name="track_opens"
+            label="Count opens"
+            hint="Puts a picture of one pixel into each mail. Many programs open it by themselves: clicks tell more."
+            is_checked={of?.track_opens}
+          />
+          <UtmFields of={of?.utm} />
         </div>
       </Panel>
     </>

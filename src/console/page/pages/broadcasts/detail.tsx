@@ -1,7 +1,9 @@
 /** One broadcast: before it goes out its mail, whom it reaches and sending it; then what becomes of it, and of each of its people. */
+
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { counted } from '../../components/quantity.tsx';
@@ -119,9 +121,9 @@ function Acts(props: BroadcastPartProps) {
       {['scheduled', 'sending', 'testing', 'paused'].includes(of.status) && <Cancel {...props} />}
       <ActionButton act={copy}>Copy</ActionButton>
       {isPlanned(of) && (
-        <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+        <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
           Edit
-        </a>
+        </ButtonLink>
       )}
     </>
   );

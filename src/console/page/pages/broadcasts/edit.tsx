@@ -22,6 +22,17 @@ export default function EditBroadcastPage({ params }: PageProps<'project' | 'bro
         title={load.data ? `Edit ${load.data.name}` : 'Edit the broadcast'}
         back={{ href: hrefOf(back), label: load.data?.name ?? 'Broadcast' }}
         beside={load.data && <BroadcastStatus of={load.data} />}
+        actions={
+          load.data &&
+          isPlanned(load.data) && (
+            <a
+              class="button"
+              href={hrefOf(to`/projects/${params.project}/broadcasts/${params.broadcast}/write`)}
+            >
+              Write the mail
+            </a>
+          )
+        }
       />
       <Loaded load={load}>
         {(broadcast) =>
@@ -50,7 +61,7 @@ function EditForm(props: {
   const fields = { project: path.project, ...useDraft(of) };
   const here = to`/projects/${path.project}/broadcasts/${path.broadcast}`;
   const save = async (entered: Entered): Promise<void> => {
-    const body = await writeBroadcast(fields, entered);
+    const body = writeBroadcast(fields, entered);
     await call('PATCH /projects/{project}/email-broadcasts/{broadcast}', {
       path,
       if_match: entered.version,

@@ -1,5 +1,7 @@
 /** The broadcasts of a project, with their numbers, which move by themselves. */
+
 import type { Broadcast } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
@@ -30,10 +32,10 @@ export default function BroadcastsPage({ params }: PageProps<'project'>) {
     { filters: ['status'], every_ms: REFRESH_MS },
   );
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/broadcasts/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/broadcasts/new`)}>
       <Icon name="plus" />
       New broadcast
-    </a>
+    </ButtonLink>
   );
   return (
     <>

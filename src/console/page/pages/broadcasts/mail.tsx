@@ -1,5 +1,8 @@
 /** A broadcast's mail in the layout of the project, as its reader sees it; and a test of it to oneself. */
+
 import { useState } from 'preact/hooks';
+import { mayWrite } from '../../capabilities.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { MailView } from '../../components/mail-view.tsx';
@@ -14,19 +17,24 @@ export function Mail({ path, of }: BroadcastPartProps) {
     return (
       <div class="panel">
         <Empty title="No mail yet">
-          <p>Write it, or take a template that is there.</p>
-          <a class="button" href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`)}>
+          <p>Write it, or start from a template.</p>
+          <ButtonLink href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}>
             Write the mail
-          </a>
+          </ButtonLink>
         </Empty>
       </div>
     );
-  return <Shown path={path} of={of} template={of.template} />;
+  return <Shown path={path} of={of} />;
 }
 
-function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> & { template: string }) {
+function Shown({ path, of }: Pick<BroadcastPartProps, 'path' | 'of'>) {
   const [is_testing, setTesting] = useState(false);
   const load = useLoad('GET /projects/{project}/email-broadcasts/{broadcast}/preview', { path });
+  const { project } = path;
+  const words = useLoad(
+    'GET /projects/{project}/email-templates/{slug}',
+    isPlanned(of) && of.template !== null ? { path: { project, slug: of.template } } : null,
+  );
   return (
     <Panel
       title={load.data?.subject || 'The mail'}
@@ -37,18 +45,30 @@ function Shown({ path, of, template }: Pick<BroadcastPartProps, 'path' | 'of'> &
       }
       actions={
         <>
-          <button type="button" class="button small" onClick={() => setTesting(true)}>
-            Send a test
-          </button>
-          <a class="button small" href={hrefOf(to`/projects/${path.project}/templates/${template}`)}>
-            Change its words
-          </a>
+          {mayWrite() && (
+            <button type="button" class="button small" onClick={() => setTesting(true)}>
+              Send a test
+            </button>
+          )}
+          {isPlanned(of) && (
+            <ButtonLink
+              is_small
+              href={hrefOf(to`/projects/${path.project}/broadcasts/${path.broadcast}/write`)}
+            >
+              Write the mail
+            </ButtonLink>
+          )}
         </>
       }
     >
       <Loaded load={load}>
         {({ preheader, body_html, body_text, missing }) => (
           <div class="stack mail-view">
+            {words.data?.has_draft && (
+              <p class="notice warn">
+                What was written last is a draft, and not in this mail: publish it where it is written.
+              </p>
+            )}
             {preheader && <p class="muted">Behind the subject: {preheader}</p>}
             {missing.length > 0 && (
               <p class="notice warn">

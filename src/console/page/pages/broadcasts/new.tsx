@@ -5,6 +5,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
+import { makeWords } from '../writing/own-words.ts';
 import { askAboutBroadcast } from './ask-about-broadcast.ts';
 import { BroadcastFields, useDraft, writeBroadcast } from './broadcast-fields.tsx';
 
@@ -13,13 +14,13 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
   const fields = { project: params.project, ...useDraft() };
   const create = async (entered: Entered): Promise<void> => {
     await askAboutBroadcast(params.project, entered.text('name'));
-    const { template, preheader, segment, filter, utm, ab, ...rest } = await writeBroadcast(fields, entered);
+    const { segment, filter, utm, ab, ...rest } = writeBroadcast(fields, entered);
+    const template = await makeWords(params.project, { name: rest.name, from: entered.text('begin') });
     const made = await call('POST /projects/{project}/email-broadcasts', {
       path: params,
       body: {
         ...rest,
-        ...(template !== null && { template }),
-        ...(preheader !== null && { preheader }),
+        template,
         ...(segment !== null && { segment }),
         ...(filter !== null && { filter }),
         ...(utm !== null && { utm }),
@@ -27,7 +28,7 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
       },
     });
     toast(`The draft ${made.name} is saved`);
-    navigate(to`/projects/${params.project}/broadcasts/${made.id}`, { replace: true });
+    navigate(to`/projects/${params.project}/broadcasts/${made.id}/write`, { replace: true });
   };
   return (
     <>
@@ -37,7 +38,7 @@ export default function NewBroadcastPage({ params }: PageProps<'project'>) {
         lead="It begins as a draft, which sends nothing. Before it goes out you see it as its readers will, and how many they are."
       />
       <div class="wide-form">
-        <Form submit="Save the draft" onSubmit={create} onCancel={() => navigate(all)}>
+        <Form submit="Write the mail" onSubmit={create} onCancel={() => navigate(all)}>
           <BroadcastFields {...fields} />
         </Form>
       </div>

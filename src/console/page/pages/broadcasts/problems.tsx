@@ -4,7 +4,11 @@ import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
 import { tellLack } from '../marketing/lacks.ts';
 import { Mend, type Place } from '../marketing/mend.tsx';
+import { isOwnSlug } from '../writing/words.ts';
 import type { Check } from './before-it-goes.tsx';
+
+/** No words mend those. */
+const OF_THE_TEMPLATE = ['template_inactive', 'template_not_marketing'];
 
 interface ProblemsProps {
   path: { project: string; broadcast: string };
@@ -33,11 +37,11 @@ export function Problems(props: ProblemsProps) {
 
 /** Where what is the broadcast's own is mended. */
 function placeOf({ path, of }: ProblemsProps, code: string): Place {
+  const write = to`/projects/${path.project}/broadcasts/${path.broadcast}/write`;
   const edit = to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`;
-  if (code === 'no_template') return [edit, 'Write the mail'];
-  if (code === 'template_missing') return [edit, 'Choose another'];
-  if (code === 'nobody' || code === 'filter_gone') return [edit, 'Change the filter'];
-  if (code.startsWith('template_') && of.template !== null)
+  if (OF_THE_TEMPLATE.includes(code) && of.template && !isOwnSlug(of.template))
     return [to`/projects/${path.project}/templates/${of.template}`, 'The template'];
+  if (code === 'no_template' || code.startsWith('template_')) return [write, 'Write the mail'];
+  if (code === 'nobody' || code === 'filter_gone') return [edit, 'Change the filter'];
   return [edit, 'Edit the broadcast'];
 }

@@ -28,7 +28,9 @@ export function AboutAddress(props: { project: string; email: string; onForget()
       lead="On whatever list, and beside them: its mails in the log, events, sequences, broadcasts and suppression."
     >
       <div class="row">
-        <ActionButton act={save}>Save what is held</ActionButton>
+        <ActionButton is_for_readers act={save}>
+          Save what is held
+        </ActionButton>
         <ConfirmByName title="Forget the address" name={email} act={forget}>
           <p>
             Its contacts are deleted with their events and enrollments, and its mails in the log are emptied.

@@ -1,6 +1,8 @@
 /** Tagging many contacts: those that were picked, else all that the filters match. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { counted, countedTo } from '../../components/quantity.tsx';
@@ -38,6 +40,7 @@ export function BulkTag(props: {
     setOpen(false);
     onChange();
   };
+  if (!mayWrite()) return null;
   return (
     <>
       <button type="button" class="button" onClick={() => setOpen(true)}>

@@ -1,7 +1,9 @@
 /** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
+
 import { useState } from 'preact/hooks';
 import type { Contact, ContactList } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FileLink } from '../../components/file-link.tsx';
@@ -175,9 +177,9 @@ function NoContacts({ project, list }: { project: string; list: ContactList }) {
       ) : (
         <>
           <p>Add people one by one, import a file, or have them sign up by a form of your site.</p>
-          <a class="button primary" href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>
+          <ButtonLink kind="primary" href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>
             Import
-          </a>
+          </ButtonLink>
         </>
       )}
     </Empty>

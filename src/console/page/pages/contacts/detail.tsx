@@ -1,6 +1,8 @@
 /** One contact: what it gets and why, what it says of itself, and the evidence of its consent. */
+
 import type { Contact } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -36,9 +38,9 @@ export default function ContactPage({ params }: PageProps<'project' | 'contact'>
         lead={contact && [contact.first_name, contact.last_name].filter(Boolean).join(' ')}
         actions={
           contact && (
-            <a class="button" href={`${contacts}?email=${encodeURIComponent(contact.email)}`}>
+            <ButtonLink href={`${contacts}?email=${encodeURIComponent(contact.email)}`}>
               All about the address
-            </a>
+            </ButtonLink>
           )
         }
       />

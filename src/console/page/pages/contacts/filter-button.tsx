@@ -26,7 +26,7 @@ export function FilterButton({ path }: { path: { project: string; list: string }
       {built && (
         <Dialog title="Who is shown" onClose={close}>
           <p class="muted">All that you enter must hold.</p>
-          <Form is_fleeting submit="Show them" onSubmit={show} onCancel={close}>
+          <Form is_fleeting is_for_readers submit="Show them" onSubmit={show} onCancel={close}>
             <FilterFields list={path} of={built} onChange={setBuilt} is_of_address />
           </Form>
         </Dialog>

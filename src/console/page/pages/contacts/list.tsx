@@ -1,4 +1,5 @@
 /** The contacts of all lists, found by how their address begins; of a whole address, all that is held about it. */
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters, TextFilter } from '../../components/filters.tsx';
@@ -22,11 +23,7 @@ export default function ContactsPage({ params }: PageProps<'project'>) {
       <PageHeader
         title="Contacts"
         lead="An address on a list, with the evidence of why it may be mailed: those of all lists. To filter, tag or export them, open their list."
-        actions={
-          <a class="button" href={lists}>
-            Lists
-          </a>
-        }
+        actions={<ButtonLink href={lists}>Lists</ButtonLink>}
       />
       <Filters>
         <TextFilter name="email" label="Address begins with" />
@@ -59,9 +56,9 @@ export default function ContactsPage({ params }: PageProps<'project'>) {
               command={`satchel list create --project ${project} --name Newsletter`}
             >
               <p>Contacts are on lists. Make a list, then add people to it or import them.</p>
-              <a class="button primary" href={lists}>
+              <ButtonLink kind="primary" href={lists}>
                 Lists
-              </a>
+              </ButtonLink>
             </Empty>
           }
         />

@@ -1,5 +1,7 @@
 /** Adding one contact to a list, through the same checks as any other. */
+
 import { callTelling } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
@@ -30,9 +32,9 @@ export default function NewContactPage({ params }: PageProps<'project'>) {
         <div class="panel">
           <Empty title="To which list?">
             <p>A contact is an address on a list. Open the list first.</p>
-            <a class="button primary" href={hrefOf(to`/projects/${params.project}/lists`)}>
+            <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/lists`)}>
               Lists
-            </a>
+            </ButtonLink>
           </Empty>
         </div>
       ) : (

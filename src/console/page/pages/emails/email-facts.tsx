@@ -5,6 +5,7 @@ import { Panel } from '../../components/panel.tsx';
 import { Bytes } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
+import { isOwnSlug } from '../writing/words.ts';
 
 export function EmailFacts({ project, email }: { project: string; email: EmailStory }) {
   const { template, job_id } = email;
@@ -15,7 +16,12 @@ export function EmailFacts({ project, email }: { project: string; email: EmailSt
     ['Bcc', email.bcc.join(', ')],
     ['Reply to', email.reply_to],
     ['Due', email.scheduled_at && <Time at={email.scheduled_at} exact />],
-    ['Template', template && <a href={hrefOf(to`/projects/${project}/templates/${template}`)}>{template}</a>],
+    [
+      'Template',
+      template && !isOwnSlug(template) && (
+        <a href={hrefOf(to`/projects/${project}/templates/${template}`)}>{template}</a>
+      ),
+    ],
     ['Attached', email.attachments.length > 0 && <Attachments project={project} of={email.attachments} />],
     ['Refused for', email.refused.length > 0 && <Refused of={email.refused} />],
     ['App', email.app_id],

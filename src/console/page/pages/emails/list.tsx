@@ -1,10 +1,12 @@
 /** The mail log of a project: what was sent to whom, and what became of it. */
+
 import type { Email } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FileLink } from '../../components/file-link.tsx';
-import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
@@ -38,15 +40,20 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
     { filters: ['status', ...FILTERS], every_ms: REFRESH_MS },
   );
   const query = useQuery();
+  const named = query.get('template');
+  // One that is gone still has its mails.
+  const slugs = [
+    ...new Set([...(templates.data?.data.map(({ slug }) => slug) ?? []), ...(named ? [named] : [])]),
+  ];
   const asked = {
     status: STATUSES.find((each) => each === query.get('status')),
     ...Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined])),
   };
   const send = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
       <Icon name="mail" />
       Send a mail
-    </a>
+    </ButtonLink>
   );
   return (
     <>
@@ -56,12 +63,8 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         actions={send}
       />
       <Filters>
-        <TextFilter name="to" label="To address, or its beginning" />
-        <TextFilter
-          name="template"
-          label="Template"
-          list={templates.data?.data.map(({ slug }) => slug) ?? []}
-        />
+        <SearchFilter name="to" label="To" />
+        {slugs.length > 0 && <ChoiceFilter name="template" label="Template" choices={slugs} />}
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />

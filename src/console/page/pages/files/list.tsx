@@ -1,6 +1,8 @@
 /** The files of a project: found by name, uploaded by a button or by dropping them on the page. */
+
 import { useState } from 'preact/hooks';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -21,8 +23,8 @@ import { useFileDrop } from './use-file-drop.ts';
 export default function FilesPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/objects', { path: params }, { filters: ['q', 'visibility'] });
   const [chosen, setChosen] = useState<readonly File[] | null>(null);
-  const is_over = useFileDrop(setChosen);
-  const upload = (
+  const is_over = useFileDrop(setChosen) && mayWrite();
+  const upload = mayWrite() && (
     <button type="button" class="button primary" onClick={() => setChosen([])}>
       <Icon name="plus" />
       Upload files
@@ -85,7 +87,7 @@ export default function FilesPage({ params }: PageProps<'project'>) {
         }
       />
       {is_over && <div class="drop-over">Drop the files to upload them</div>}
-      {chosen && (
+      {chosen && mayWrite() && (
         <UploadDialog
           project={params.project}
           chosen={chosen}

@@ -4,6 +4,7 @@
  */
 import { useState } from 'preact/hooks';
 import type { ObjectRecord } from '../../api.generated.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Variant } from '../../components/variant.tsx';
@@ -30,7 +31,9 @@ export function Picture({ path, of }: { path: FilePath; of: ObjectRecord }) {
 }
 
 function WholePicture({ path, of }: { path: FilePath; of: ObjectRecord }) {
-  return of.visibility === 'public' ? <Shown url={of.url} of={of} /> : <PrivatePicture path={path} of={of} />;
+  if (of.visibility === 'public') return <Shown url={of.url} of={of} />;
+  // Whoever is read-only makes no link.
+  return mayWrite() ? <PrivatePicture path={path} of={of} /> : <p class="muted">It is private.</p>;
 }
 
 function PrivatePicture({ path, of }: { path: FilePath; of: ObjectRecord }) {

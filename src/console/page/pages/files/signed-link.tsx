@@ -29,6 +29,7 @@ export function SignedLink({ path, of }: { path: FilePath; of: ObjectRecord }) {
   return (
     <Panel
       title="Signed link"
+      is_for_writing
       lead={
         of.visibility === 'public'
           ? 'The file is public: its link opens it as well, and for ever.'

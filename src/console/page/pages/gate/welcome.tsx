@@ -63,7 +63,7 @@ export default function WelcomePage({ params }: PageProps<'token'>) {
     >
       <Loaded load={load}>
         {() => (
-          <Form is_fleeting submit="Set the password" onSubmit={accept}>
+          <Form is_fleeting is_for_readers submit="Set the password" onSubmit={accept}>
             {is_first && (
               <TextField name="email" label="Email" type="email" autocomplete="username" is_focused />
             )}

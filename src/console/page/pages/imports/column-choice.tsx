@@ -1,14 +1,16 @@
 /** Which column becomes which field, beside what the first rows hold. */
+import type { ImportColumn } from '../../api.generated.ts';
 import { useFieldErrors } from '../../components/form.tsx';
-import { FIELDS, KEEP, readTarget, refusalOf, type Target } from './columns.ts';
+import { FIELDS, KEEP, LEFT_OUT, readTarget, type Target } from './columns.ts';
 import type { CsvHead } from './csv-head.ts';
 
 export function ColumnChoice(props: {
   head: CsvHead;
+  columns: readonly ImportColumn[];
   targets: readonly Target[];
   onChange(targets: Target[]): void;
 }) {
-  const { head, targets, onChange } = props;
+  const { head, columns, targets, onChange } = props;
   const wrong = [...useFieldErrors('column_map'), ...useFieldErrors('keep_columns')];
   const choose = (index: number, value: string): void =>
     onChange(targets.map((target, at) => (at === index ? readTarget(value) : target)));
@@ -28,12 +30,11 @@ export function ColumnChoice(props: {
             </tr>
           </thead>
           <tbody>
-            {head.headers.map((header, index) => (
+            {columns.map((column, index) => (
               <ColumnRow
-                key={`${index} ${header}`}
-                header={header}
+                key={`${index} ${column.header}`}
+                column={column}
                 samples={head.rows.map((row) => row[index] ?? '')}
-                refusal={refusalOf(head.headers, index)}
                 target={targets[index] ?? ''}
                 onChange={(value) => choose(index, value)}
               />
@@ -46,13 +47,13 @@ export function ColumnChoice(props: {
 }
 
 function ColumnRow(props: {
-  header: string;
+  column: ImportColumn;
   samples: readonly string[];
-  refusal: string | null;
   target: Target;
   onChange(value: string): void;
 }) {
-  const { header, samples, refusal, target, onChange } = props;
+  const { column, samples, target, onChange } = props;
+  const { header, left_out } = column;
   return (
     <tr>
       <td data-label="Column">
@@ -66,8 +67,8 @@ function ColumnRow(props: {
         </span>
       </td>
       <td data-label="Becomes">
-        {refusal ? (
-          <span class="muted">{refusal}</span>
+        {left_out ? (
+          <span class="muted">{LEFT_OUT[left_out]}</span>
         ) : (
           <select
             class="input"
@@ -81,7 +82,7 @@ function ColumnRow(props: {
                 {label}
               </option>
             ))}
-            <option value={KEEP}>A custom field</option>
+            <option value={KEEP}>Custom field {header}</option>
           </select>
         )}
       </td>

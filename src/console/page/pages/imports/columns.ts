@@ -1,4 +1,5 @@
-/** What the columns of a file become: guessed from their headers, chosen by the person, sent as the API takes it. Pure functions. */
+/** What the columns of a file become: as the service takes them, changed by the person, sent as the API takes it. Pure functions. */
+import type { ImportColumn } from '../../api.generated.ts';
 
 /** A field of a contact, by the API's name. */
 export const FIELDS = {
@@ -9,6 +10,7 @@ export const FIELDS = {
   source: 'Source',
   reason: 'Reason',
   consent_basis: 'Basis of consent',
+  tracking: 'Whether clicks are counted',
 } as const;
 
 /** Kept as a custom field under its header. */
@@ -16,38 +18,21 @@ export const KEEP = 'keep';
 /** '' is left out. */
 export type Target = keyof typeof FIELDS | typeof KEEP | '';
 
-const USUAL: Readonly<Record<string, Target>> = {
-  emailaddress: 'email',
-  mail: 'email',
-  givenname: 'first_name',
-  surname: 'last_name',
-  familyname: 'last_name',
-  tag: 'tags',
-};
-
-/** The field that a header usually means. */
-function guess(header: string): Target {
-  const plain = header.toLowerCase().replace(/[\s_-]/g, '');
-  const named = Object.keys(FIELDS).find((field) => field.replace('_', '') === plain);
-  return readTarget(named ?? (Object.hasOwn(USUAL, plain) ? (USUAL[plain] ?? '') : ''));
-}
-
 export function readTarget(value: string): Target {
   return value === KEEP || Object.hasOwn(FIELDS, value) ? (value as Target) : '';
 }
 
-/** One target a column; a field goes to the first column that looks like it. */
-export function guessTargets(headers: readonly string[]): Target[] {
-  const guesses = headers.map(guess);
-  return guesses.map((target, index) => (guesses.indexOf(target) === index ? target : ''));
+export function targetOf({ field, is_kept }: ImportColumn): Target {
+  return is_kept ? KEEP : readTarget(field ?? '');
 }
 
-/** Why a column cannot be taken; the API names columns by their headers. */
-export function refusalOf(headers: readonly string[], index: number): string | null {
-  const header = headers[index] ?? '';
-  if (header === '') return 'Without a name it cannot be taken.';
-  return headers.indexOf(header) === index ? null : 'Another column has this name.';
-}
+/** Why a column can't be taken; the API names columns by their headers. */
+export const LEFT_OUT: Readonly<Record<NonNullable<ImportColumn['left_out']>, string>> = {
+  no_name: 'Left out: it has no name.',
+  name_too_long: 'Left out: its name has more than 100 characters.',
+  repeated: 'Left out: another column has this name.',
+  too_many: 'Left out: a contact has 50 custom fields at most.',
+};
 
 /** What is wrong with a choice as a whole, in words; null where nothing is. */
 export function refusalOfChoice(targets: readonly Target[]): string | null {
@@ -58,16 +43,13 @@ export function refusalOfChoice(targets: readonly Target[]): string | null {
 }
 
 export function mapOf(
-  headers: readonly string[],
+  columns: readonly ImportColumn[],
   targets: readonly Target[],
 ): { column_map: Record<string, string>; keep_columns: string[] } {
-  const chosen = headers.flatMap((header, index) => {
-    const target = targets[index] ?? '';
-    return target === '' || refusalOf(headers, index) !== null ? [] : [{ header, target }];
-  });
+  const chosen = columns.map(({ header }, index) => ({ header, target: targets[index] ?? '' }));
   return {
     column_map: Object.fromEntries(
-      chosen.flatMap(({ header, target }) => (target === KEEP ? [] : [[header, target]])),
+      chosen.flatMap(({ header, target }) => (target === KEEP || target === '' ? [] : [[header, target]])),
     ),
     keep_columns: chosen.flatMap(({ header, target }) => (target === KEEP ? [header] : [])),
   };

@@ -15,6 +15,9 @@ export interface CsvHead {
 
 const HEAD_BYTES = 256 * 1024;
 const ROWS_SHOWN = 3;
+/** As many and as long as the API tells the meaning of; of a name that is cut, nothing can become anyway. */
+const MAX_COLUMNS = 1000;
+const MAX_HEADER_CHARS = 1000;
 
 /** Reads no more than the head: the file may be of any size. */
 export async function readCsvHead(file: Blob): Promise<CsvHead> {
@@ -25,7 +28,7 @@ export async function readCsvHead(file: Blob): Promise<CsvHead> {
   const [headers = [], ...rows] = parseCsv(table, ROWS_SHOWN + 1, delimiter);
   return {
     delimiter,
-    headers: headers.map((header) => header.trim()),
+    headers: headers.slice(0, MAX_COLUMNS).map((header) => header.trim().slice(0, MAX_HEADER_CHARS)),
     rows,
     problem: problemOf(headers, text),
   };

@@ -1,9 +1,13 @@
 /** How an import stands, while it goes on and after it: its rows, what was not taken, and going on after a failure. */
+
 import { useState } from 'preact/hooks';
 import type { Import } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -14,6 +18,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
+import { FIELDS, LEFT_OUT } from './columns.ts';
 import { METHODS, REASONS, type Reason, rejectedRows } from './outcomes.ts';
 import { Rejected } from './rejected.tsx';
 import { useImport } from './use-import.ts';
@@ -50,9 +55,9 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
         }
         actions={
           shown && (
-            <a class="button" href={hrefOf(to`/projects/${project}/lists/${shown.list}`)}>
+            <ButtonLink href={hrefOf(to`/projects/${project}/lists/${shown.list}`)}>
               Contacts of the list
-            </a>
+            </ButtonLink>
           )
         }
       />
@@ -62,6 +67,7 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
             <Progress path={params} of={of} onChange={load.reload} />
             {of.status === 'failed' && <Failed path={params} of={of} onChange={load.reload} />}
             <Outcome of={of} />
+            {of.columns && <ColumnsTold of={of.columns} />}
             <Rejected key={of.status} path={params} of={of} />
           </div>
         )}
@@ -106,11 +112,13 @@ function Progress(props: { path: { project: string; import: string }; of: Import
           )}
           . A row whose domain the DNS says nothing about waits, and is tried again.
         </p>
-        <div>
-          <button type="button" class="button" onClick={() => setAsking(true)}>
-            Cancel the import
-          </button>
-        </div>
+        {mayWrite() && (
+          <div>
+            <button type="button" class="button" onClick={() => setAsking(true)}>
+              Cancel the import
+            </button>
+          </div>
+        )}
       </div>
       {is_asking && (
         <Dialog title="Cancel the import" onClose={() => setAsking(false)}>
@@ -172,4 +180,26 @@ function Outcome({ of }: { of: Import }) {
       />
     </Panel>
   );
+}
+
+/** What is in none of the contacts is told as well. */
+function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
+  const { fields, kept, left_out } = of;
+  return (
+    <Panel title="What became of the columns">
+      <Facts
+        of={[
+          ...Object.entries(fields).map(([header, field]) => [header, nameOf(field)] as const),
+          ...kept.map((header) => [header, 'Custom field'] as const),
+          ...left_out.map(
+            ({ column, header, reason }) => [header || `Column ${column}`, LEFT_OUT[reason]] as const,
+          ),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function nameOf(field: string): string {
+  return Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof typeof FIELDS] : field;
 }

@@ -1,5 +1,6 @@
 /** Importing a CSV file: its beginning is read here for the preview, and the file goes up once the columns are chosen. */
 import { useRef, useState } from 'preact/hooks';
+import type { ImportColumn } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { Field } from '../../components/field.tsx';
@@ -8,7 +9,7 @@ import { Panel } from '../../components/panel.tsx';
 import { tellBytes } from '../../components/quantity.tsx';
 import { navigate, to } from '../../router.ts';
 import { ColumnChoice } from './column-choice.tsx';
-import { guessTargets, mapOf, refusalOfChoice, type Target } from './columns.ts';
+import { mapOf, refusalOfChoice, type Target, targetOf } from './columns.ts';
 import { type CsvHead, readCsvHead } from './csv-head.ts';
 import { enteredDefaults, ImportDefaults, refused } from './import-defaults.tsx';
 import type { NewImportProps } from './paste-import.tsx';
@@ -19,6 +20,8 @@ const KEPT_DAYS = '30';
 export function FileImport({ path, list }: NewImportProps) {
   const [file, setFile] = useState<File | null>(null);
   const [head, setHead] = useState<CsvHead | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [columns, setColumns] = useState<readonly ImportColumn[]>([]);
   const [targets, setTargets] = useState<Target[]>([]);
   const [is_uploading, setUploading] = useState(false);
   // What was uploaded already is not uploaded again where the import is refused.
@@ -28,9 +31,20 @@ export function FileImport({ path, list }: NewImportProps) {
     setFile(chosen);
     setHead(null);
     if (!chosen) return;
-    const read = await readCsvHead(chosen);
-    setTargets(guessTargets(read.headers));
-    setHead(read);
+    setProblem(null);
+    try {
+      const read = await readCsvHead(chosen);
+      const found = await call('POST /projects/{project}/email-lists/{list}/imports/columns', {
+        path,
+        body: { headers: read.headers },
+      });
+      setProblem(read.problem);
+      setColumns(found);
+      setTargets(found.map(targetOf));
+      setHead(read);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
   };
   const start = async (entered: Entered): Promise<void> => {
     if (!file || !head) throw refused('file', 'Choose a CSV file.');
@@ -45,7 +59,7 @@ export function FileImport({ path, list }: NewImportProps) {
       const body = {
         method: 'csv' as const,
         object,
-        ...mapOf(head.headers, targets),
+        ...mapOf(columns, targets),
         defaults,
         delimiter: head.delimiter,
         update_existing: entered.flag('update_existing'),
@@ -74,12 +88,12 @@ export function FileImport({ path, list }: NewImportProps) {
             />
           )}
         </Field>
-        {head?.problem && (
+        {problem && (
           <div class="notice warn" role="alert">
-            <p>{head.problem}</p>
+            <p>{problem}</p>
           </div>
         )}
-        {head && <ColumnChoice head={head} targets={targets} onChange={setTargets} />}
+        {head && <ColumnChoice head={head} columns={columns} targets={targets} onChange={setTargets} />}
         {head && (
           <>
             <ImportDefaults list={list} method="csv" />

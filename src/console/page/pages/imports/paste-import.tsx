@@ -29,7 +29,7 @@ export function PasteImport({ path, list }: NewImportProps) {
           label="Addresses"
           rows={10}
           placeholder={'ann@example.org\nBob Smith <bob@example.org>\neve@example.org, Eve, Miller'}
-          hint="One on each line, with a name or without; up to 5,000. More go into a CSV file."
+          hint="One on each line, with a name or without; or rows of a spreadsheet with the line that names its columns. Up to 5,000: more go into a CSV file."
           is_mono
         />
         <ImportDefaults list={list} method="paste" />

@@ -37,7 +37,7 @@ export default function JobsPage() {
           }}
         </Loaded>
         <Panel title="Open a job" lead="By the id that an answer or an import named. A backup has one, too.">
-          <Form is_fleeting submit="Open" onSubmit={open}>
+          <Form is_fleeting is_for_readers submit="Open" onSubmit={open}>
             <TextField name="job" label="Id of the job" placeholder="01KCM2V5T0Q8W3X6Y9Z1A4B7CD" is_mono />
           </Form>
         </Panel>

@@ -3,6 +3,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
+import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
@@ -13,7 +14,7 @@ import { KeySmtp } from './key-smtp.tsx';
 import { Origins } from './origins.tsx';
 import { Why } from './why.tsx';
 
-const TABS = { origins: 'Origins', permissions: 'Permissions', secret: 'Secret and deletion' } as const;
+const TABS = { origins: 'Origins', permissions: 'What it is for', secret: 'Secret and deletion' } as const;
 
 export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
   const path = { project: params.project, apiKey: params.key };
@@ -26,7 +27,14 @@ export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
         title={key?.name ?? 'Key'}
         back={{ href: hrefOf(to`/projects/${params.project}/keys`), label: 'Keys' }}
         beside={key && <Status of={key.is_active ? 'active' : 'inactive'} />}
-        lead={key && <code>{key.key_prefix}…</code>}
+        lead={
+          key && (
+            <>
+              {key.purpose}. {key.last_used_at === null ? 'Never used' : 'Last used '}
+              {key.last_used_at !== null && <Time at={key.last_used_at} />}.
+            </>
+          )
+        }
       />
       <Tabs tabs={TABS} now={tab} />
       <Loaded load={load}>

@@ -4,19 +4,31 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { toast } from '../../components/toast.tsx';
 import { permissionsOf } from './abilities.ts';
+import { askAboutOrigins } from './ask-about-origins.tsx';
 import { KeyFields } from './key-fields.tsx';
 import type { KeyPartProps } from './key-part.ts';
 
 export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   const change = async (entered: Entered): Promise<void> => {
+    const restricted = entered.flag('restricted');
+    const allow_no_origin = entered.flag('allow_no_origin');
+    const is_for_pages = of.restricted || ['page', 'form'].includes(entered.text('preset'));
+    if (restricted !== of.restricted || allow_no_origin !== of.allow_no_origin)
+      await askAboutOrigins({
+        restricted,
+        allow_no_origin,
+        origins: of.origins_count,
+        is_for_pages,
+        act: 'Save',
+      });
     await call('PATCH /projects/{project}/api-keys/{apiKey}', {
       path,
       if_match: entered.version,
       body: {
         name: entered.text('name'),
         ...permissionsOf(entered.all('can'), of.permissions),
-        restricted: entered.flag('restricted'),
-        allow_no_origin: entered.flag('allow_no_origin'),
+        restricted,
+        allow_no_origin,
         rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
         email_daily_limit: entered.numberOrNull('email_daily_limit'),
       },
@@ -26,7 +38,7 @@ export function KeyPermissions({ path, of, etag, onChange }: KeyPartProps) {
   };
   return (
     <Panel>
-      <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
+      <Form submit="Save the changes" version={etag} onSubmit={change}>
         <KeyFields of={of} />
       </Form>
     </Panel>

@@ -1,5 +1,7 @@
 /** A key's secret: shown on purpose, rotated; and the key refused for a while. */
+
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { MaskedSecret } from '../../components/masked-secret.tsx';
@@ -41,7 +43,7 @@ export function KeySecret({ path, of, onChange }: KeyPartProps) {
               The new secret. Copy it into the environment of the app now.
             </SecretOnce>
           ) : (
-            <MaskedSecret label="Secret" {...revealed} reveal={reveal} />
+            <MaskedSecret label="Secret" {...revealed} {...(mayWrite() && { reveal })} />
           )}
           <div class="row">
             <ConfirmByName title="Rotate the key" name={of.name} act={rotate}>
@@ -51,6 +53,7 @@ export function KeySecret({ path, of, onChange }: KeyPartProps) {
         </div>
       </Panel>
       <Panel
+        is_for_writing
         title={of.is_active ? 'Deactivate the key' : 'Activate the key'}
         lead={
           of.is_active

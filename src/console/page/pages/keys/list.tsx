@@ -1,22 +1,24 @@
 /** The keys of a project. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
-import { abilitiesOf } from './abilities.ts';
 
 export default function KeysPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/api-keys', { path: params });
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/keys/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/keys/new`)}>
       <Icon name="plus" />
       New key
-    </a>
+    </ButtonLink>
   );
   return (
     <>
@@ -32,25 +34,12 @@ export default function KeysPage({ params }: PageProps<'project'>) {
         href={(key) => hrefOf(to`/projects/${params.project}/keys/${key.id}`)}
         columns={[
           { title: 'Name', cell: (key) => key.name },
+          {
+            title: 'What it is for',
+            cell: (key) => key.purpose,
+          },
+          { title: 'Last used', cell: (key) => <Time at={key.last_used_at} none="never used" /> },
           { title: 'Begins with', cell: (key) => <code>{key.key_prefix}…</code> },
-          {
-            title: 'May',
-            cell: (key) => (
-              <span class="badges">
-                {abilitiesOf(key).map((ability) => (
-                  <Badge key={ability}>{ability}</Badge>
-                ))}
-                {abilitiesOf(key).length === 0 && <span class="muted">nothing</span>}
-              </span>
-            ),
-          },
-          {
-            title: 'Used from',
-            cell: (key) =>
-              key.restricted
-                ? `${key.origins_count} ${key.origins_count === 1 ? 'origin' : 'origins'}`
-                : 'anywhere',
-          },
           {
             title: 'Status',
             cell: (key) => (

@@ -1,20 +1,21 @@
 /** Making a key: with what it may do and where from. Its secret is shown this once. */
+
 import { useState } from 'preact/hooks';
 import type { ApiKeyWithSecret } from '../../api.generated.ts';
 import { ApiError, call } from '../../api.ts';
 import { askAboutName } from '../../components/ask-about-name.tsx';
-import { CheckField } from '../../components/check-field.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Command } from '../../components/command.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
-import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { callAll } from '../../use-all.ts';
 import { abilitiesOf, permissionsOf } from './abilities.ts';
+import { askAboutOrigins } from './ask-about-origins.tsx';
 import { curlThatTries } from './curl-lines.ts';
 import { KeyFields } from './key-fields.tsx';
 
@@ -30,6 +31,16 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
       entered.text('name'),
       keys.filter(({ is_active }) => is_active),
     );
+    const restricted = entered.flag('restricted');
+    const allow_no_origin = entered.flag('allow_no_origin');
+    const is_for_pages = ['page', 'form'].includes(entered.text('preset'));
+    await askAboutOrigins({
+      restricted,
+      allow_no_origin,
+      origins: origins.length,
+      is_for_pages,
+      act: 'Create',
+    });
     const limits = {
       rate_limit_per_minute: entered.numberOrNull('rate_limit_per_minute'),
       email_daily_limit: entered.numberOrNull('email_daily_limit'),
@@ -39,8 +50,8 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
       body: {
         name: entered.text('name'),
         ...permissionsOf(entered.all('can')),
-        restricted: entered.flag('restricted'),
-        allow_no_origin: entered.flag('allow_no_origin'),
+        restricted,
+        allow_no_origin,
         is_test: entered.flag('is_test'),
         ...(limits.rate_limit_per_minute !== null && { rate_limit_per_minute: limits.rate_limit_per_minute }),
         ...(limits.email_daily_limit !== null && { email_daily_limit: limits.email_daily_limit }),
@@ -75,31 +86,17 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
               </div>
             )}
             {abilitiesOf(made).length === 0 && (
-              <p class="notice warn">It may do nothing yet: say what under Permissions.</p>
+              <p class="notice warn">It may do nothing yet: say what it is for on its page.</p>
             )}
             <div>
-              <a class="button primary" href={hrefOf(to`/projects/${params.project}/keys/${made.id}`)}>
+              <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/keys/${made.id}`)}>
                 To the key
-              </a>
+              </ButtonLink>
             </div>
           </div>
         ) : (
-          <Form is_wide submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
-            <KeyFields>
-              <TextAreaField
-                name="origins"
-                label="Origins"
-                rows={3}
-                placeholder={'https://shop.example.com\nhttps://*.example.org'}
-                hint="One on each line. Apps are added on the key's page."
-                is_mono
-              />
-            </KeyFields>
-            <CheckField
-              name="is_test"
-              label="For tests"
-              hint="Mail that is sent with it is kept here instead of being delivered."
-            />
+          <Form submit="Create the key" onSubmit={create} onCancel={() => navigate(list)}>
+            <KeyFields />
           </Form>
         )}
       </Panel>

@@ -1,7 +1,9 @@
 /** Where a restricted key may be used from: its own origins, added and removed. */
+
 import { useState } from 'preact/hooks';
 import type { Origin } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -42,10 +44,12 @@ export function Origins({ path, of, onChange }: KeyPartProps) {
         title="Origins"
         lead="Web sites and apps that a restricted key is accepted from, besides the global ones."
         actions={
-          <button type="button" class="button small" onClick={() => setAdding(true)}>
-            <Icon name="plus" />
-            Add an origin
-          </button>
+          mayWrite() && (
+            <button type="button" class="button small" onClick={() => setAdding(true)}>
+              <Icon name="plus" />
+              Add an origin
+            </button>
+          )
         }
         flush
       >

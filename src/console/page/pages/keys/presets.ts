@@ -1,40 +1,51 @@
 /** What keys are usually made for, and what such a key gets: no more than it needs. */
-import type { Ability } from './abilities.ts';
+import type { ApiKey } from '../../api.generated.ts';
+import { type Ability, abilitiesOf } from './abilities.ts';
 
-export interface Preset {
+interface Preset {
   label: string;
-  hint: string;
+  says: string;
   can: readonly Ability[];
+  /** Every visitor of the page that it stands in can read it. */
   is_restricted: boolean;
 }
 
 export const PRESETS = {
   server: {
     label: 'A server of yours',
-    hint: 'Files, mail and templates, from anywhere: nobody else sees the key.',
+    says: 'Files, mail and templates, from anywhere: nobody else sees the key.',
     can: ['read', 'write', 'email', 'email_template'],
+    is_restricted: false,
+  },
+  marketing: {
+    label: 'Marketing, from a server',
+    says: 'Lists, contacts, imports, sequences and broadcasts, from anywhere.',
+    can: ['marketing'],
     is_restricted: false,
   },
   page: {
     label: 'A web page or an app',
-    hint: 'Adds files and checks captchas, from the origins below only: every visitor can read the key.',
+    says: 'Adds files and checks captchas, from your origins only: visitors can read it.',
     can: ['upload', 'captcha'],
     is_restricted: true,
   },
   form: {
     label: 'A sign-up form',
-    hint: 'Signs visitors up for lists and does nothing else, from the origins below only.',
+    says: 'Signs visitors up for lists and does nothing else, from your origins only.',
     can: ['marketing'],
     is_restricted: true,
   },
-  marketing: {
-    label: 'Marketing, from a server',
-    hint: 'Lists, contacts, imports, sequences and broadcasts, from anywhere.',
-    can: ['marketing'],
-    is_restricted: false,
-  },
+  other: { label: 'Something else', says: 'What it may do is ticked below.', can: [], is_restricted: false },
 } as const satisfies Record<string, Preset>;
 
-export function presetOf(name: string): Preset | null {
-  return Object.entries<Preset>(PRESETS).find(([each]) => each === name)?.[1] ?? null;
+export type PresetName = keyof typeof PRESETS;
+
+/** What a key looks to be made for. */
+export function presetOf(key: ApiKey): PresetName {
+  const abilities = abilitiesOf(key).toSorted().join();
+  const fits = Object.entries<Preset>(PRESETS).find(
+    ([, { can, is_restricted }]) =>
+      is_restricted === key.restricted && can.toSorted().join() === abilities && abilities !== '',
+  );
+  return (fits?.[0] ?? 'other') as PresetName;
 }

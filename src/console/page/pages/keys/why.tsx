@@ -24,7 +24,7 @@ export function Why({ path }: Pick<KeyPartProps, 'path'>) {
       lead="Try where a request comes from. With every field empty it comes from a server, which sends no origin."
     >
       <div class="stack">
-        <Form is_fleeting submit="Try it" onSubmit={ask}>
+        <Form is_fleeting is_for_readers submit="Try it" onSubmit={ask}>
           <TextField
             name="origin"
             label="Origin of a web page"

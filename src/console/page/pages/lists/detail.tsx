@@ -1,5 +1,7 @@
 /** One list: who is on it, how they came and come, and what may be changed of it. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -38,16 +40,14 @@ export default function ListPage({ params }: PageProps<'project' | 'list'>) {
           list &&
           !list.archived && (
             <>
-              <a class="button" href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>
-                Import
-              </a>
-              <a
-                class="button primary"
+              <ButtonLink href={hrefOf(to`/projects/${project}/lists/${list.id}/import`)}>Import</ButtonLink>
+              <ButtonLink
+                kind="primary"
                 href={`${hrefOf(to`/projects/${project}/contacts/new`)}?list=${list.id}`}
               >
                 <Icon name="plus" />
                 Add a contact
-              </a>
+              </ButtonLink>
             </>
           )
         }

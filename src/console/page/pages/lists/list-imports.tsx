@@ -1,5 +1,7 @@
 /** The imports into a list, newest first. */
+
 import type { ContactList } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Count } from '../../components/quantity.tsx';
@@ -35,9 +37,9 @@ export function ListImports({ project, list: of }: { project: string; list: Cont
         <Empty title="Nothing was imported yet" command={`satchel import start ${of.id} people.csv`}>
           <p>Upload a CSV file, or paste addresses; each passes the same checks as a single contact.</p>
           {!of.archived && (
-            <a class="button primary" href={hrefOf(to`/projects/${project}/lists/${of.id}/import`)}>
+            <ButtonLink kind="primary" href={hrefOf(to`/projects/${project}/lists/${of.id}/import`)}>
               Import
-            </a>
+            </ButtonLink>
           )}
         </Empty>
       }

@@ -1,5 +1,7 @@
 /** The lists of a project, each with how many are on it. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters } from '../../components/filters.tsx';
@@ -20,10 +22,10 @@ export default function ListsPage({ params }: PageProps<'project'>) {
     { filters: ['include_archived'] },
   );
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${project}/lists/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${project}/lists/new`)}>
       <Icon name="plus" />
       New list
-    </a>
+    </ButtonLink>
   );
   return (
     <>

@@ -1,5 +1,7 @@
 /** Where people sign up for a list, and the form of one's own that does the same: `satchel list show` prints it too. */
+
 import type { ContactList } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -12,9 +14,9 @@ export function SignUp({ project, list }: { project: string; list: ContactList }
     <div class="panel">
       <Empty title={list.archived ? 'Nobody can sign up for an archived list' : 'It has no sign-up page'}>
         <p>A page where anybody may sign up, and a form for a page of your own that does the same.</p>
-        <a class="button" href={settings}>
+        <ButtonLink href={settings}>
           {list.archived ? 'Restore the list' : 'Switch it on in the settings'}
-        </a>
+        </ButtonLink>
       </Empty>
     </div>
   );

@@ -2,6 +2,7 @@
 import type { MailboxDetails, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { Advanced } from '../../components/advanced.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Count, counted } from '../../components/quantity.tsx';
@@ -93,7 +94,12 @@ export function Health({ of, etag, onChange }: MailboxPartProps) {
           )
         }
       >
-        <Facts of={factsOf(of)} />
+        <div class="stack">
+          <Facts of={factsOf(of)} />
+          <Advanced>
+            <Facts of={fineFactsOf(of)} />
+          </Advanced>
+        </div>
       </Panel>
       {of.inbox && <InboxPanel of={of.inbox} />}
     </>
@@ -153,13 +159,9 @@ function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
       </a>,
     ],
     ['Relay', of.relay === null ? 'None: its mail is captured, and sent to nobody' : <code>{of.relay}</code>],
-    ...(of.relay === null ? [] : [['Signed', tellSigning(of)] as const]),
     ['For', of.for.join(' and ')],
     ['Used today', <UsedToday key="used" of={of} />],
-    ['Rate', of.rate ?? 'As fast as its relay takes mail'],
     ['Mails that wait for it', <Count key="waiting" of={of.waiting_emails} />],
-    ['Return path', of.return_path === null ? 'The address itself' : <code>{of.return_path}</code>],
-    ['One for each mail', of.verp ? 'Yes (VERP)' : 'No'],
     ['Last mail taken', <Time key="success" at={of.last_success_at} />],
     [
       'Last failure',
@@ -175,6 +177,16 @@ function factsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
       ),
     ],
     ['Added', <Time key="created" at={of.created_at} />],
+  ];
+}
+
+/** What is seldom asked for. */
+function fineFactsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
+  return [
+    ...(of.relay === null ? [] : [['Signed', tellSigning(of)] as const]),
+    ['Rate', of.rate ?? 'As fast as its relay takes mail'],
+    ['Return path', of.return_path === null ? 'The address itself' : <code>{of.return_path}</code>],
+    ['One for each mail', of.verp ? 'Yes (VERP)' : 'No'],
   ];
 }
 

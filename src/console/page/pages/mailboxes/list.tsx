@@ -1,5 +1,7 @@
 /** The mailboxes: addresses that mail goes out from, and how each is. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -14,10 +16,10 @@ const REFRESH_MS = 30_000;
 
 function AddMailbox() {
   return (
-    <a class="button primary" href={hrefOf('/mailboxes/new')}>
+    <ButtonLink kind="primary" href={hrefOf('/mailboxes/new')}>
       <Icon name="plus" />
       Add a mailbox
-    </a>
+    </ButtonLink>
   );
 }
 
@@ -70,9 +72,9 @@ export default function MailboxesPage() {
               <a href={hrefOf('/sending-domains')}>sending domain</a>, with the relay that takes its mail; or
               one that keeps what is sent, for trying things.
             </p>
-            <a class="button primary" href={hrefOf(wayToSetUp('/mailboxes'))}>
+            <ButtonLink kind="primary" href={hrefOf(wayToSetUp('/mailboxes'))}>
               Set up sending
-            </a>
+            </ButtonLink>
           </Empty>
         }
       />

@@ -1,28 +1,37 @@
 /** The fields of a mailbox, for adding one and for changing it, and what was entered in them. */
-
 import { useState } from 'preact/hooks';
 import type { MailboxChanges, MailboxDetails, NewMailbox } from '../../api.generated.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { CheckField } from '../../components/check-field.tsx';
-import type { FieldProps } from '../../components/field.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { OptionsField } from '../../components/options-field.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { person } from '../../session.ts';
+import { InboxFields, inboxIn } from './inbox-fields.tsx';
 import { newRelayIn, RelayFields, relayIn } from './relay-fields.tsx';
 
 type Purpose = MailboxDetails['for'][number];
 
 const PURPOSES: Readonly<Record<Purpose, readonly [label: string, hint: string]>> = {
   transactional: ['Transactional mail', 'What somebody waits for: receipts, links to reset a password.'],
-  marketing: ['Marketing', 'What sequences send to the contacts of lists.'],
+  marketing: ['Marketing', 'What sequences and broadcasts send to the contacts of lists.'],
 };
 
 const OUTLETS = [
-  ['relay', 'Sent through a relay'],
-  ['url', 'Sent through a relay, given as a URL'],
-  ['capture', 'Captured: kept here, sent to nobody'],
+  {
+    value: 'relay',
+    label: 'Sent through a relay',
+    says: 'A provider, or a mail server of yours, delivers it.',
+  },
+  { value: 'capture', label: 'Kept here', says: 'To look at: it is sent to nobody.' },
+  {
+    value: 'url',
+    label: 'Sent through a relay that a URL names',
+    says: 'Where host, user and password do not say all.',
+  },
 ] as const;
+export type OutletName = (typeof OUTLETS)[number]['value'];
 
 /** Whether it was decided or follows from the inbox is not told: it is left alone unless another choice is made. */
 const AS_IT_IS = 'as-it-is';
@@ -35,37 +44,25 @@ const VERP = [
 
 const KEEP = 'Leave it as it is, *** and all, to keep its password.';
 
-function hasPassword(address: string | null | undefined): boolean {
-  return address?.includes(':***@') ?? false;
-}
-
-/** A URL with a password in it: what is stored has none to hide, what is typed has. */
-function UrlField({ stored, ...field }: FieldProps & { stored: string; placeholder: string }) {
-  const [typed, setTyped] = useState(stored);
-  return <SecretField {...field} value={stored} is_shown={typed === stored} onInput={setTyped} />;
-}
-
-export function MailboxFields({ of }: { of?: MailboxDetails }) {
-  const [outlet, setOutlet] = useState(of?.kind === 'capture' ? 'capture' : 'relay');
+/** Another relay or inbox than before begins their fields anew. */
+export function MailboxFields(props: { of?: MailboxDetails; onOutlet?(outlet: OutletName): void }) {
+  const { of, onOutlet } = props;
+  const [outlet, setOutlet] = useState<OutletName>(of?.kind === 'capture' ? 'capture' : 'relay');
+  const choose = (name: OutletName): void => {
+    setOutlet(name);
+    onOutlet?.(name);
+  };
   return (
     <>
-      <SelectField
+      <OptionsField
         name="outlet"
         label="What becomes of its mail"
-        choices={OUTLETS}
+        options={OUTLETS}
         value={outlet}
-        onChange={setOutlet}
+        onChange={choose}
       />
-      {outlet === 'relay' && <RelayFields relay={of?.relay} />}
-      {outlet === 'url' && (
-        <UrlField
-          name="relay"
-          label="Relay"
-          stored={of?.relay ?? ''}
-          placeholder="smtps://user:password@smtp.example.com:465"
-          hint={`${hasPassword(of?.relay) ? KEEP : 'Special characters in the password are percent-encoded.'} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`}
-        />
-      )}
+      {outlet === 'relay' && <RelayFields key={of?.relay} relay={of?.relay} />}
+      {outlet === 'url' && <RelayUrlField relay={of?.relay} />}
       <fieldset class="field">
         <legend class="field-label">What goes out from it</legend>
         <div class="checks">
@@ -81,6 +78,35 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
           ))}
         </div>
       </fieldset>
+      <FineFields of={of} />
+    </>
+  );
+}
+
+/** What is stored has no password to hide, what is typed has. */
+function RelayUrlField({ relay }: { relay: string | null | undefined }) {
+  const stored = relay ?? '';
+  const [typed, setTyped] = useState(stored);
+  return (
+    <SecretField
+      name="relay"
+      label="Relay"
+      value={stored}
+      is_shown={typed === stored}
+      onInput={setTyped}
+      placeholder="smtps://user:password@smtp.example.com:465"
+      hint={`${stored.includes(':***@') ? KEEP : 'Special characters in the password are percent-encoded.'} ?tls=required demands TLS of smtp://, ?dkim=off leaves the signature to the relay.`}
+    />
+  );
+}
+
+/** Caps, and where answers of mail servers go and how they are told apart. */
+function FineFields({ of }: { of: MailboxDetails | undefined }) {
+  const is_set =
+    of !== undefined &&
+    (of.daily_limit !== null || of.rate !== null || of.return_path !== null || of.inbox !== null);
+  return (
+    <Advanced is_set={is_set}>
       <TextField
         name="daily_limit"
         label="Mails a day"
@@ -93,28 +119,10 @@ export function MailboxFields({ of }: { of?: MailboxDetails }) {
         label="Rate"
         value={of?.rate}
         placeholder="14/s"
-        hint="At most so many mails in any second, minute or hour, as your relay allows: 14/s, 200/m or 1000/h. Empty: as fast as it takes them."
+        hint="At most so many mails in any second, minute or hour: 14/s, 200/m or 1000/h. Empty: as fast as the relay takes them."
         is_mono
       />
-      <ReturnFields of={of} />
-      {outlet !== 'capture' && (
-        <TextField
-          name="test_to"
-          label="Send a test to"
-          type="email"
-          placeholder={person.value?.email ?? 'you@example.org'}
-          hint="Once it is saved: one message, and what the relay answers to it. Empty: none."
-          is_mono
-        />
-      )}
-    </>
-  );
-}
-
-/** Where answers of mail servers go, and how they are told apart. */
-function ReturnFields({ of }: { of: MailboxDetails | undefined }) {
-  return (
-    <>
+      <InboxFields key={of?.inbox?.address} inbox={of?.inbox?.address} />
       <TextField
         name="return_path"
         label="Return path"
@@ -124,27 +132,21 @@ function ReturnFields({ of }: { of: MailboxDetails | undefined }) {
         hint="Where bounces go. Empty: to the address itself."
         is_mono
       />
-      <UrlField
-        name="inbox"
-        label="Inbox"
-        stored={of?.inbox?.address ?? ''}
-        placeholder="imaps://user:password@imap.example.com/INBOX"
-        hint={`Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about. ${hasPassword(of?.inbox?.address) ? KEEP : 'Empty: none is read.'}`}
-      />
       <SelectField
         name="verp"
         label="A return path of its own for each mail (VERP)"
         choices={of ? [[AS_IT_IS, `As it is: ${of.verp ? 'yes' : 'no'}`], ...VERP] : VERP}
         hint="Tells for sure which mail a bounce is about. The server behind the return path must take name+anything@."
       />
-    </>
+    </Advanced>
   );
 }
 
 /** What was entered of a new one: what is empty is left to the API. */
 export function readNew(entered: Entered): NewMailbox {
   const daily_limit = entered.numberOrNull('daily_limit');
-  const [return_path, inbox] = [entered.text('return_path'), entered.text('inbox')];
+  const return_path = entered.text('return_path');
+  const inbox = inboxIn(entered, null);
   const rate = entered.text('rate');
   const verp = entered.text('verp');
   return {
@@ -154,7 +156,7 @@ export function readNew(entered: Entered): NewMailbox {
     ...(daily_limit !== null && { daily_limit }),
     ...(rate !== '' && { rate }),
     ...(return_path !== '' && { return_path }),
-    ...(inbox !== '' && { inbox }),
+    ...(inbox && { inbox }),
     ...(verp !== '' && { verp: verp === 'on' }),
   };
 }
@@ -170,12 +172,12 @@ export function readChanges(entered: Entered, of: MailboxDetails): MailboxChange
   const outlet = entered.text('outlet');
   const relay =
     outlet === 'url' ? entered.text('relay') : outlet === 'relay' ? relayIn(entered, of.relay) : null;
-  const inbox = entered.text('inbox');
+  const inbox = inboxIn(entered, of.inbox?.address);
   const verp = entered.text('verp');
   return {
     ...(outlet === 'capture' && of.kind !== 'capture' && { capture: true }),
     ...(relay !== null && relay !== of.relay && { relay }),
-    ...(inbox !== (of.inbox?.address ?? '') && { inbox: inbox || null }),
+    ...(inbox !== undefined && { inbox }),
     for: purposesIn(entered),
     daily_limit: entered.numberOrNull('daily_limit'),
     rate: entered.textOrNull('rate'),

@@ -9,7 +9,6 @@ import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import { MailboxFields, readChanges } from './mailbox-fields.tsx';
 import type { MailboxPartProps } from './mailbox-part.ts';
-import { sendTestAskedIn } from './test-send.tsx';
 
 export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
   const [turn, setTurn] = useState(0);
@@ -18,7 +17,6 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
     const body = readChanges(entered, of);
     await call('PATCH /mailboxes/{address}', { path, body, if_match: entered.version });
     toast('The changes are saved and hold from the next mail on');
-    await sendTestAskedIn(entered, of.address).catch((error: unknown) => toast(String(error), 'bad'));
     // A password that went in is not left in its field.
     setTurn(turn + 1);
     onChange();
@@ -31,7 +29,7 @@ export function MailboxSettings({ of, etag, onChange }: MailboxPartProps) {
   return (
     <>
       <Panel title="Settings">
-        <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
+        <Form submit="Save the changes" version={etag} onSubmit={change}>
           <MailboxFields key={turn} of={of} />
         </Form>
       </Panel>

@@ -1,4 +1,6 @@
-/** Adding a mailbox. */
+/** Adding a mailbox: its relay is tried before anything is saved. */
+import { useState } from 'preact/hooks';
+import type { NewMailbox, RelayCheck } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -7,16 +9,24 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { wayToSetUp } from '../set-up-sending/next.ts';
-import { MailboxFields, readNew } from './mailbox-fields.tsx';
-import { sendTestAskedIn } from './test-send.tsx';
+import { MailboxFields, type OutletName, readNew } from './mailbox-fields.tsx';
+import { RelayRefused } from './relay-refused.tsx';
 
 export default function NewMailboxPage() {
-  const add = async (entered: Entered): Promise<void> => {
-    const { address, kind } = await call('POST /mailboxes', { body: readNew(entered) });
-    const is_untried = kind !== 'capture' && entered.text('test_to') === '';
-    toast(`${address} is added${is_untried ? '. Send a test to see that its relay takes mail' : ''}`);
-    await sendTestAskedIn(entered, address).catch((error: unknown) => toast(String(error), 'bad'));
+  const [outlet, setOutlet] = useState<OutletName>('relay');
+  const [refused, setRefused] = useState<{ check: RelayCheck; body: NewMailbox } | null>(null);
+  const save = async (body: NewMailbox): Promise<void> => {
+    const { address } = await call('POST /mailboxes', { body });
+    toast(`${address} is added`);
     navigate(to`/mailboxes/${address}`);
+  };
+  const add = async (entered: Entered): Promise<void> => {
+    const body = readNew(entered);
+    setRefused(null);
+    if (body.capture) return save(body);
+    const check = await call('POST /mailboxes/check', { body });
+    if (check.ok) await save(body);
+    else setRefused({ check, body });
   };
   return (
     <>
@@ -25,24 +35,31 @@ export default function NewMailboxPage() {
         back={{ href: hrefOf('/mailboxes'), label: 'Mailboxes' }}
         lead={
           <>
-            Its domain must be one of your <a href={hrefOf('/sending-domains')}>sending domains</a>. A new
-            domain, its records and its relay: <a href={hrefOf(wayToSetUp('/mailboxes'))}>set up sending</a>.
+            An address of one of your <a href={hrefOf('/sending-domains')}>sending domains</a>. For a new
+            domain, <a href={hrefOf(wayToSetUp('/mailboxes'))}>set up sending</a>.
           </>
         }
       />
       <Panel>
-        <Form is_wide submit="Add the mailbox" onSubmit={add} onCancel={() => navigate('/mailboxes')}>
-          <TextField
-            name="address"
-            label="Address"
-            type="email"
-            placeholder="hello@mail.example.com"
-            hint="What readers see as the sender, unless a mail says otherwise."
-            is_focused
-            is_mono
-          />
-          <MailboxFields />
-        </Form>
+        <div class="stack">
+          <Form
+            submit={outlet === 'capture' ? 'Add the mailbox' : 'Try it and save'}
+            onSubmit={add}
+            onCancel={() => navigate('/mailboxes')}
+          >
+            <TextField
+              name="address"
+              label="Address"
+              type="email"
+              placeholder="hello@mail.example.com"
+              hint="What readers see as the sender, unless a mail says otherwise."
+              is_focused
+              is_mono
+            />
+            <MailboxFields onOutlet={setOutlet} />
+          </Form>
+          {refused && <RelayRefused check={refused.check} save={() => save(refused.body)} />}
+        </div>
       </Panel>
     </>
   );

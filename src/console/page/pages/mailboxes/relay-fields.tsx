@@ -1,6 +1,7 @@
 /** The relay of a mailbox in parts, filled in by its provider where that is a known one; and what was entered of it. */
 import { useState } from 'preact/hooks';
 import type { NewMailbox, RelayProvider } from '../../api.generated.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -64,19 +65,29 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
           ['', 'Another one'],
           ...(providers.data ?? []).map(({ name, label }) => [name, label] as const),
         ]}
-        hint="Fills in what is known of it."
       />
-      <div class="field-pair" key={turn}>
-        <TextField
-          name="relay.host"
-          label="Host"
-          value={begin.host}
-          placeholder="smtp.example.com"
-          hint={
-            begin.host.includes('REGION') ? 'Put the region of your account for REGION: eu-central-1.' : ''
-          }
-          is_mono
-        />
+      <TextField
+        key={`host ${turn}`}
+        name="relay.host"
+        label="Host"
+        value={begin.host}
+        placeholder="smtp.example.com"
+        hint={begin.host.includes('REGION') ? 'Put the region of your account for REGION: eu-central-1.' : ''}
+        is_mono
+      />
+      <TextField key={`user ${turn}`} name="relay.user" label="User" value={begin.user} is_mono />
+      <SecretField
+        key={`password ${turn}`}
+        name="relay.password"
+        label="Password"
+        placeholder={begin.has_password ? 'stored; left empty, it stays' : ''}
+        hint="It is never shown again. A relay that asks for no log-in has neither."
+      />
+      <Advanced
+        key={`ends ${turn}`}
+        title="Port and encryption"
+        is_set={begin.tls !== BLANK.tls || !['', '587'].includes(begin.port)}
+      >
         <TextField
           name="relay.port"
           label="Port"
@@ -84,30 +95,14 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
           value={begin.port}
           placeholder={begin.tls === 'tls' ? '465' : '587'}
         />
-      </div>
-      <TextField
-        key={`user ${turn}`}
-        name="relay.user"
-        label="User"
-        value={begin.user}
-        hint="Empty: it asks for no log-in."
-        is_mono
-      />
-      <SecretField
-        key={`password ${turn}`}
-        name="relay.password"
-        label="Password"
-        placeholder={begin.has_password ? 'stored; left empty, it stays' : ''}
-        hint="As it is: nothing is escaped. It is never shown again."
-      />
-      <SelectField
-        key={`tls ${turn}`}
-        name="relay.tls"
-        label="Encryption"
-        choices={TLS}
-        value={begin.tls}
-        hint="A password goes to no other machine without it."
-      />
+        <SelectField
+          name="relay.tls"
+          label="Encryption"
+          choices={TLS}
+          value={begin.tls}
+          hint="A password goes to no other machine without it."
+        />
+      </Advanced>
     </>
   );
 }

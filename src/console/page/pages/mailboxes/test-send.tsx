@@ -5,7 +5,6 @@ import { call } from '../../api.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { toast } from '../../components/toast.tsx';
 import type { MailboxPartProps } from './mailbox-part.ts';
 
 export function TestSend({ of, onChange }: Omit<MailboxPartProps, 'etag'>) {
@@ -29,18 +28,6 @@ export function TestSend({ of, onChange }: Omit<MailboxPartProps, 'etag'>) {
       </div>
     </Panel>
   );
-}
-
-/** The test that a form asked for in its `test_to`, told as a notice. Throws ApiError where it could not be tried. */
-export async function sendTestAskedIn(entered: Entered, address: string): Promise<void> {
-  const to = entered.text('test_to');
-  if (to === '') return;
-  const { outcome, response } = await call('POST /mailboxes/{address}/test', {
-    path: { address },
-    body: { to },
-  });
-  if (outcome === 'sent') toast(`The relay took the test to ${to}`);
-  else toast(`The test to ${to} did not go out: ${response}`, 'bad');
 }
 
 export function TestResult({ of }: { of: MailboxTest }) {

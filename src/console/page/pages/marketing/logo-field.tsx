@@ -57,7 +57,7 @@ export function LogoField({ project, value }: { project: string; value: string |
   );
 }
 
-function Pictures(props: { project: string; onChoose(url: string): void; onClose(): void }) {
+export function Pictures(props: { project: string; onChoose(url: string): void; onClose(): void }) {
   const { project, onChoose, onClose } = props;
   const [typed, setTyped] = useState('');
   const q = useRested(typed.trim());

@@ -13,7 +13,7 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
-import { LinkOf } from './one-time-link.tsx';
+import { besideSend, LinkOf, SendField, useCanMail } from './one-time-link.tsx';
 
 interface AccessProps {
   of: Person;
@@ -47,13 +47,11 @@ export function Access(props: AccessProps) {
 function Reset({ of, onChange }: AccessProps) {
   const { shown: made, show } = useRevealed<PersonMade>(null);
   const [ends_totp, setEndsTotp] = useState(false);
-  const [is_sent, setSent] = useState(false);
+  const can_mail = useCanMail();
+  const [chosen, setSent] = useState<boolean | null>(null);
   const reset = async (): Promise<void> => {
-    const made = await call('POST /people/{person}/reset', {
-      path: { person: of.id },
-      body: { totp: ends_totp, send: is_sent },
-    });
-    show(made);
+    const body = { totp: ends_totp, send: chosen ?? can_mail };
+    show(await besideSend(call('POST /people/{person}/reset', { path: { person: of.id }, body })));
     onChange();
   };
   return (
@@ -67,7 +65,7 @@ function Reset({ of, onChange }: AccessProps) {
           <ConfirmByName title="Reset the password" name={of.email} act={reset}>
             <div class="stack">
               <p>Their password stops, they are signed out everywhere, and an older link is void.</p>
-              <CheckField name="send" label="Send them the link" onChange={setSent} />
+              <SendField onChange={setSent} />
               {of.totp && (
                 <CheckField
                   name="totp"

@@ -1,5 +1,7 @@
 /** The people who may sign in. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -9,15 +11,15 @@ import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { person } from '../../session.ts';
 import { useList } from '../../use-list.ts';
-import { Capabilities, Where } from './power-cells.tsx';
+import { RoleOf } from './role-cells.tsx';
 
 export default function PeoplePage() {
   const list = useList('GET /people', {});
   const add = (
-    <a class="button primary" href={hrefOf('/people/new')}>
+    <ButtonLink kind="primary" href={hrefOf('/people/new')}>
       <Icon name="plus" />
       Add a person
-    </a>
+    </ButtonLink>
   );
   return (
     <>
@@ -32,11 +34,17 @@ export default function PeoplePage() {
         keyOf={(each) => each.id}
         href={(each) => hrefOf(to`/people/${each.id}`)}
         columns={[
-          { title: 'Name', cell: (each) => each.name },
-          { title: 'Address', cell: (each) => <span class="any-break">{each.email}</span> },
-          { title: 'May', cell: (each) => <Capabilities of={each} /> },
-          { title: 'Where', cell: (each) => <Where of={each} /> },
-          { title: 'Signed in', cell: (each) => <Time at={each.last_sign_in_at} /> },
+          {
+            title: 'Name',
+            cell: (each) => (
+              <>
+                {each.name}
+                {each.name !== each.email && <span class="cell-note any-break">{each.email}</span>}
+              </>
+            ),
+          },
+          { title: 'Role', cell: (each) => <RoleOf of={each} /> },
+          { title: 'Signed in', cell: (each) => <Time at={each.last_sign_in_at} none="never" /> },
           {
             title: 'Status',
             cell: (each) => (

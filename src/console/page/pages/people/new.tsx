@@ -1,14 +1,15 @@
 /** Adding a person. The link by which they set their password is shown this once. */
+
 import type { PersonMade } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { CheckField } from '../../components/check-field.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useRevealed } from '../../use-revealed.ts';
-import { LinkOf } from './one-time-link.tsx';
+import { besideSend, LinkOf, SendField } from './one-time-link.tsx';
 import { PowerFields, powersIn } from './power-fields.tsx';
 
 export default function NewPersonPage() {
@@ -17,7 +18,7 @@ export default function NewPersonPage() {
     const name = entered.text('name');
     const send = entered.flag('send');
     const body = { email: entered.text('email'), ...(name && { name }), ...powersIn(entered), send };
-    show(await call('POST /people', { body }));
+    show(await besideSend(call('POST /people', { body })));
   };
   return (
     <>
@@ -30,9 +31,9 @@ export default function NewPersonPage() {
           <div class="stack">
             <LinkOf made={made} />
             <div>
-              <a class="button primary" href={hrefOf(to`/people/${made.id}`)}>
+              <ButtonLink kind="primary" href={hrefOf(to`/people/${made.id}`)}>
                 To the person
-              </a>
+              </ButtonLink>
             </div>
           </div>
         ) : (
@@ -40,11 +41,7 @@ export default function NewPersonPage() {
             <TextField name="email" label="Address" type="email" hint="They sign in with it." is_focused />
             <TextField name="name" label="Name" hint="As the audit trail calls them. Empty: their address." />
             <PowerFields />
-            <CheckField
-              name="send"
-              label="Send them the link"
-              hint="By mail, from the default domain. Otherwise it is shown to you, this once."
-            />
+            <SendField />
           </Form>
         )}
       </Panel>

@@ -1,6 +1,40 @@
-/** The link by which somebody sets their password, or what became of the mail with it. */
+/** The link by which somebody sets their password: mailed to them, or shown to who is to give it to them. */
 import type { PersonMade } from '../../api.generated.ts';
+import { ApiError } from '../../api.ts';
+import { CheckField } from '../../components/check-field.tsx';
 import { SecretOnce } from '../../components/secret-once.tsx';
+import { useAll } from '../../use-all.ts';
+
+/** Whether the default domain has a mailbox that sends. */
+export function useCanMail(): boolean {
+  const domain = useAll('GET /sending-domains', {}).data?.find(({ is_default }) => is_default)?.name;
+  const mailboxes = useAll('GET /mailboxes', {}).data ?? [];
+  return mailboxes.some((each) => each.domain === domain && each.kind === 'smtp' && each.state !== 'paused');
+}
+
+export function SendField({ onChange }: { onChange?: (is_sent: boolean) => void }) {
+  const can_mail = useCanMail();
+  return (
+    <CheckField
+      key={String(can_mail)}
+      name="send"
+      label="Send the invitation by mail"
+      hint="Otherwise its link is shown to you, this once, to give to them."
+      is_checked={can_mail}
+      {...(onChange && { onChange })}
+    />
+  );
+}
+
+/** Tells beside the choice why it can't be mailed. Throws ApiError. */
+export async function besideSend<T>(made: Promise<T>): Promise<T> {
+  try {
+    return await made;
+  } catch (error) {
+    if (!(error instanceof ApiError) || !['no_mailbox', 'public_url'].includes(error.code ?? '')) throw error;
+    throw new ApiError(error.status, { message: error.message, errors: { send: [error.message] } }, error);
+  }
+}
 
 export function LinkOf({ made: { link, sent, words, email } }: { made: PersonMade }) {
   if (link !== undefined)
@@ -11,10 +45,12 @@ export function LinkOf({ made: { link, sent, words, email } }: { made: PersonMad
       </SecretOnce>
     );
   return (
-    <p role="status">
-      {sent
-        ? `The link is on its way to ${email}. It is good once, for 24 hours.`
-        : `The mail to ${email} was not taken: ${words} Reset their password for a new link.`}
-    </p>
+    <div class={`notice ${sent ? 'good' : 'bad'}`} role="status">
+      <p>
+        {sent
+          ? `The invitation is on its way to ${email}. Its link is good once, for 24 hours.`
+          : `The mail to ${email} was not taken: ${words} Reset their password for a new link.`}
+      </p>
+    </div>
   );
 }

@@ -2,9 +2,12 @@
 import { useState } from 'preact/hooks';
 import type { Person } from '../../api.generated.ts';
 import { CAPABILITIES, CAPABILITY_NAMES, type Capability, may } from '../../capabilities.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
+import { OptionsField } from '../../components/options-field.tsx';
 import { ProjectsField } from './projects-field.tsx';
+import { mayGive, ROLE_NAMES, ROLES, type RoleName, roleOf } from './roles.ts';
 
 export type Powers = Partial<Record<Capability, boolean>> & {
   read_only?: boolean;
@@ -13,54 +16,83 @@ export type Powers = Partial<Record<Capability, boolean>> & {
 };
 type Holder = Pick<Person, Capability | 'all_projects' | 'projects'> & { read_only?: boolean };
 
+type RoleChoice = RoleName | 'other';
+
+const OTHER = { value: 'other', label: 'Something else', says: 'What they may do is ticked below.' } as const;
+
 const scopeOf = (of: Holder | undefined): string[] => (of?.projects ?? []).map(({ public_id }) => public_id);
 
 export function PowerFields({ of }: { of?: Holder }) {
   // What nobody touched here is what there is now, also where it is loaded again.
+  const [role_chosen, setRole] = useState<RoleChoice | null>(null);
   const [chosen, setEverywhere] = useState<boolean | null>(null);
-  const is_everywhere = chosen ?? of?.all_projects ?? false;
+  const has = of ? (roleOf(of) ?? 'other') : 'worker';
+  const name = role_chosen ?? has;
+  const role = name === 'other' ? null : ROLES[name];
+  const is_run = role !== null && 'is_everywhere' in role;
+  const is_everywhere = is_run || (chosen ?? of?.all_projects ?? false);
+  // What they have stays shown as it is, until another role is chosen.
+  const can: readonly string[] =
+    role_chosen === null || role === null ? CAPABILITY_NAMES.filter((each) => of?.[each]) : role.can;
+  const read_only = role_chosen === null || role === null ? (of?.read_only ?? false) : 'read_only' in role;
   // What they have and whoever looks does not, is shown, though only who has as much takes it away.
   const offered = CAPABILITY_NAMES.filter((each) => may(each) || of?.[each]);
   return (
     <>
-      <fieldset class="field">
-        <legend class="field-label">Where</legend>
-        <CheckField
-          name="all_projects"
-          label="All projects"
-          hint="Later ones too."
-          is_checked={is_everywhere}
-          onChange={setEverywhere}
-        />
-      </fieldset>
-      {!is_everywhere && <ProjectsField chosen={scopeOf(of)} />}
-      <fieldset class="field">
-        <legend class="field-label">What else</legend>
-        <p class="hint">
-          A project is its files, mail, templates, contacts, sequences, keys and audit trail. Beyond that:
-        </p>
-        <div class="checks">
+      <OptionsField<RoleChoice>
+        name="role"
+        label="Role"
+        value={name}
+        onChange={setRole}
+        options={[
+          ...ROLE_NAMES.filter((each) => mayGive(each) || each === has).map((value) => ({
+            value,
+            label: ROLES[value].label,
+            says: ROLES[value].says,
+          })),
+          OTHER,
+        ]}
+      />
+      {is_run ? (
+        <input type="hidden" name="all_projects" value="on" />
+      ) : (
+        <>
           <CheckField
-            name="read_only"
-            label="Read-only"
-            hint="Sees what the rest allows, and changes and sends nothing. Goes without managing databases, writing vaults and administering."
-            is_checked={of?.read_only ?? false}
+            name="all_projects"
+            label="In all projects"
+            hint="Later ones too."
+            is_checked={is_everywhere}
+            onChange={setEverywhere}
           />
-          {offered.map((each) => (
+          {!is_everywhere && <ProjectsField chosen={scopeOf(of)} />}
+        </>
+      )}
+      <Advanced key={role_chosen ?? ''} title="What that is in detail" is_set={name === 'other'}>
+        <fieldset class="field">
+          <legend class="hidden">What they may do</legend>
+          <div class="checks">
             <CheckField
-              key={each}
-              name={each}
-              label={CAPABILITIES[each][0]}
-              hint={
-                may(each)
-                  ? CAPABILITIES[each][1]
-                  : 'You lack it, so only somebody who has it takes anything away.'
-              }
-              is_checked={of?.[each] ?? false}
+              name="read_only"
+              label="Read-only"
+              hint="Sees what the rest allows, and changes and sends nothing. Goes without managing databases, writing vaults and administering."
+              is_checked={read_only}
             />
-          ))}
-        </div>
-      </fieldset>
+            {offered.map((each) => (
+              <CheckField
+                key={each}
+                name={each}
+                label={CAPABILITIES[each][0]}
+                hint={
+                  may(each)
+                    ? CAPABILITIES[each][1]
+                    : 'You lack it, so only somebody who has it takes anything away.'
+                }
+                is_checked={can.includes(each)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      </Advanced>
     </>
   );
 }

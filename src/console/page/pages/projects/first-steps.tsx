@@ -1,5 +1,7 @@
 /** What is to be done in a new project: a key, a file and a mail, each with the line that does it. */
+
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Command } from '../../components/command.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { type Step, Steps } from '../../components/steps.tsx';
@@ -56,9 +58,9 @@ export function FirstSteps({ project, activity }: { project: ProjectWithKeys; ac
                   An app shows it with each request. It is shown to you once, with a line to try it.
                 </p>
                 <div>
-                  <a class="button primary" href={hrefOf(to`/projects/${slug}/keys/new`)}>
+                  <ButtonLink kind="primary" href={hrefOf(to`/projects/${slug}/keys/new`)}>
                     New key
-                  </a>
+                  </ButtonLink>
                 </div>
               </>
             ),

@@ -1,5 +1,7 @@
 /** A project at a glance: what waits, the present day, what happened lately, its keys, and while it is new what comes next. */
+
 import type { Activity, ProjectWithKeys } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -36,11 +38,7 @@ export default function ProjectPage({ params }: PageProps<'project'>) {
         title={project?.name ?? 'Project'}
         beside={project && <Status of={project.status} />}
         lead={project?.description}
-        actions={
-          <a class="button" href={hrefOf(to`/projects/${params.project}/settings`)}>
-            Settings
-          </a>
-        }
+        actions={<ButtonLink href={hrefOf(to`/projects/${params.project}/settings`)}>Settings</ButtonLink>}
       />
       <Loaded load={load}>
         {(loaded) => (

@@ -1,5 +1,7 @@
 /** All projects that the person may see. */
+
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
@@ -13,10 +15,10 @@ import { useList } from '../../use-list.ts';
 
 function NewProject() {
   return (
-    <a class="button primary" href={hrefOf('/projects/new')}>
+    <ButtonLink kind="primary" href={hrefOf('/projects/new')}>
       <Icon name="plus" />
       New project
-    </a>
+    </ButtonLink>
   );
 }
 

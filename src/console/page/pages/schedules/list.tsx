@@ -1,4 +1,5 @@
 /** The schedules of a project: mails that go out again and again. */
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Filters, TextFilter } from '../../components/filters.tsx';
@@ -21,10 +22,10 @@ export default function SchedulesPage({ params }: PageProps<'project'>) {
     { filters: ['template'] },
   );
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/schedules/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/schedules/new`)}>
       <Icon name="plus" />
       New schedule
-    </a>
+    </ButtonLink>
   );
   return (
     <>

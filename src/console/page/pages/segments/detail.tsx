@@ -1,7 +1,9 @@
 /** A segment: who is in it now, changing it, and its end. */
+
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { askFirst } from '../../components/ask-first.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -31,14 +33,13 @@ export default function SegmentPage({ params }: PageProps<'project' | 'segment'>
         actions={
           load.data && (
             <>
-              <a
-                class="button"
+              <ButtonLink
                 href={hrefOf(
                   `${to`/projects/${params.project}/lists/${load.data.list}`}?segment=${load.data.id}`,
                 )}
               >
                 See who is in it
-              </a>
+              </ButtonLink>
               <ActionButton act={remove} done="The segment is deleted">
                 Delete
               </ActionButton>

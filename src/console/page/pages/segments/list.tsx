@@ -1,4 +1,5 @@
 /** The segments of a project: filters of its lists that were kept. */
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -15,10 +16,10 @@ export default function SegmentsPage({ params }: PageProps<'project'>) {
   const lists = useAll('GET /projects/{project}/email-lists', { path: params });
   const names = new Map(lists.data?.map(({ id, name }) => [id, name]));
   const make = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/segments/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/segments/new`)}>
       <Icon name="plus" />
       New segment
-    </a>
+    </ButtonLink>
   );
   return (
     <>

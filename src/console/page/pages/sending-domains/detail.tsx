@@ -15,25 +15,23 @@ import { DomainSettings } from './domain-settings.tsx';
 import { DomainState } from './domain-state.tsx';
 import { Records } from './records.tsx';
 import { Reports } from './reports.tsx';
-import { SigningKey } from './signing-key.tsx';
 
 const TABS = {
   records: 'DNS records',
   reports: 'Reports',
-  key: 'Signing key',
   settings: 'Settings',
 } as const;
 
 export default function SendingDomainPage({ params }: PageProps<'name'>) {
   const load = useLoad('GET /sending-domains/{name}', { path: params });
   const [check, setCheck] = useState<SendingDomainCheck | null>(null);
-  const tab = useTab(['records', 'reports', 'key', 'settings']);
+  const tab = useTab(['records', 'reports', 'settings']);
   const domain = load.data;
   const verify = async (): Promise<void> => {
     const checked = await call('POST /sending-domains/{name}/verify', { path: params });
     setCheck(checked);
     load.reload();
-    if (tab === 'key' && checked.dkim_rotation?.state === 'waiting')
+    if (tab === 'settings' && checked.dkim_rotation?.state === 'waiting')
       toast('The new record is not seen yet: mail is signed with the old key', 'bad');
   };
   return (
@@ -70,8 +68,9 @@ export default function SendingDomainPage({ params }: PageProps<'name'>) {
           <div class="stack">
             {tab === 'records' && <Records of={of} check={check} />}
             {tab === 'reports' && <Reports name={of.name} />}
-            {tab === 'key' && <SigningKey of={of} verify={verify} onChange={load.reload} />}
-            {tab === 'settings' && <DomainSettings of={of} etag={load.etag} onChange={load.reload} />}
+            {tab === 'settings' && (
+              <DomainSettings of={of} etag={load.etag} onChange={load.reload} verify={verify} />
+            )}
           </div>
         )}
       </Loaded>

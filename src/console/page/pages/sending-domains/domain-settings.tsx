@@ -7,8 +7,9 @@ import { counted } from '../../components/quantity.tsx';
 import { toast } from '../../components/toast.tsx';
 import { navigate } from '../../router.ts';
 import type { DomainPartProps } from './domain-part.ts';
+import { SigningKey } from './signing-key.tsx';
 
-export function DomainSettings(part: DomainPartProps) {
+export function DomainSettings(part: DomainPartProps & { verify(): Promise<void> }) {
   const { of } = part;
   return (
     <>
@@ -54,6 +55,7 @@ export function DomainSettings(part: DomainPartProps) {
           />
         </div>
       </Panel>
+      <SigningKey {...part} />
       <DomainEnd of={of} />
     </>
   );

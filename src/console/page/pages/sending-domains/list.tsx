@@ -1,4 +1,5 @@
 /** The domains that mail goes out from. */
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -12,10 +13,10 @@ import { DomainState } from './domain-state.tsx';
 
 function AddDomain() {
   return (
-    <a class="button primary" href={hrefOf('/sending-domains/new')}>
+    <ButtonLink kind="primary" href={hrefOf('/sending-domains/new')}>
       <Icon name="plus" />
       Add a domain
-    </a>
+    </ButtonLink>
   );
 }
 
@@ -46,9 +47,9 @@ export default function SendingDomainsPage() {
               No mail goes out without one. Add a domain whose DNS you can change: you get the records to
               publish, and then give it a mailbox.
             </p>
-            <a class="button primary" href={hrefOf(wayToSetUp('/sending-domains'))}>
+            <ButtonLink kind="primary" href={hrefOf(wayToSetUp('/sending-domains'))}>
               Set up sending
-            </a>
+            </ButtonLink>
           </Empty>
         }
       />

@@ -1,5 +1,6 @@
 /** Adding a sending domain. */
 import { call } from '../../api.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -25,7 +26,7 @@ export default function NewDomainPage() {
       <PageHeader
         title="Add a domain"
         back={{ href: hrefOf('/sending-domains'), label: 'Sending domains' }}
-        lead="It gets a key of its own that its mail is signed with. The next page has the DNS records to publish."
+        lead="The next page has the DNS records to publish."
       />
       <Panel>
         <Form submit="Add the domain" onSubmit={add} onCancel={() => navigate('/sending-domains')}>
@@ -37,7 +38,7 @@ export default function NewDomainPage() {
             is_focused
             is_mono
           />
-          <div class="checks">
+          <Advanced>
             <CheckField
               name="is_default"
               label="Make it the default"
@@ -48,7 +49,7 @@ export default function NewDomainPage() {
               label="Use it without looking its records up"
               hint="If you know better than the DNS that this machine sees. Receivers check the records all the same."
             />
-          </div>
+          </Advanced>
         </Form>
       </Panel>
     </>

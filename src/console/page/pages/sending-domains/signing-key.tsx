@@ -2,6 +2,7 @@
 import type { DkimRotation } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { Advanced } from '../../components/advanced.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Steps } from '../../components/steps.tsx';
 import { Time } from '../../components/time.tsx';
@@ -18,32 +19,30 @@ export function SigningKey(props: Omit<DomainPartProps, 'etag'> & { verify(): Pr
   };
   const is_waiting = dkim_rotation?.state === 'waiting';
   return (
-    <Panel
-      title="Signing key"
-      lead={
-        <>
-          Mail is signed with the key at{' '}
-          <code>
-            {dkim_selector}._domainkey.{name}
-          </code>
-          . Change it once in a while, or when somebody may have read it.
-        </>
-      }
-    >
-      <div class="stack">
-        {dkim_rotation && <Rotation of={dkim_rotation} />}
-        <div class="row">
-          {is_waiting ? (
-            <ActionButton kind="primary" act={verify}>
-              Look for the new record
-            </ActionButton>
-          ) : (
-            <ActionButton act={rotate} done="A new key is made. Mail is signed with the old one for now">
-              Make a new key
-            </ActionButton>
-          )}
+    <Panel>
+      <Advanced title="Signing key" is_set={dkim_rotation !== null}>
+        <div class="stack">
+          <p class="muted">
+            Mail is signed with the key at{' '}
+            <code>
+              {dkim_selector}._domainkey.{name}
+            </code>
+            . Change it once in a while, or when somebody may have read it.
+          </p>
+          {dkim_rotation && <Rotation of={dkim_rotation} />}
+          <div class="row">
+            {is_waiting ? (
+              <ActionButton kind="primary" act={verify}>
+                Look for the new record
+              </ActionButton>
+            ) : (
+              <ActionButton act={rotate} done="A new key is made. Mail is signed with the old one for now">
+                Make a new key
+              </ActionButton>
+            )}
+          </div>
         </div>
-      </div>
+      </Advanced>
     </Panel>
   );
 }

@@ -1,7 +1,10 @@
 /** One sequence: as a picture in which it is written, who is in it, what somebody would see of it, its settings and its end. */
+
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
@@ -105,10 +108,10 @@ function Acts({ path, of, onChange }: SequencePartProps) {
         </ActionButton>
       )}
       <ActionButton act={copy}>Copy</ActionButton>
-      {runs && (
-        <a class="button primary" href={`${hrefOf(here)}?tab=enrollments`}>
+      {runs && mayWrite() && (
+        <ButtonLink kind="primary" href={`${hrefOf(here)}?tab=enrollments`}>
           Enroll
-        </a>
+        </ButtonLink>
       )}
     </>
   );

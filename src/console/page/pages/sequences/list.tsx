@@ -1,5 +1,7 @@
 /** The sequences of a project, with their numbers, which move by themselves. */
+
 import type { Sequence } from '../../api.generated.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters } from '../../components/filters.tsx';
@@ -21,10 +23,10 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
     { filters: ['status'], every_ms: REFRESH_MS },
   );
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/sequences/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/sequences/new`)}>
       <Icon name="plus" />
       New sequence
-    </a>
+    </ButtonLink>
   );
   return (
     <>

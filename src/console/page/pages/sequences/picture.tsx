@@ -11,6 +11,7 @@ import { type Entered, Form } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
+import { BLANK, makeWords } from '../writing/own-words.ts';
 import type { SequencePartProps } from './part.ts';
 import { RouteLines } from './route-lines.tsx';
 import { StepCard } from './step-card.tsx';
@@ -49,13 +50,14 @@ function Steps(props: SequencePartProps & { onCancel(): void }) {
       : of.steps.flatMap(({ key }) => steps.filter((step) => step.key === key));
     const ends = new Set(tracks.map((track) => track.steps.at(-1)));
     setPlaces(new Map(order.map(({ uid }, index) => [uid, index])));
+    const written = await makeWordsOf(order);
     await call('PATCH /projects/{project}/email-sequences/{sequence}', {
       path,
       if_match: version,
       body: {
-        steps: order.map((step, index) => ({
+        steps: written.map((step, index) => ({
           ...writeStep(step),
-          is_final: is_draft ? ends.has(step) : of.steps[index]?.is_final,
+          is_final: is_draft ? ends.has(order[index]) : of.steps[index]?.is_final,
           position: is_draft ? index : of.steps[index]?.position,
         })),
       },
@@ -63,6 +65,19 @@ function Steps(props: SequencePartProps & { onCancel(): void }) {
     is_saved.current = true;
     toast('The steps are saved');
     reloadAll();
+  };
+  /** Those that have no words yet get their own, once, whatever is refused of the steps themselves. */
+  const makeWordsOf = async (order: readonly StepDraft[]): Promise<StepDraft[]> => {
+    const written: StepDraft[] = [];
+    for (const step of order) {
+      const name = `${of.name}: ${step.key.trim()}`;
+      const template =
+        step.template === BLANK ? await makeWords(path.project, { name, from: BLANK }) : step.template;
+      written.push({ ...step, template });
+    }
+    if (order.some(({ template }) => template === BLANK))
+      change(steps.map((step) => written.find(({ uid }) => uid === step.uid) ?? step));
+    return written;
   };
   const lanes = <Lanes {...props} steps={steps} places={places} onSteps={change} onTest={setTested} />;
   return (
@@ -74,8 +89,8 @@ function Steps(props: SequencePartProps & { onCancel(): void }) {
           <Form submit="Save the steps" version={etag} onSubmit={save} onCancel={onCancel}>
             {!is_draft && (
               <p class="notice">
-                It runs: templates, variables and delays may change, the rest in a copy. Templates and
-                variables hold for the next mail; a changed delay re-times who waits for it.
+                It runs: words, variables and delays may change, the rest in a copy. Words and variables hold
+                for the next mail; a changed delay re-times who waits for it.
               </p>
             )}
             {lanes}
@@ -97,7 +112,7 @@ function Lanes(
 ) {
   const { path, of, steps, places, onSteps, onTest } = props;
   const is_draft = of.status === 'draft';
-  const templates = useLoad('GET /projects/{project}/email-templates', { path });
+  const templates = useLoad('GET /projects/{project}/email-templates', { path, query: { with_own: true } });
   const [shown, setShown] = useState(0);
   const [said, setSaid] = useState('');
   const frame = useRef<HTMLElement>(null);
@@ -142,7 +157,7 @@ function Lanes(
     <section class="tracks-wrap" aria-label="Steps" tabIndex={0} ref={frame}>
       {tracks.length === 0 && (
         <Empty drawing="mail" title="No step yet">
-          <p>A step is a mail: a marketing template, sent some time after the step before.</p>
+          <p>A step is a mail, sent some time after the step before.</p>
           {is_draft && <Add onClick={() => add('main')} />}
         </Empty>
       )}

@@ -44,7 +44,7 @@ export function Preview({ path, of }: SequencePartProps) {
   return (
     <div class="preview-columns">
       <Panel title="Imagine" lead="Somebody who is enrolled, and what they do. Nothing is stored or sent.">
-        <Form is_fleeting submit="Show what comes" onSubmit={ask}>
+        <Form is_fleeting is_for_readers submit="Show what comes" onSubmit={ask}>
           <ContactPicker
             name="contact"
             label="Contact (a sample unless chosen)"

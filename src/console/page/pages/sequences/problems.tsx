@@ -4,12 +4,16 @@ import type { Answer } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
 import { Mend, type Place } from '../marketing/mend.tsx';
+import { isOwnSlug } from '../writing/words.ts';
 
 type Check = Answer<'GET /projects/{project}/email-sequences/{sequence}/check'>;
 type Problem = Check['problems'][number];
 
 /** Saving the steps ends each track with its last, and whoever has none sees where to write them. */
 const MENDED_BY_SAVING = ['track_end', 'no_steps'];
+
+/** No words mend those. */
+const OF_THE_TEMPLATE = ['template_inactive', 'template_not_marketing'];
 
 interface ProblemsProps {
   path: { project: string; sequence: string };
@@ -58,7 +62,9 @@ function placeOf({ path, of }: ProblemsProps, { code, step }: Problem): Place {
   if (code === 'too_many_recipients') return [`${here}?tab=settings`, 'Settings'];
   if (code === 'template_missing') return [at_step, 'Choose another'];
   const template = of.steps.find(({ key }) => key === step)?.template;
-  if (code.startsWith('template_') && template)
+  if (OF_THE_TEMPLATE.includes(code) && template && !isOwnSlug(template))
     return [to`/projects/${path.project}/templates/${template}`, 'The template'];
+  if (code.startsWith('template_') && step !== undefined)
+    return [`${here}/steps/${encodeURIComponent(step)}/write`, 'Write the mail'];
   return [at_step, 'Edit the step'];
 }

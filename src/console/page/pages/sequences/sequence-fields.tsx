@@ -1,4 +1,5 @@
 /** What a sequence is called, whom it is for and what ends it. */
+import { useState } from 'preact/hooks';
 import type { Sequence } from '../../api.generated.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -13,6 +14,9 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
   const path = { project };
   const lists = useLoad('GET /projects/{project}/email-lists', { path, query: { per_page: LISTS } });
   const choices: [string, string][] = (lists.data?.data ?? []).map(({ id, name }) => [id, name]);
+  const [list, setList] = useState(of?.list ?? '');
+  const chosen = lists.data?.data.find(({ id }, _, all) => id === list || (!of && all.length === 1));
+  const room = chosen ? roomFor(chosen.active_count) : null;
   const is_fixed = of !== undefined && of.status !== 'draft';
   // What is chosen is a choice before the lists are there, too: whoever saves by then changes nothing of it.
   if (of && !choices.some(([id]) => id === of.list))
@@ -27,6 +31,7 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
           name="list"
           label="List"
           choices={of ? choices : [['', 'Choose a list'], ...choices]}
+          onChange={setList}
           value={of?.list ?? (choices.length === 1 ? choices[0]?.[0] : '')}
           hint={
             lists.data && choices.length === 0
@@ -36,15 +41,23 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
         />
       )}
       <TextField
+        key={of ? '' : String(room)}
         name="max_recipients"
         label="Maximum number of contacts"
         type="number"
-        value={of?.max_recipients}
+        value={of ? of.max_recipients : room}
         placeholder="1000"
-        hint="Nobody is ever enrolled past this number: it keeps a wrong list from becoming a large mistake."
+        hint="Nobody is enrolled past this number, so that a wrong list does little harm."
       />
     </>
   );
+}
+
+/** A round number with room for twice as many as there are. */
+function roomFor(contacts: number): number {
+  const least = Math.max(1000, 2 * contacts);
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5].find((digit) => digit * power >= least) ?? 10) * power;
 }
 
 /** Those that a sequence is refined with; whom its mail is for stays once it runs. */

@@ -5,6 +5,7 @@ import { useFieldErrors } from '../../components/form.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Count, tellShare } from '../../components/quantity.tsx';
 import { hrefOf, to, useQuery } from '../../router.ts';
+import { BLANK } from '../writing/own-words.ts';
 import { Said } from './said.tsx';
 import type { StepDraft } from './step-draft.ts';
 import { StepFields } from './step-fields.tsx';
@@ -45,7 +46,7 @@ export function StepCard(props: StepCardProps) {
   const saved = of.steps.find(({ key }) => key === step.key);
   const condition = tellCondition(step.condition);
   const from = countsFrom(step, tracks);
-  const subject = templates.find(({ slug }) => slug === step.template)?.subject;
+  const { subject, has_draft } = templates.find(({ slug }) => slug === step.template) ?? {};
   return (
     <li>
       <div class="step-delay">
@@ -69,13 +70,14 @@ export function StepCard(props: StepCardProps) {
         </div>
         <Said name={name} />
         <p>
-          {step.template === '' ? (
-            <span class="muted">No template yet</span>
-          ) : (
-            <a href={hrefOf(to`/projects/${project}/templates/${step.template}`)}>
-              {subject ?? step.template}
+          {saved && of.status !== 'finished' && step.template !== BLANK ? (
+            <a href={hrefOf(to`/projects/${project}/sequences/${of.id}/steps/${saved.key}/write`)}>
+              {subject ?? 'Write the mail'}
             </a>
+          ) : (
+            <span class="muted">{subject ?? 'Its mail is written once the steps are saved.'}</span>
           )}
+          {has_draft && <span class="muted"> (with a draft that is not published)</span>}
         </p>
         {condition !== '' && (
           <p class="muted">

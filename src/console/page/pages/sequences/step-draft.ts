@@ -1,6 +1,7 @@
 /** A step as it is being written: what was typed, before the API judges it. */
 import type { NewStep, Step } from '../../api.generated.ts';
 import { isObject } from '../../api.ts';
+import { BLANK } from '../writing/own-words.ts';
 import { tracksOf } from './tracks.ts';
 
 export const CONDITION_TYPES = {
@@ -107,7 +108,7 @@ export function newStep(steps: readonly StepDraft[], track: string): StepDraft {
     uid: newUid(),
     key: `step-${n}`,
     track,
-    template: '',
+    template: BLANK,
     preheader: '',
     delay: is_first ? '0' : '1',
     unit: is_first ? 'hours' : 'days',

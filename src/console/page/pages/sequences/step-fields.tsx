@@ -2,6 +2,8 @@
 import type { TemplateSummary } from '../../api.generated.ts';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
+import { BLANK } from '../writing/own-words.ts';
+import { isOwnSlug } from '../writing/words.ts';
 import { ConditionField } from './condition-field.tsx';
 import type { DelayUnit, Otherwise, StepDraft } from './step-draft.ts';
 import type { CountsFrom } from './step-words.ts';
@@ -44,13 +46,6 @@ export function StepFields(props: StepFieldsProps) {
         />
       )}
       <TemplateField {...props} />
-      <TextField
-        name={`${name}.preheader`}
-        label="Preheader"
-        value={of.preheader}
-        hint="What inboxes show behind the subject."
-        onInput={(preheader) => onChange({ preheader })}
-      />
       <div class="delay">
         <TextField
           name={`${name}.delay_hours`}
@@ -95,22 +90,25 @@ export function StepFields(props: StepFieldsProps) {
   );
 }
 
+const OWN = 'Its own';
+
 function TemplateField({ name, of, templates, onChange }: StepFieldsProps) {
-  const known = templates.map(({ slug, name: title, is_active }): [string, string] => [
-    slug,
-    `${title === slug ? slug : `${title} (${slug})`}${is_active ? '' : ', inactive'}`,
-  ]);
+  const known = templates
+    .filter(({ is_own, slug }) => !is_own || slug === of.template)
+    .map(({ slug, name: title, is_active, is_own }): [string, string] => [
+      slug,
+      is_own ? OWN : `${title === slug ? slug : `${title} (${slug})`}${is_active ? '' : ', inactive'}`,
+    ]);
+  if (!known.some(([slug]) => isOwnSlug(slug))) known.unshift([BLANK, OWN]);
   if (!known.some(([slug]) => slug === of.template))
-    known.unshift([of.template, of.template === '' ? 'Choose a template' : `${of.template}, not there`]);
+    known.unshift([of.template, templates.length === 0 ? of.template : `${of.template}, not there`]);
   return (
     <SelectField
       name={`${name}.template`}
-      label="Template"
+      label="Words"
       choices={known}
       value={of.template}
-      hint={
-        templates.length === 0 ? 'There is none yet: write one under Templates, for sequences.' : undefined
-      }
+      hint="A template's are copied once they are written here."
       onChange={(template) => onChange({ template })}
     />
   );

@@ -2,13 +2,13 @@
 import { useState } from 'preact/hooks';
 import type { Mailbox, NewMailbox, RelayCheck, SendingDomain } from '../../api.generated.ts';
 import { call } from '../../api.ts';
-import { ActionButton } from '../../components/action-button.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Status } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { newRelayIn, RelayFields } from '../mailboxes/relay-fields.tsx';
+import { RelayRefused } from '../mailboxes/relay-refused.tsx';
 
 interface Refused {
   check: RelayCheck;
@@ -58,37 +58,9 @@ export function TryRelay(props: { of: SendingDomain; mailbox: Mailbox | null; on
             />
             <RelayFields relay={null} />
           </Form>
-          {refused && <Told {...refused} save={save} />}
+          {refused && <RelayRefused check={refused.check} save={() => save(refused.body)} />}
         </div>
       )}
     </Panel>
-  );
-}
-
-const STAGES: Readonly<Record<NonNullable<RelayCheck['stage']>, string>> = {
-  connect: 'The server was not reached.',
-  tls: 'No safe connection came about (TLS).',
-  greeting: 'The server did not greet.',
-  login: 'The server did not let us in.',
-  sender: 'The server takes no mail from this address.',
-};
-
-function Told({ check, body, save }: Refused & { save(body: NewMailbox): Promise<void> }) {
-  const { stage, words, hint } = check;
-  return (
-    <div class="notice bad" role="alert">
-      <p>
-        <strong>{stage === null ? 'It did not work.' : STAGES[stage]}</strong> Nothing is saved.
-      </p>
-      <p>
-        <q class="said">{words}</q>
-      </p>
-      {hint && <p>{hint}</p>}
-      <p>
-        <ActionButton act={() => save(body)} is_small>
-          Save it all the same
-        </ActionButton>
-      </p>
-    </div>
   );
 }

@@ -1,7 +1,9 @@
 /** Addresses that get no marketing mail of the project: kept as hashes, looked up by address, added and lifted. */
+
 import { useState } from 'preact/hooks';
 import type { Suppression } from '../../api.generated.ts';
 import { call, callTelling } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -35,7 +37,7 @@ export default function SuppressionsPage({ params }: PageProps<'project'>) {
   );
   const email = useQuery().get('email');
   const [is_adding, setAdding] = useState(false);
-  const add = (
+  const add = mayWrite() && (
     <button type="button" class="button primary" onClick={() => setAdding(true)}>
       <Icon name="plus" />
       Suppress an address

@@ -1,6 +1,8 @@
 /** The templates of a project, by category. */
+
 import type { TemplateSummary } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
@@ -23,10 +25,10 @@ export default function TemplatesPage({ params }: PageProps<'project'>) {
   const isWanted = useWanted();
   const data = list.data && { data: list.data.data.filter(isWanted) };
   const create = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/templates/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/templates/new`)}>
       <Icon name="plus" />
       New template
-    </a>
+    </ButtonLink>
   );
   return (
     <>
@@ -86,11 +88,16 @@ function useWanted(): (template: TemplateSummary) => boolean {
     (status === null || (status === 'active') === template.is_active);
 }
 
-export function TemplateStatus({ of }: { of: Pick<TemplateSummary, 'is_active' | 'is_marketing'> }) {
+export function TemplateStatus({
+  of,
+}: {
+  of: Pick<TemplateSummary, 'is_active' | 'is_marketing' | 'has_draft'>;
+}) {
   return (
     <span class="badges">
       <Status of={of.is_active ? 'active' : 'archived'} />
       {of.is_marketing && <Badge tone="accent">marketing</Badge>}
+      {of.has_draft && <Badge tone="warn">draft</Badge>}
     </span>
   );
 }

@@ -2,26 +2,22 @@
 import { CheckField } from '../../components/check-field.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import type { Draft } from './draft.ts';
+import type { Words } from '../writing/words.ts';
 import { mergeFieldsOf } from './merge-fields.ts';
 
-type Variable = Draft['variables'][number];
+type Variable = Words['variables'][number];
 
-export function VariableFields(props: { draft: Draft; onChange(changes: Partial<Draft>): void }) {
-  const { draft, onChange } = props;
-  const { variables } = draft;
+export function VariableFields(props: { words: Words; onChange(changes: Partial<Words>): void }) {
+  const { words, onChange } = props;
+  const { variables } = words;
   const declared = new Set(variables.map(({ name }) => name));
-  const undeclared = mergeFieldsOf(draft).filter(({ name }) => !declared.has(name));
+  const undeclared = mergeFieldsOf(words).filter(({ name }) => !declared.has(name));
   const add = (name: string): void =>
     onChange({ variables: [...variables, { name, description: null, required: false }] });
   const change = (index: number, changes: Partial<Variable>): void =>
     onChange({ variables: variables.map((each, at) => (at === index ? { ...each, ...changes } : each)) });
   return (
     <>
-      <p class="muted fine">
-        A field stands in the texts as {'{{ name }}'}. One that is declared may be left out of a send, unless
-        it is required; one that is used only must always have a value.
-      </p>
       {variables.map((variable, index) => (
         <fieldset
           // A field has no identity but its place.

@@ -1,6 +1,8 @@
 /** The access tokens of tools, each of which can be revoked. */
+
 import type { Token } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
@@ -12,7 +14,7 @@ import { toast } from '../../components/toast.tsx';
 import { hrefOf } from '../../router.ts';
 import { serverNow } from '../../time.ts';
 import { useList } from '../../use-list.ts';
-import { Capabilities, Where } from '../people/power-cells.tsx';
+import { RoleOf } from '../people/role-cells.tsx';
 
 function stateOf({ revoked_at, expires_at }: Token): 'revoked' | 'expired' | 'active' {
   if (revoked_at) return 'revoked';
@@ -22,10 +24,10 @@ function stateOf({ revoked_at, expires_at }: Token): 'revoked' | 'expired' | 'ac
 export default function TokensPage() {
   const list = useList('GET /tokens', {});
   const create = (
-    <a class="button primary" href={hrefOf('/tokens/new')}>
+    <ButtonLink kind="primary" href={hrefOf('/tokens/new')}>
       <Icon name="plus" />
       New token
-    </a>
+    </ButtonLink>
   );
   const revoke = async (token: Token): Promise<void> => {
     await call('DELETE /tokens/{token}', { path: { token: token.id } });
@@ -46,14 +48,13 @@ export default function TokensPage() {
         columns={[
           { title: 'Name', cell: (token) => <span class="strong">{token.name}</span> },
           { title: 'Begins with', cell: (token) => <code>{token.token_prefix}…</code> },
-          { title: 'May', cell: (token) => <Capabilities of={token} /> },
-          { title: 'Where', cell: (token) => <Where of={token} /> },
+          { title: 'Role', cell: (token) => <RoleOf of={token} /> },
           {
             title: 'Made by',
             cell: (token) => <span class="any-break">{token.created_by?.name ?? '—'}</span>,
           },
           { title: 'Expires', cell: (token) => <Time at={token.expires_at} /> },
-          { title: 'Last used', cell: (token) => <Time at={token.last_used_at} /> },
+          { title: 'Last used', cell: (token) => <Time at={token.last_used_at} none="never used" /> },
           { title: 'Status', cell: (token) => <Status of={stateOf(token)} /> },
           {
             title: 'Revoke',

@@ -1,6 +1,8 @@
 /** Making a token. It is shown this once. */
+
 import type { TokenWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -39,9 +41,9 @@ export default function NewTokenPage() {
               It expires <Time at={made.expires_at} />.
             </p>
             <div>
-              <a class="button primary" href={hrefOf('/tokens')}>
+              <ButtonLink kind="primary" href={hrefOf('/tokens')}>
                 Done
-              </a>
+              </ButtonLink>
             </div>
           </div>
         ) : (

@@ -52,7 +52,7 @@ export function EnvFiles({ project }: { project: string }) {
             onChange={choose}
           />
           {may('can_reveal_vault') && !shown && (
-            <ActionButton kind="primary" act={reveal}>
+            <ActionButton kind="primary" is_for_readers act={reveal}>
               Show the file, on record
             </ActionButton>
           )}

@@ -1,21 +1,24 @@
 /** The vault of a project: its services with what is stored of each, and the files that apps read them from. */
-
+import { useState } from 'preact/hooks';
 import type { VaultMetadata } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Tabs, useTab } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
-import { useList } from '../../use-list.ts';
+import { type List, useList } from '../../use-list.ts';
 import { EnvFiles } from './env-files.tsx';
+import { ImportEnv } from './import-env.tsx';
+import { StoreChoice } from './store-choice.tsx';
 
 const TABS = { services: 'Services', files: 'Environment files' } as const;
 const LEAD =
-  'The credentials of the app, encrypted. An app is given them by satchel vault run or an environment file.';
+  'The credentials of the app, encrypted. It gets them by satchel vault run or an environment file.';
 
 export default function VaultPage({ params }: PageProps<'project'>) {
   const { project } = params;
@@ -32,59 +35,85 @@ export default function VaultPage({ params }: PageProps<'project'>) {
       </>
     );
   }
-  return (
+  return may('can_read_vault') ? (
+    <Vault project={project} />
+  ) : (
     <>
       <PageHeader title="Vault" lead={LEAD} />
       <Tabs tabs={TABS} now={tab} />
-      {tab === 'files' && <EnvFiles project={project} />}
-      {tab === 'services' &&
-        (may('can_read_vault') ? <Services project={project} /> : <Known project={project} />)}
+      {tab === 'files' ? <EnvFiles project={project} /> : <Known project={project} />}
     </>
   );
 }
 
 const storedOf = ({ present }: VaultMetadata): number => Object.values(present).filter(Boolean).length;
 
-function Services({ project }: { project: string }) {
+function Vault({ project }: { project: string }) {
+  const tab = useTab(['services', 'files']);
   const list = useList('GET /projects/{project}/vault', { path: { project } }, { is_paged: false });
-  // What is stored first; each part as the registry has it.
-  const rows = list.data?.data.toSorted((a, b) => Number(storedOf(b) > 0) - Number(storedOf(a) > 0));
-  const is_empty = rows?.every((row) => storedOf(row) === 0);
+  const [opened, setOpened] = useState<'choice' | 'paste' | null>(null);
+  const rows = list.data?.data.filter((row) => storedOf(row) > 0);
+  const is_empty = rows?.length === 0;
+  const close = (): void => setOpened(null);
+  const acts = may('can_write_vault') && (
+    <>
+      <button type="button" class="button" onClick={() => setOpened('paste')}>
+        Paste a .env file
+      </button>
+      <button type="button" class="button primary" onClick={() => setOpened('choice')}>
+        <Icon name="plus" />
+        Store a secret
+      </button>
+    </>
+  );
   return (
-    <div class="stack">
-      {is_empty && (
+    <>
+      <PageHeader title="Vault" {...(!is_empty && { lead: LEAD, actions: acts })} />
+      {is_empty ? (
         <div class="panel">
           <Empty
-            title="Nothing is stored yet"
-            command={`satchel vault set --project ${project} stripe secret_key=- < key.txt`}
+            drawing="key"
+            title="The app’s passwords and keys stand here encrypted, and become its environment."
           >
-            <p>
-              Open the service that a credential is of, or Environment variables for what is of none, and
-              store it there.
-            </p>
+            <div class="row">{acts}</div>
           </Empty>
         </div>
+      ) : (
+        <>
+          <Tabs tabs={TABS} now={tab} />
+          {tab === 'files' ? (
+            <EnvFiles project={project} />
+          ) : (
+            <Services project={project} list={{ ...list, data: rows ? { data: rows } : null }} />
+          )}
+        </>
       )}
-      <DataTable
-        label="Services"
-        list={{ ...list, data: rows ? { data: rows } : null }}
-        keyOf={(row) => row.service}
-        href={(row) => hrefOf(to`/projects/${project}/vault/${row.service}`)}
-        empty={null}
-        columns={[
-          { title: 'Service', cell: (row) => row.label },
-          { title: 'Named', cell: (row) => <code>{row.service}</code> },
-          { title: 'Stored', cell: (row) => <Stored of={row} /> },
-          { title: 'Changed', cell: (row) => <Time at={row.updated_at} /> },
-        ]}
-      />
-    </div>
+      {opened === 'choice' && <StoreChoice project={project} onClose={close} />}
+      {opened === 'paste' && <ImportEnv project={project} onChange={list.reload} onClose={close} />}
+    </>
+  );
+}
+
+/** Those of which something is stored. */
+function Services({ project, list }: { project: string; list: List<VaultMetadata> }) {
+  return (
+    <DataTable
+      label="Services"
+      list={list}
+      keyOf={(row) => row.service}
+      href={(row) => hrefOf(to`/projects/${project}/vault/${row.service}`)}
+      empty={null}
+      columns={[
+        { title: 'Service', cell: (row) => row.label },
+        { title: 'Stored', cell: (row) => <Stored of={row} /> },
+        { title: 'Changed', cell: (row) => <Time at={row.updated_at} /> },
+      ]}
+    />
   );
 }
 
 function Stored({ of }: { of: VaultMetadata }) {
   const many = storedOf(of);
-  if (many === 0) return <span class="muted">nothing</span>;
   if (of.service === 'env') return <>{counted(many, 'variable')}</>;
   return (
     <>

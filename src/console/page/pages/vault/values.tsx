@@ -155,7 +155,7 @@ function StoredFile({ path, line }: { path: ServicePartProps['path']; line: Line
     <div class="row">
       <span>a file</span>
       {may('can_reveal_vault') && (
-        <ActionButton is_small label={`Download, on record: ${line.label}`} act={download}>
+        <ActionButton is_small is_for_readers label={`Download, on record: ${line.label}`} act={download}>
           Download, on record
         </ActionButton>
       )}

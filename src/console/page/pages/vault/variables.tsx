@@ -13,13 +13,15 @@ import { Panel } from '../../components/panel.tsx';
 import { SecretField } from '../../components/secret-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
+import { useQuery } from '../../router.ts';
 import { ImportEnv } from './import-env.tsx';
 import type { ServicePartProps } from './service.tsx';
 import { type Line, leadOf, ValueList } from './values.tsx';
 
 export function Variables(part: ServicePartProps) {
   const { path, metadata, etag, onChange } = part;
-  const [editing, setEditing] = useState<Line | 'new' | null>(null);
+  const is_adding = useQuery().has('add');
+  const [editing, setEditing] = useState<Line | 'new' | null>(is_adding ? 'new' : null);
   const [is_importing, setImporting] = useState(false);
   const lines = Object.keys(metadata?.present ?? {})
     .toSorted()

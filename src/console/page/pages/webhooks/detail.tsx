@@ -126,7 +126,7 @@ function Secret({ path, onChange }: Pick<Part, 'path'> & { onChange(): void }) {
     onChange();
   };
   return (
-    <Panel title="Secret" lead="It signs what is sent, and is shown only as it is made.">
+    <Panel title="Secret" is_for_writing lead="It signs what is sent, and is shown only as it is made.">
       <div class="stack">
         {shown && (
           <SecretOnce secret={shown.secret}>

@@ -1,4 +1,5 @@
 /** The webhooks of a project: URLs that are told what happens in it. */
+import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -13,10 +14,10 @@ import { WebhookState } from './webhook-state.tsx';
 export default function WebhooksPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/webhooks', { path: params });
   const add = (
-    <a class="button primary" href={hrefOf(to`/projects/${params.project}/webhooks/new`)}>
+    <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/webhooks/new`)}>
       <Icon name="plus" />
       Add a webhook
-    </a>
+    </ButtonLink>
   );
   return (
     <>

@@ -1,6 +1,8 @@
 /** Adding a webhook. Its secret is shown this once. */
+
 import type { WebhookWithSecret } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { ButtonLink } from '../../components/button-link.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -32,9 +34,9 @@ export default function NewWebhookPage({ params }: PageProps<'project'>) {
               signatures with it.
             </SecretOnce>
             <div>
-              <a class="button primary" href={hrefOf(to`/projects/${params.project}/webhooks/${made.id}`)}>
+              <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/webhooks/${made.id}`)}>
                 Go on to test it
-              </a>
+              </ButtonLink>
             </div>
           </div>
         ) : (

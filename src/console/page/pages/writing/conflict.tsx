@@ -1,40 +1,27 @@
-/** Two people edit one template: the second is told, looks at what the first has saved, and loses nothing. */
+/** Two people write one mail: the second is told, looks at what the first has saved, and loses nothing. */
 import type { ApiError } from '../../api.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLoad } from '../../use-load.ts';
-import { type Draft, differences, draftOf, type Field, type Version } from './draft.ts';
-import type { TemplatePath } from './template-path.ts';
-
-const TITLES: Readonly<Record<Field, string>> = {
-  name: 'Name',
-  category: 'Category',
-  subject: 'Subject',
-  body_markdown: 'Markdown',
-  body_html: 'HTML',
-  body_text: 'Text',
-  description: 'Description',
-  variables: 'Fields',
-  is_marketing: 'For email marketing',
-  layout: 'Layout',
-};
+import type { Writing } from './use-words.ts';
+import { differences, draftedOf, TITLES, type Words } from './words.ts';
 
 interface ConflictProps {
-  path: TemplatePath;
+  project: string;
+  slug: string;
   error: ApiError;
-  draft: Draft;
-  /** Goes on with the draft, over this version. */
-  onKeepMine(theirs: Version): void;
-  onTakeTheirs(theirs: Version): void;
+  writing: Writing;
+  preheader: string | null;
 }
 
-export function Conflict({ path, error, draft, onKeepMine, onTakeTheirs }: ConflictProps) {
+export function Conflict({ project, slug, error, writing, preheader }: ConflictProps) {
+  const path = { project, slug };
   const load = useLoad('GET /projects/{project}/email-templates/{slug}', { path });
   return (
     <div class="notice warn" role="alert">
       <p>
-        <strong>Somebody else has changed this template since you opened it.</strong> {error.message} What you
-        wrote is still here.
+        <strong>Somebody else has changed this since you opened it.</strong> {error.message} What you wrote is
+        still here.
       </p>
       <Who path={path} />
       <Loaded load={load}>
@@ -42,18 +29,18 @@ export function Conflict({ path, error, draft, onKeepMine, onTakeTheirs }: Confl
           const theirs = { template, etag: load.etag };
           return (
             <>
-              <Differences theirs={draftOf(template)} mine={draft} />
+              <Differences theirs={draftedOf(template, preheader)} mine={writing.words.value} />
               <p class="row">
-                <button type="button" class="button small" onClick={() => onKeepMine(theirs)}>
+                <button type="button" class="button small" onClick={() => writing.keepMine(theirs)}>
                   Go on with mine
                 </button>
-                <button type="button" class="button small bad" onClick={() => onTakeTheirs(theirs)}>
+                <button type="button" class="button small bad" onClick={() => writing.takeTheirs(theirs)}>
                   Take theirs, give mine up
                 </button>
               </p>
               <p class="fine">
-                Going on with yours keeps what you changed, takes over the rest of theirs, and replaces theirs
-                once you save.
+                Going on with yours keeps what you changed, takes over the rest of theirs, and replaces
+                theirs.
               </p>
             </>
           );
@@ -64,7 +51,7 @@ export function Conflict({ path, error, draft, onKeepMine, onTakeTheirs }: Confl
 }
 
 /** The newest change of the template that the audit trail has. */
-function Who({ path }: { path: TemplatePath }) {
+function Who({ path }: { path: { project: string; slug: string } }) {
   const load = useLoad('GET /projects/{project}/audit', {
     path: { project: path.project },
     query: { event: 'template.changed' },
@@ -77,7 +64,7 @@ function Who({ path }: { path: TemplatePath }) {
   ) : null;
 }
 
-function Differences({ theirs, mine }: { theirs: Draft; mine: Draft }) {
+function Differences({ theirs, mine }: { theirs: Words; mine: Words }) {
   const fields = differences(theirs, mine);
   if (fields.length === 0) return <p>Their version says the same as yours.</p>;
   return (
@@ -101,7 +88,7 @@ function Differences({ theirs, mine }: { theirs: Draft; mine: Draft }) {
   );
 }
 
-function tell(value: Draft[Field]): string {
+function tell(value: Words[keyof Words]): string {
   if (Array.isArray(value)) return value.map(({ name }) => name).join('\n');
-  return typeof value === 'string' ? value : value === true ? 'Yes' : '—';
+  return typeof value === 'string' ? value : '—';
 }

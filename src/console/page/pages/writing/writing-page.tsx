@@ -1,0 +1,127 @@
+/** A page on which a mail is written: of a template, a broadcast or a step, which differ in what they are and not in how they are written. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { toast } from '../../components/toast.tsx';
+import { TestDialog } from '../marketing/test-dialog.tsx';
+import { Conflict } from './conflict.tsx';
+import { Editor } from './editor.tsx';
+import { type MailKind, type Reader, requestOf } from './mail.ts';
+import { STARTER } from './own-words.ts';
+import { SavedWord } from './saved-word.tsx';
+import { type Place, useWords, type Writing } from './use-words.ts';
+import type { Version } from './words.ts';
+
+interface WritingPageProps {
+  title: string;
+  back: { href: string; label: string };
+  beside?: ComponentChildren;
+  lead?: ComponentChildren;
+  /** Where it goes on from here, beside the acts that all have. */
+  actions?: (writing: Writing) => ComponentChildren;
+  place: Place;
+  /** Null where nothing is written yet. */
+  loaded: Version | null;
+  kind(version: Version | null): MailKind;
+  /** Below the editor. */
+  children?: (writing: Writing) => ComponentChildren;
+}
+
+export function WritingPage(props: WritingPageProps) {
+  const { title, back, beside, lead, actions, place, loaded, kind: kindOf, children } = props;
+  const writing = useWords(place, loaded, STARTER);
+  const [words, version, standing] = [writing.words.value, writing.version.value, writing.standing.value];
+  const is_unpublished = writing.is_unpublished.value;
+  const [is_testing, setTesting] = useState(false);
+  const [reader, setReader] = useState<Reader>({ contact: null, samples: {} });
+  const kind = kindOf(version);
+  const publish = async (): Promise<void> => {
+    if (await writing.publish()) toast('Published: the next mail has it');
+  };
+  useKeys({ save: () => void writing.save(), test: () => setTesting(true) });
+  return (
+    <>
+      <PageHeader
+        title={title}
+        back={back}
+        beside={
+          <>
+            {beside}
+            <SavedWord of={standing} is_live={place.is_live && is_unpublished} />
+          </>
+        }
+        lead={lead}
+        actions={
+          <>
+            {is_unpublished && <ActionButton act={writing.discard}>Give up the draft</ActionButton>}
+            <button type="button" class="button" onClick={() => setTesting(true)}>
+              Send a test
+            </button>
+            {is_unpublished && (
+              <ActionButton act={publish} kind="primary">
+                Publish
+              </ActionButton>
+            )}
+            {actions?.(writing)}
+          </>
+        }
+      />
+      <div class="stack">
+        {standing.is === 'outdated' && version && (
+          <Conflict
+            project={place.project}
+            slug={version.template.slug}
+            error={standing.error}
+            writing={writing}
+            preheader={place.preheader}
+          />
+        )}
+        <Editor
+          key={writing.turn.value}
+          kind={kind}
+          words={words}
+          onChange={writing.change}
+          reader={reader}
+          onReader={setReader}
+        />
+        {children?.(writing)}
+      </div>
+      {is_testing && (
+        <TestDialog
+          project={place.project}
+          title="Send a test"
+          send={(to) =>
+            call('POST /projects/{project}/email-templates/test', {
+              path: { project: place.project },
+              body: { ...requestOf(words, kind, reader), to },
+            })
+          }
+          onClose={() => setTesting(false)}
+        >
+          As you see it here, marked as a test in its subject. It goes out at once, and nothing of it counts.
+        </TestDialog>
+      )}
+    </>
+  );
+}
+
+/** Ctrl (or ⌘) with S saves at once, with Enter sends a test. */
+function useKeys({ save, test }: { save(): void; test(): void }): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || document.querySelector('dialog[open]')) return;
+      const act = new Map([
+        ['s', save],
+        ['Enter', test],
+      ]).get(event.key);
+      if (!act) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    };
+    addEventListener('keydown', press, true);
+    return () => removeEventListener('keydown', press, true);
+  });
+}
