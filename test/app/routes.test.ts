@@ -153,6 +153,7 @@ const OF_PROJECTS = [
   'POST /projects/:project/email-templates',
   'POST /projects/:project/email-templates/:slug/preview',
   'POST /projects/:project/email-templates/preview',
+  'POST /projects/:project/email-marketing/pages/preview',
   'POST /projects/:project/email-templates/test',
   'POST /projects/:project/emails/:id/retry',
   'POST /projects/:project/emails/batch',

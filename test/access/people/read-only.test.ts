@@ -60,6 +60,7 @@ describe('what they may ask', () => {
       'POST /projects/:project/api-keys/:apiKey/why',
       'POST /projects/:project/email-addresses/held',
       'POST /projects/:project/email-lists/:list/matching',
+      'POST /projects/:project/email-marketing/pages/preview',
       'POST /projects/:project/email-sequences/:sequence/preview',
       'POST /projects/:project/email-templates/:slug/preview',
       'POST /projects/:project/email-templates/preview',
