@@ -27,6 +27,9 @@ const VIEWS: Readonly<Record<View, string>> = {
   choices_saved: 'After choosing',
 };
 
+/** The choice above it says which page it is. */
+const FRAME = 'As strangers see it';
+
 interface StrangersProps {
   project: string;
   first: View;
@@ -99,8 +102,7 @@ export function Strangers({ project, first, typed, list }: StrangersProps) {
 
 function Shown(props: { view: View; shown: PagesPreview; scheme: 'light' | 'dark' }) {
   const { view, shown, scheme } = props;
-  const title = VIEWS[view];
-  if (view === 'newsletter') return <Mail title={title} mail={shown.newsletter} scheme={scheme} />;
+  if (view === 'newsletter') return <Mail mail={shown.newsletter} scheme={scheme} />;
   if (view === 'confirmation')
     return shown.confirmation ? (
       <>
@@ -108,7 +110,7 @@ function Shown(props: { view: View; shown: PagesPreview; scheme: 'light' | 'dark
           <span class="muted">Subject: </span>
           {shown.confirmation.subject}
         </p>
-        <Mail title={title} mail={shown.confirmation} scheme={scheme} />
+        <Mail mail={shown.confirmation} scheme={scheme} />
       </>
     ) : (
       <p class="muted">
@@ -130,18 +132,17 @@ function Shown(props: { view: View; shown: PagesPreview; scheme: 'light' | 'dark
       {view === 'join' && shown.has_captcha && (
         <p class="muted fine">The captcha stands above the button. It is not loaded here.</p>
       )}
-      <PreviewFrame title={title} html={page.html} scheme={scheme} />
+      <PreviewFrame title={FRAME} html={page.html} scheme={scheme} />
     </>
   );
 }
 
 /** The page's own frame, or what a mail program shows who likes text. */
 function Mail(props: {
-  title: string;
   mail: { body_html: string | null; body_text: string | null };
   scheme: 'light' | 'dark';
 }) {
-  const { title, mail, scheme } = props;
+  const { mail, scheme } = props;
   const [part, setPart] = useState<'HTML' | 'Text'>('HTML');
   const is_text = mail.body_html === null || (part === 'Text' && mail.body_text !== null);
   return (
@@ -160,7 +161,7 @@ function Mail(props: {
       {is_text ? (
         <pre class="mail-text">{mail.body_text}</pre>
       ) : (
-        <PreviewFrame title={title} html={mail.body_html ?? ''} scheme={scheme} />
+        <PreviewFrame title={FRAME} html={mail.body_html ?? ''} scheme={scheme} />
       )}
     </>
   );
