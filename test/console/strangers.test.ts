@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { WORDS } from '../../src/platform/words/words.ts';
+import { actor } from '../support/helpers.ts';
 import {
   beforeAllInConsole,
   type ConsoleTest,
@@ -14,6 +15,9 @@ import {
   TIMEOUT_MS,
 } from './browser.ts';
 import { addSampleData, HOSTILE } from './sample-data.ts';
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 let on: ConsoleTest;
 
@@ -99,6 +103,13 @@ describe.skipIf(executable === null)('beside the settings', () => {
   test(
     'a picture of a server without https is no logo, which its picker says first',
     async () => {
+      const { plaintext_key: key } = await on.app.services.keys.create(actor, shop(), {
+        ...{ name: 'pictures', can_write: true },
+      });
+      const body = new FormData();
+      body.set('visibility', 'public');
+      body.set('file', new File([Uint8Array.fromBase64(PIXEL)], 'logo.png', { type: 'image/png' }));
+      expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
       const { page } = await open('/marketing');
       await page.getByRole('button', { name: 'Choose from Files' }).click();
       await page.getByRole('dialog').getByText('A logo needs an https address').waitFor();
@@ -123,7 +134,7 @@ describe.skipIf(executable === null)('a stranger', () => {
         consent_origin: null,
       } as const;
       const named = {
-        email: 'stranger@example.com',
+        email: 'stranger@example.org',
         first_name: null,
         last_name: null,
         source: null,
