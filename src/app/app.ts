@@ -77,7 +77,7 @@ import { createDatabaseLinks, DatabaseProjects } from '../secrets/provider-accou
 import { Vault, vaultCascade } from '../secrets/vault/service.ts';
 import { webhookCronEntries } from '../webhooks/tasks.ts';
 import { createWebhooks, tellWebhooks } from '../webhooks/webhooks.ts';
-import { createFront, type Front } from './front.ts';
+import { createPorts, type Ports } from './ports.ts';
 import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
@@ -346,17 +346,17 @@ function createListener(routes: readonly Route[], services: Services, deps: AppD
 }
 
 /** Where requests come in; mail by SMTP has the same certificate. */
-function frontOf(http: HttpServer, on: Services): Front {
-  return createFront(http, {
+function portsOf(http: HttpServer, on: Services): Ports {
+  return createPorts(http, {
     ...on,
     onCertificate: ({ private_key, chain }) => on.submission.use({ key: private_key, cert: chain }),
   });
 }
 
 /** Another Satchel has taken over: this one still answers reads, and attempts under way come to their end. */
-function fence(services: Services, { scheduler, front }: { scheduler: Scheduler; front: Front }): void {
+function fence(services: Services, { scheduler, ports }: { scheduler: Scheduler; ports: Ports }): void {
   services.bytes.stop();
-  front.stopOrders();
+  ports.stopOrders();
   for (const stopped of [
     services.engine.stop(0),
     scheduler.stop(0),
@@ -375,10 +375,10 @@ export function createApp(config: Config, deps: AppDeps): App {
   const { webhook_dispatcher, webhook_sender } = services;
   const scheduler = createScheduler({ entries: createCronEntries(services), ...deps });
   const http = createListener(routes, services, deps);
-  const front = frontOf(http, services);
+  const ports = portsOf(http, services);
   let wake_file: { close(): void } | null = null;
   let swept: Promise<unknown> = Promise.resolve();
-  services.ownership.onFenced(() => fence(services, { scheduler, front }));
+  services.ownership.onFenced(() => fence(services, { scheduler, ports }));
   return {
     services,
     routes,
@@ -406,10 +406,10 @@ export function createApp(config: Config, deps: AppDeps): App {
         .then(() => services.blobs.makeFolders())
         .catch((error: unknown) => deps.logger.error('sweeping failed', { error: messageOf(error) }));
       await services.submission.start();
-      return front.start();
+      return ports.start();
     },
-    isServed: () => front.isServed(),
-    whenServed: () => front.whenServed(),
+    isServed: () => ports.isServed(),
+    whenServed: () => ports.whenServed(),
     whenSwept: () => swept,
     async stop() {
       wake_file?.close();
@@ -424,7 +424,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       for (const thread of [services.report_reader, services.templates, services.viewer]) thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
-      await Promise.all([front.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
+      await Promise.all([ports.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);
       services.variants.stop();
       await clicks.stop();
       await mailer.stop(Math.max(stop_by_ms - monotonicMs(), STOP_MAILER_DEADLINE_MS));

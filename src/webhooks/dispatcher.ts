@@ -32,7 +32,7 @@ const MOST_SLEEP_MS = 60_000;
 const OURS_RETRY_MS = 5_000;
 /** A receiver that hangs holds no stop up. */
 const STOP_DEADLINE_MS = 2_000;
-/** While a try's result stays unwritten for so long, a webhook is told no more: a crash repeats it. */
+/** While a try's result is unwritten for so long, nothing more is sent: a crash would repeat it. */
 const UNWRITTEN_MS = 200;
 /** A clock that is set back by more than this may have left times behind that are too late. */
 const CLOCK_STEP_MS = SECOND_MS;

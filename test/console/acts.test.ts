@@ -9,21 +9,19 @@ import {
   executable,
   expectSound,
   NARROW,
-  openPage,
   openSignedIn,
-  signIn,
   TIMEOUT_MS,
   WIDE,
   waitForTitle,
 } from './browser.ts';
-import { addSampleData, HOSTILE, type Sample } from './sample-data.ts';
+import { addProjects, HOSTILE, type Sample } from './sample-data.ts';
 
 let on: ConsoleTest;
-let sample: Sample;
+let sample: Pick<Sample, 'project'>;
 
 beforeAllInConsole(async (started) => {
   on = started;
-  sample = await addSampleData(on.app);
+  sample = await addProjects(on.app);
 });
 
 const open = async (path: string) => openSignedIn(on, path);
@@ -155,8 +153,8 @@ describe.skipIf(executable === null)('in a browser', () => {
   test(
     'a server that does not answer is a banner over what is shown, which goes once it answers again',
     async () => {
-      const context = await signIn(on);
-      const { page } = await openPage(on, context, '/projects');
+      const { page } = await open('/projects');
+      const context = page.context();
       await context.route('**/api/**', (route) => route.abort());
       await page.getByRole('link', { name: 'Corner shop' }).click();
       await page.getByText('Satchel does not answer').waitFor();

@@ -13,6 +13,7 @@ import {
   goTo,
   openBrowser,
   openPage,
+  openSignedIn,
   signIn,
   stopClock,
   waitForTitle,
@@ -40,8 +41,8 @@ const signInOn = async (page: Page, { email, password }: Credentials): Promise<v
 
 describe.skipIf(executable === null)('a session that ended', () => {
   test('asks to sign in again over what is shown, and then does what was asked, with what stood in the form', async () => {
-    const context = await signIn(on);
-    const { page } = await openPage(on, context, '/projects/new');
+    const { page } = await openSignedIn(on, '/projects/new');
+    const context = page.context();
     await page.getByLabel('Name').fill('Atelier');
     await page.getByLabel('Description').fill('Typed before the session ended');
     await context.clearCookies();
@@ -60,8 +61,8 @@ describe.skipIf(executable === null)('a session that ended', () => {
 
   test('leaves nothing of it to another person who signs in instead', async () => {
     const other = await addPerson(on.app, { email: 'other@example.org', all_projects: true });
-    const context = await signIn(on);
-    const { page } = await openPage(on, context, '/projects/new');
+    const { page } = await openSignedIn(on, '/projects/new');
+    const context = page.context();
     await page.getByLabel('Name').fill('Of the first');
     await context.clearCookies();
     const sent = posts(page);
@@ -77,7 +78,7 @@ describe.skipIf(executable === null)('a session that ended', () => {
 
 describe.skipIf(executable === null)('what was asked of a server that goes away', () => {
   test('is asked once, however often the button is pressed and though the answer is lost', async () => {
-    const { page } = await openPage(on, await signIn(on), '/projects/new');
+    const { page } = await openSignedIn(on, '/projects/new');
     const sent = posts(page);
     const arrived = Promise.withResolvers<void>();
     const lose = Promise.withResolvers<void>();
@@ -104,7 +105,7 @@ describe.skipIf(executable === null)('what was asked of a server that goes away'
   });
 
   test('is a banner too where a proxy answers in its place, for the file of a page as well', async () => {
-    const { page } = await openPage(on, await signIn(on), '/projects');
+    const { page } = await openSignedIn(on, '/projects');
     const gone = /\/(api|assets)\//;
     await page.route(gone, (route) => route.fulfill({ status: 502, body: '<h1>Bad Gateway</h1>' }));
     await page.getByRole('link', { name: 'shop', exact: true }).click();
@@ -123,7 +124,7 @@ describe.skipIf(executable === null)('two people at one thing', () => {
     on.app.services.projects.update(actor, shop(), fields);
 
   test('the second is told, sees what the first has changed, and keeps what they typed', async () => {
-    const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
+    const { page } = await openSignedIn(on, '/projects/shop/settings');
     await page.getByLabel('Description').fill('Of the second');
     await change({ name: 'Of the first', description: 'Of the first' });
     await page.getByRole('button', { name: 'Save the changes' }).click();
@@ -137,8 +138,8 @@ describe.skipIf(executable === null)('two people at one thing', () => {
   });
 
   test('what is loaded again while one types is not taken for read', async () => {
-    const context = await signIn(on);
-    const { page } = await openPage(on, context, '/projects/shop/settings');
+    const { page } = await openSignedIn(on, '/projects/shop/settings');
+    const context = page.context();
     await page.getByLabel('Description').fill('Typed before');
     await context.route('**/api/**', (route) => route.abort());
     await page.getByRole('button', { name: 'Save the changes' }).click();
@@ -156,7 +157,7 @@ describe.skipIf(executable === null)('two people at one thing', () => {
   test('one who saves twice is never in their own way', async () => {
     const { services } = on.app;
     const { id } = await services.keys.create(actor, shop(), { name: 'web' });
-    const { page } = await openPage(on, await signIn(on), `/projects/shop/keys/${id}?tab=permissions`);
+    const { page } = await openSignedIn(on, `/projects/shop/keys/${id}?tab=permissions`);
     // The page learns of no change but by the answers to its own.
     await page.route(`**/api-keys/${id}`, (route) =>
       route.request().method() === 'GET' ? route.abort() : route.continue(),

@@ -180,7 +180,7 @@ async function clear(on: ConsoleTest, session: Session): Promise<void> {
   await Promise.all(others.map((other) => other.close()));
   if (!page) return;
   for (const type of TOLD) page.removeAllListeners(type);
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  for (const routed of [page, session.context]) await routed.unrouteAll({ behavior: 'ignoreErrors' });
   await page.setViewportSize(WIDE);
   await page.goto(`${on.app.url}/console/assets/none`);
   await page.evaluate('sessionStorage.clear()');

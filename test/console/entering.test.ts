@@ -7,9 +7,8 @@ import {
   executable,
   expectSound,
   goTo,
-  openPage,
+  openSignedIn,
   settle,
-  signIn,
 } from './browser.ts';
 import { addSampleData, type Sample } from './sample-data.ts';
 
@@ -21,7 +20,7 @@ beforeAllInConsole(async (started) => {
   sample = await addSampleData(on.app);
 });
 
-const open = async (path: string) => openPage(on, await signIn(on), `/projects/${sample.project}${path}`);
+const open = async (path: string) => openSignedIn(on, `/projects/${sample.project}${path}`);
 const shop = () => on.app.services.projects.require(sample.project);
 
 test('a cron expression is told as people say it, and stays what it was where nobody would say it so', () => {
@@ -167,7 +166,7 @@ describe.skipIf(executable === null)('a .env file that is pasted', () => {
 
 describe.skipIf(executable === null)('what the API writes for machines', () => {
   test('is told as people say it: things by name with the way there, moments by the clock, delays by what they count from', async () => {
-    const opened = await openPage(on, await signIn(on), '/audit');
+    const opened = await openSignedIn(on, '/audit');
     const { page } = opened;
     const shown = async () => (await page.locator('main').textContent()) ?? '';
     for (const event of ['token.created', 'api_key.created', 'person.created']) {

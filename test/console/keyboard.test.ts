@@ -11,6 +11,7 @@ import {
   executable,
   NARROW,
   openPage,
+  openSignedIn,
   settle,
   signIn,
   waitForTitle,
@@ -40,7 +41,7 @@ const expectHeading = async (page: Page, name: string): Promise<void> => {
 
 describe.skipIf(executable === null)('by the keyboard alone', () => {
   test('one skips to the page, goes by navigation and table to a project, fills in a form and comes back to what is wrong', async () => {
-    const { page, complaints } = await openPage(on, await signIn(on), '/');
+    const { page, complaints } = await openSignedIn(on, '/');
     expect(await tabTo(page, 'Skip to the page')).toEqual(['Skip to the page']);
     await page.keyboard.press('Enter');
     await until(async () => (await page.evaluate('document.activeElement.id')) === 'main');
@@ -82,7 +83,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
   });
 
   test('a dialog keeps the focus until Escape gives it back to the button that opened it', async () => {
-    const { page } = await openPage(on, await signIn(on), '/projects/shop/settings');
+    const { page } = await openSignedIn(on, '/projects/shop/settings');
     await tabTo(page, 'Delete the project');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
@@ -100,7 +101,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
   });
 
   test('search is left as it was entered, and the menu of the account gives the focus back', async () => {
-    const { page } = await openPage(on, await signIn(on), '/projects');
+    const { page } = await openSignedIn(on, '/projects');
     await page.keyboard.press('/');
     await page.keyboard.type('bak');
     await page
@@ -119,13 +120,14 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
   });
 
   test('Ctrl+K does and goes by the first letters of words, from anywhere, and ? shows the keys', async () => {
-    const { page, complaints } = await openPage(on, await signIn(on), '/projects/shop/files');
+    const { page, complaints } = await openSignedIn(on, '/projects/shop/files');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('nk');
     const found = page.locator('.search-panel');
     await found.getByRole('link', { name: /^New key/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'New key', level: 1 }).waitFor();
+    await until(async () => (await readStop(page)).name === 'Name');
     await page.keyboard.press('Control+k');
     await page.keyboard.type('send te');
     await found.getByRole('link', { name: /^Send a test from shop@/ }).waitFor();

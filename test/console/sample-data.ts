@@ -77,7 +77,8 @@ async function addMails(app: TestApp, now_ms: number, key: string): Promise<void
   await app.call('POST', '/api/v1/emails/send', { key, body });
 }
 
-async function addProjects(
+/** Three projects, one of them with keys, and what mails are sent from. */
+export async function addProjects(
   app: TestApp,
 ): Promise<Pick<Sample, 'project' | 'key'> & { makeKey(): Promise<string> }> {
   const { projects, keys, origins } = app.services;

@@ -241,7 +241,7 @@ export class Keys {
     return store.countRestrictedKeys(this.deps.database.read);
   }
 
-  /** Ids of the project's keys whose kept copy does not decrypt. Nothing is revealed, none recorded. */
+  /** Ids of the project's keys whose kept copy does not decrypt. Reveals nothing, so records nothing. */
   listUndecryptable(project: ProjectRow): number[] {
     const { read } = this.deps.database;
     return store

@@ -27,7 +27,7 @@ export class Invitations {
     this.#deps = deps;
   }
 
-  /** Sets who sends them. `prepare` throws AppError `conflict` (no_mailbox, public_url) where none can. */
+  /** Sets who sends. `prepare` throws AppError `conflict` (no_mailbox, public_url) if nothing can go. */
   mailBy(prepare: () => SendNotice): void {
     this.#prepare = prepare;
   }

@@ -2,7 +2,7 @@
 import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
 import { Writer } from './markdown-writer.ts';
 
-/** Elements that are written as they are, with what stands behind each of their tags. */
+/** Elements that become tags of their own name, and the line breaks after those tags. */
 const PLAIN: Readonly<Record<string, { open?: '\n'; close?: '\n' }>> = {
   em: {},
   strong: {},
@@ -26,7 +26,7 @@ const PLAIN: Readonly<Record<string, { open?: '\n'; close?: '\n' }>> = {
   tbody: { open: '\n', close: '\n' },
 };
 
-/** Null where nothing is shown. Throws TooLong. */
+/** The HTML; null where it would show nothing. Throws TooLong. */
 export function writeHtml(tree: readonly MarkdownNode[], max_bytes: number): string | null {
   const writer = new Writer(max_bytes);
   for (const node of tree) writeNode(writer, node);
@@ -49,7 +49,7 @@ function writeNode(writer: Writer, node: MarkdownNode): void {
     writeChildren();
     writer.write('</code></pre>\n');
   } else {
-    // What is unknown is its text.
+    // Of an unknown element only the text is written.
     const plain = tag === 'a' ? {} : Object.hasOwn(PLAIN, tag) ? PLAIN[tag] : undefined;
     if (plain) writer.write(`<${tag}${attributesOf(node)}>${plain.open ?? ''}`);
     writeChildren();
@@ -64,11 +64,11 @@ function attributesOf({ tag, address, alt, title, start, align }: MarkdownElemen
     title,
     start: tag === 'ol' && start !== 1 ? String(start) : '',
     align,
-    // Mail programs set the columns of a table so close that they read as one.
+    // Without it mail programs set a table's columns so close that they read as one.
     cellpadding: tag === 'table' ? '4' : '',
   };
   const given = Object.entries(attributes).filter(([, value]) => value !== '');
-  // A picture without words for it says so: screen readers would read its address out.
+  // Even an empty one: without it screen readers would read the picture's address out.
   if (tag === 'img') given.push(['alt', alt]);
   return given.map(([name, value]) => ` ${name}="${Bun.escapeHTML(value)}"`).join('');
 }

@@ -1,14 +1,11 @@
-/**
- * Making bodies of Markdown in a thread of its own: 500 KB may take seconds, for which nobody waits but whose
- * text it is.
- */
+/** Makes bodies of Markdown in a thread: 500 KB may take seconds, and only its author waits for them. */
 import { AppError } from '../../errors.ts';
 import { BoundedThread, PieceFailed, type ThreadOptions } from '../../platform/host/bounded-thread.ts';
 import type { MarkdownBodies } from './markdown.ts';
 
 /** Decision: processor time for one text; a long newsletter takes some milliseconds. */
 const MARKDOWN_CPU_MS = 2_000;
-/** Texts of one project that are made or wait; one more is refused. */
+/** How many texts of a project may be in work or waiting; one more is refused. */
 export const MARKDOWN_AT_ONCE = 10;
 const RETRY_AFTER_S = 2;
 
@@ -17,7 +14,7 @@ export interface MarkdownPiece {
   max_bytes: number;
 }
 
-/** The texts of one project: how many there are, and what settles once the last is made. */
+/** The texts of one project: their number, and a promise that settles once the last is made. */
 interface Queue {
   count: number;
   last: Promise<unknown>;
@@ -35,8 +32,8 @@ export class MarkdownMaking {
   }
 
   /**
-   * The bodies of a text, or why it has none. One text of a project is in the queue at a time, so that others
-   * have their turn after it. Throws AppError `rate_limited` and `unavailable`.
+   * The bodies of a text, or why it has none. Only one text of a project is in the thread's queue, so that
+   * projects take turns. Throws AppError `rate_limited` and `unavailable`.
    */
   async make(project_id: number, piece: MarkdownPiece): Promise<MarkdownBodies> {
     const queue = this.#queues.get(project_id) ?? { count: 0, last: Promise.resolve() };
@@ -62,7 +59,7 @@ export class MarkdownMaking {
   }
 }
 
-/** The build gives every worker a flat name beside the executable's code, so this address holds there too. */
+/** The build names workers flatly beside the executable's code, so this address works there, too. */
 function startMarkdownWorker(): Worker {
   return new Worker(new URL('./markdown.worker.ts', import.meta.url));
 }

@@ -1,15 +1,15 @@
 /**
- * The plain text of a Markdown text, as people write mails: links with their addresses, lists, and tables in
- * columns.
+ * Writes Markdown as plain text, the way people write mails: links with their addresses, lists, and tables
+ * in columns.
  */
 import type { MarkdownElement, MarkdownNode } from './markdown-tree.ts';
 import { Writer } from './markdown-writer.ts';
 
-/** A table that is wider is told row by row: most mail programs break lines about here. */
+/** A wider table is written row by row: most mail programs break lines about here. */
 const MAX_TABLE_COLUMNS = 78;
 const RULE = '-'.repeat(10);
 
-/** Null where nothing is said. Throws TooLong. */
+/** The text; null where it would be empty. Throws TooLong. */
 export function writeText(tree: readonly MarkdownNode[], max_bytes: number): string | null {
   const page = new Page(max_bytes);
   writeBlocks(page, tree, { is_tight: false });
@@ -17,19 +17,19 @@ export function writeText(tree: readonly MarkdownNode[], max_bytes: number): str
   return text.trim() === '' ? null : text;
 }
 
-/** What stands before the lines of a list's item or a quotation: once, and on all lines after that. */
+/** What begins the lines of a list item or a quotation: the first line, and all others. */
 interface Margin {
   first: string;
   rest: string;
 }
 
-/** A text of blocks within blocks, each line of which begins with the margins of those it is in. */
+/** A text of nested blocks. Each line begins with the margins of the blocks that it is in. */
 class Page {
   readonly max_bytes: number;
   readonly #writer: Writer;
   readonly #margins: Margin[] = [];
   #is_at_line_start = true;
-  /** Whether nothing was written yet in the innermost block that holds others. */
+  /** Whether the innermost block that holds others is still empty. */
   #is_empty = true;
 
   constructor(max_bytes: number) {
@@ -37,7 +37,7 @@ class Page {
     this.#writer = new Writer(max_bytes);
   }
 
-  /** Begins a block, below the one before it. */
+  /** Begins a block below the last one, with an empty line between them unless it is tight. */
   begin({ is_tight }: { is_tight: boolean }): void {
     if (!this.#is_empty) {
       this.#endLine();
@@ -50,13 +50,13 @@ class Page {
     this.#margins.push(margin);
     this.#is_empty = true;
     write();
-    // An item that holds nothing is an item all the same.
+    // An empty list item still has its bullet.
     if (this.#is_empty && margin.first !== margin.rest) this.write('');
     this.#is_empty = false;
     this.#margins.pop();
   }
 
-  /** Within what was begun, several lines too. */
+  /** Writes within the block that was begun; the text may have several lines. */
   write(text: string): void {
     for (const [index, line] of text.split('\n').entries()) {
       if (index > 0) this.#endLine();
@@ -90,7 +90,7 @@ class Page {
 
 const BLOCKS = new Set('p h1 h2 h3 h4 h5 h6 ul ol blockquote pre hr table'.split(' '));
 
-/** Of blocks, and of text between them, which is a block too. */
+/** Writes blocks. Text between them is a block, too. */
 function writeBlocks(page: Page, nodes: readonly MarkdownNode[], of: { is_tight: boolean }): void {
   let is_in_line = false;
   for (const node of nodes) {
@@ -158,7 +158,7 @@ function writeList(page: Page, { tag, start, children }: MarkdownElement): void 
 
 function writeTable(page: Page, parts: readonly MarkdownNode[]): void {
   const rows = elementsOf(parts, 'tr').map((row) => elementsOf(row.children, 'th', 'td'));
-  // Of the cells in all: they are built to be measured, before they are written.
+  // For all cells together: they are built to be measured before they are written.
   let bytes_left = page.max_bytes;
   const [head = [], ...body] = rows.map((row) =>
     row.map((cell) => {
@@ -191,7 +191,7 @@ function writeTable(page: Page, parts: readonly MarkdownNode[]): void {
   for (const row of body) page.write(`\n${lineUp(row)}`);
 }
 
-/** A table that has no room: each row as lines of its columns' names and cells. */
+/** A table that is too wide: each row as lines of `column: cell`. */
 function writeRecords(page: Page, head: readonly string[], body: readonly (readonly string[])[]): void {
   if (body.length === 0) page.write(head.join('  '));
   for (const [index, row] of body.entries()) {
@@ -215,7 +215,7 @@ function elementsOf(nodes: readonly MarkdownNode[], ...tags: string[]): Markdown
   });
 }
 
-/** Text on one line. Throws TooLong. */
+/** The text of these nodes on one line. Throws TooLong. */
 function lineOf(nodes: readonly MarkdownNode[], max_bytes: number): string {
   const page = new Page(max_bytes);
   writeAllInline(page, nodes);

@@ -1,47 +1,43 @@
 /**
- * What a Markdown text says, as a tree: its placeholders taken out before it is parsed and put back after,
- * its links judged.
+ * Parses Markdown into a tree. Placeholders are taken out before and put back after. Links that may not lead
+ * where they do become text.
  */
 import { decodeHTMLStrict } from 'entities';
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
 import { splitAtLinks } from './bare-links.ts';
 import { compileTemplate } from './placeholders.ts';
 
-/**
- * A piece of text, or an element named as HTML does. Placeholders stand in it as they are saved, all else as
- * it is shown.
- */
+/** A piece of text, or an element named as in HTML. Placeholders are as saved, all else as shown. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   tag: string;
   children: readonly MarkdownNode[];
-  /** Where a link or a picture leads, ready for an attribute but for escaping; '' for anything else. */
+  /** Where a link or a picture leads, not escaped for an attribute yet; '' for other elements. */
   address: string;
-  /** Whether a link shows nothing but its address. */
+  /** Whether a link shows just its address. */
   is_bare: boolean;
   /** Of a link or a picture. */
   title: string;
   /** Of a picture. */
   alt: string;
-  /** The number that an ordered list begins with. */
+  /** The first number of an ordered list. */
   start: number;
-  /** Of a table's cell: left, center or right; '' where none is given. */
+  /** Of a table's cell: left, center, right or ''. */
   align: string;
 }
 
 export class TooDeep extends Error {}
 
-/* Noncharacters, which Unicode keeps for such use within a program: no text has them. What stands before them makes of a
- * placeholder the beginning of an address, so that `<{{url}}>` is a link. */
+/*
+ * Noncharacters: Unicode reserves them for use within a program, so no text has them. The scheme `ph:` before
+ * them lets a placeholder begin an address, so that `<{{url}}>` is a link.
+ */
 const MARK = { before: 'ph:\uFDD0', after: '\uFDD1' };
 const MARKED = /ph:\uFDD0(\d+)\uFDD1/;
 const NONCHARACTERS = /[\uFDD0\uFDD1]/g;
 
-/**
- * What would not be the same placeholder in HTML any more: it stays text, and its name one that no send has a
- * value for.
- */
+/** A name with these would be another one in HTML. It stays text, and no send has a value for it. */
 const NOT_FOR_HTML = /[<>&"']/;
 
 /** Throws TooDeep. */
@@ -60,11 +56,11 @@ export function parseMarkdown(markdown: string): MarkdownNode[] {
   return new Reader(names).read(propsOf(tree).children, { depth: 0, may_link: true });
 }
 
-/** Reads what the parser made (elements as React has them), with the placeholders put back. */
+/** Reads the parser's tree (of React elements), and puts the placeholders back. */
 class Reader {
   constructor(private readonly names: readonly string[]) {}
 
-  /** Addresses that stand bare are links where these may stand: not in other links, nor in code. */
+  /** Bare addresses become links, but not inside other links or code. */
   read(value: unknown, at: { depth: number; may_link: boolean }): MarkdownNode[] {
     const { depth, may_link } = at;
     if (depth > MAX_MARKDOWN_DEPTH) throw new TooDeep();
@@ -100,7 +96,7 @@ class Reader {
 
   #link(element: MarkdownElement, href: string): MarkdownNode[] {
     const label = element.children.join('');
-    // In angle brackets nothing is escaped. Of a mail address in them the parser gives no scheme.
+    // In angle brackets nothing is escaped, and the parser gives mail addresses no scheme.
     const target = label === this.#text(href) ? href : readEscapes(href);
     const shown = this.#text(target);
     const is_bare = label === shown;
@@ -125,7 +121,7 @@ class Reader {
   }
 
   #putBack(text: string, encode: (text: string) => string): string {
-    // Between the marks, which every other part is the number of.
+    // Every other part is the number between two marks.
     return text
       .split(MARKED)
       .map((part, index) => (index % 2 === 0 ? encode(part) : `{{${this.names[Number(part)] ?? ''}}}`))
@@ -136,10 +132,7 @@ class Reader {
 const UNLINKED = new Set(['a', 'code', 'pre']);
 const PLAIN_LINK = { tag: 'a', is_bare: true, title: '', alt: '', start: 1, align: '' };
 
-/**
- * With the pieces of a text as one: the parser gives an ampersand, or what was escaped, as a piece of its
- * own.
- */
+/** Joins the pieces of a text: the parser splits it at ampersands and escapes. */
 function joined(values: readonly unknown[]): unknown[] {
   const all: unknown[] = [];
   let text: string[] = [];
@@ -161,24 +154,21 @@ function joined(values: readonly unknown[]): unknown[] {
 const LINK = /^(https?:\/\/|mailto:)/i;
 const PICTURE = /^https?:\/\//i;
 
-/**
- * Whether an address is of these schemes, or begins with a placeholder and has no other scheme once that is
- * empty.
- */
+/** Whether an address has one of these schemes, or begins with a placeholder and has no scheme without it. */
 function mayLead(address: string, schemes: RegExp): boolean {
   if (schemes.test(address)) return true;
   return address.startsWith('{{') && !/^[a-z][a-z\d+.-]*:/i.test(address.replace(/\{\{[^{}]*\}\}/g, ''));
 }
 
-/** The parser gives addresses and titles as they are written. Throws nothing: what is no escape stays. */
+/** Resolves escapes, which the parser leaves in addresses and titles. What is no escape stays. */
 function readEscapes(text: string): string {
   return text.replace(ESCAPE, (whole, escaped?: string) => escaped ?? decodeHTMLStrict(whole));
 }
 
-/** As CommonMark has them: a backslash before punctuation, and a character's name or number. */
+/** CommonMark's escapes: a backslash before punctuation, and a character's name or number. */
 const ESCAPE = /\\([!-/:-@[-`{-~])|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi;
 
-/** What may not stand in an address is percent-encoded; what is encoded already stays so. */
+/** Percent-encodes what an address may not have. What is encoded already stays. */
 function encodeAddress(text: string): string {
   return text.toWellFormed().replace(/%(?![0-9a-f]{2})|[^%]+/gi, encodeURI);
 }

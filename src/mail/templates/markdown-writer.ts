@@ -1,6 +1,6 @@
 /**
- * A text that is written piece by piece and may not outgrow its bound: what refers to one address many times
- * is never built.
+ * Writes a text piece by piece, up to a bound. So a short Markdown text that refers to a long address many
+ * times never becomes a huge body.
  */
 
 export class TooLong extends Error {}
@@ -9,7 +9,7 @@ export class Writer {
   readonly #parts: string[] = [];
   #bytes_left: number;
 
-  /** Of at most so many bytes of UTF-8. */
+  /** `max_bytes` are of UTF-8. */
   constructor(max_bytes: number) {
     this.#bytes_left = max_bytes;
   }

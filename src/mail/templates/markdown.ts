@@ -1,7 +1,7 @@
 /**
- * Markdown as a template's bodies: CommonMark with tables, of which nothing but our own tags comes out. Raw
- * HTML, and links that lead to no website, mail address or placeholder, are text. The time it takes grows
- * with the text, whatever it is.
+ * Makes a template's bodies of Markdown: CommonMark with tables. The HTML has only tags that this code
+ * writes. Raw HTML stays text, and so do links unless they lead to a website, a mail address or a
+ * placeholder. The time it takes grows with the text's length, whatever it says.
  */
 import { MAX_MARKDOWN_DEPTH } from '../../limits.ts';
 import { writeHtml } from './markdown-html.ts';
@@ -11,13 +11,10 @@ import { TooLong } from './markdown-writer.ts';
 
 export type MarkdownBodies =
   | { ok: true; body_html: string | null; body_text: string | null }
-  /** `message` goes on after the name of the field. */
+  /** `message` follows the field's name. */
   | { ok: false; message: string };
 
-/**
- * The bodies that a Markdown text makes, each null where it would be empty; neither has more than
- * `max_bytes`.
- */
+/** The bodies of a Markdown text, of at most `max_bytes` each; null for an empty one. */
 export function bodiesOf(markdown: string, max_bytes: number): MarkdownBodies {
   try {
     const tree = parseMarkdown(markdown);

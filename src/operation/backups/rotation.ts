@@ -10,7 +10,7 @@ import { looksWhole } from './reader.ts';
 interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */
   removed: string[];
-  /** Files with the name of such a backup that are none or incomplete. They are neither counted nor used. */
+  /** Files with such a backup's name that are none or incomplete: neither counted nor touched. */
   unsound: string[];
 }
 

@@ -33,7 +33,7 @@ export async function orderCertificate(
   const thread = new Thread<AcmeAsk, TlsIdentity | null, AcmeChallenge>({
     start: () => new Worker(new URL('./acme.worker.ts', import.meta.url)),
     idle_stop_ms: 0,
-    onTold: ({ token, key_authorization }) => {
+    onNotice: ({ token, key_authorization }) => {
       challenges.set(token, key_authorization);
       thread.tell({ ready: token });
     },

@@ -29,7 +29,7 @@ async function checkOwner(store: S3Store, ownership: Ownership, data_dir: string
       return [problem(CHECK, foreign, 'do one of these; nothing can be uploaded until then')];
     const flaw = await store.conditional.findFlaw();
     if (flaw !== null) {
-      const message = `${store.place} heeds no conditional writes (${flaw}), so that nothing keeps a second Satchel from using it.`;
+      const message = `${store.place} ignores conditional writes (${flaw}), so that nothing keeps a second Satchel from using it.`;
       return [warning(CHECK, message, 'see to it that one Satchel alone is set to use it')];
     }
     const { mark } = await readMark(store);

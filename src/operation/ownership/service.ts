@@ -187,7 +187,7 @@ export class Ownership {
     await this.#noteOwned(store);
     this.#state = 'off';
     const what =
-      'the object store heeds no conditional writes, so that nothing keeps two Satchels from using it';
+      'the object store ignores conditional writes, so that nothing keeps two Satchels from using it';
     this.deps.logger.warn(what, { reason: flaw });
     return false;
   }

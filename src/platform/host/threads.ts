@@ -5,30 +5,30 @@
 import { AppError, type ErrorKind, messageOf } from '../../errors.ts';
 import { requireThreadDescriptors } from './shortages.ts';
 
-/** Of what is told and wants no answer. */
+/** The id of a message that wants no answer. */
 const NO_ANSWER = 0;
 
 export interface Asked<Ask> {
   id: number;
   ask: Ask;
 }
-type Reply<Answer, Told> =
+type Reply<Answer, Notice> =
   | { id: number; answer: Answer }
   | { id: number; failure: { kind: ErrorKind; message: string } }
-  | { told: Told };
+  | { notice: Notice };
 
 /** The thread ended before it answered: by an error, from outside, or for lack of memory. */
 export class ThreadEnded extends Error {}
 
-export interface ThreadOptions<Told> {
+export interface ThreadOptions<Notice> {
   /** `new Worker(new URL('./x.worker.ts', import.meta.url))`: the build names workers flatly. */
   start: () => Worker;
   /** The thread and its 20 to 30 MB are given back after so long without a request. */
   idle_stop_ms: number;
-  /** Called as one has started: what it is told here comes before all else. */
+  /** Called once it has started. A message sent here reaches it before all others. */
   onStart?: () => void;
-  /** Called with what it tells unasked. */
-  onTold?: (told: Told) => void;
+  /** Called with each message that it sends unasked. */
+  onNotice?: (notice: Notice) => void;
   /** Called with its last words where it ended by itself. */
   onCrash?: (message: string) => void;
   /** Called whenever it has ended. */
@@ -36,14 +36,14 @@ export interface ThreadOptions<Told> {
 }
 
 /** Starts nothing yet: the thread begins with the first request, and again with the next after it ended. */
-export class Thread<Ask, Answer, Told = never> {
+export class Thread<Ask, Answer, Notice = never> {
   readonly #pending = new Map<number, PromiseWithResolvers<Answer>>();
   #worker: Worker | null = null;
   #outbox: Asked<Ask>[] = [];
   #last_id = NO_ANSWER;
   #idle_timer: Timer | undefined;
 
-  constructor(private readonly options: ThreadOptions<Told>) {}
+  constructor(private readonly options: ThreadOptions<Notice>) {}
 
   get is_running(): boolean {
     return this.#worker !== null;
@@ -89,7 +89,7 @@ export class Thread<Ask, Answer, Told = never> {
   #start(): Worker {
     requireThreadDescriptors();
     const worker = this.options.start();
-    worker.onmessage = ({ data }: MessageEvent<Reply<Answer, Told>[]>) => {
+    worker.onmessage = ({ data }: MessageEvent<Reply<Answer, Notice>[]>) => {
       for (const reply of data) if (worker === this.#worker) this.#receive(reply);
     };
     worker.onerror = ({ message }) => this.#onGone(worker, message);
@@ -99,9 +99,9 @@ export class Thread<Ask, Answer, Told = never> {
     return worker;
   }
 
-  #receive(reply: Reply<Answer, Told>): void {
-    if ('told' in reply) {
-      this.options.onTold?.(reply.told);
+  #receive(reply: Reply<Answer, Notice>): void {
+    if ('notice' in reply) {
+      this.options.onNotice?.(reply.notice);
       return;
     }
     const pending = this.#pending.get(reply.id);
@@ -130,13 +130,13 @@ declare const self: Worker;
 
 /**
  * In a thread: answers each request with what `handle` returns or throws. A message without an answer must
- * not throw, as that ends the thread. Returns what tells the other side something unasked.
+ * not throw, as that ends the thread. Returns a function that sends a notice to the other side.
  */
-export function serve<Ask, Answer, Told = never>(
+export function serve<Ask, Answer, Notice = never>(
   handle: (ask: Ask) => Answer | Promise<Answer>,
-): (told: Told) => void {
-  const outbox: Reply<Answer, Told>[] = [];
-  const post = (reply: Reply<Answer, Told>): void => {
+): (notice: Notice) => void {
+  const outbox: Reply<Answer, Notice>[] = [];
+  const post = (reply: Reply<Answer, Notice>): void => {
     if (outbox.push(reply) === 1) setImmediate(() => self.postMessage(outbox.splice(0)));
   };
   const answer = async ({ id, ask }: Asked<Ask>): Promise<void> => {
@@ -152,5 +152,5 @@ export function serve<Ask, Answer, Told = never>(
       if (asked.id === NO_ANSWER) void handle(asked.ask);
       else void answer(asked);
   };
-  return (told) => post({ told });
+  return (notice) => post({ notice });
 }

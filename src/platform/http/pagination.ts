@@ -104,7 +104,7 @@ export function pageOf<T>(
   });
 }
 
-/** What was found by pieces: a page's rows, and their total or the least it is. */
+/** What was found piece by piece: a page's rows, and their total or a lower bound of it. */
 export interface Found<T> {
   data: T[];
   total: number;

@@ -1,4 +1,4 @@
-/** The main thread's side of sending mail. It starts the mailer's thread when needed, and anew. */
+/** The main thread's side of sending mail. It starts the mailer's thread, and again when that dies. */
 import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { Thread, ThreadEnded } from '../host/threads.ts';

@@ -254,7 +254,7 @@ export class KeyRing {
     for (const { id } of dropped) this.#data_keys.delete(id);
   }
 
-  /** A scope's data keys, retired ones too, wrapped by another key to be taken along, if they open. */
+  /** A scope's data keys that open, retired ones too, wrapped by another key to be taken elsewhere. */
   wrapScope(read: Tx, scope: string, under: MasterKey): WrappedKey[] {
     return read
       .select()

@@ -190,7 +190,7 @@ export function requireVaultService(name: string): VaultService {
   );
 }
 
-/** The file field that `<service>.<field>` names. Throws AppError `not_found`, which lists them. */
+/** The file field that `<service>.<field>` names. Throws AppError `not_found`, which lists all. */
 export function requireVaultFile(path: string): { service: VaultService; field: VaultField } {
   const dot = path.indexOf('.');
   const service = requireVaultService(dot < 0 ? path : path.slice(0, dot));

@@ -452,7 +452,7 @@ describe('a store that heeds no conditions', () => {
         listed = '';
         await ownership.claim(NOW);
         expect([ownership.state, ownership.may_remove]).toEqual(['off', true]);
-        expect(logs()).toContain('heeds no conditional writes');
+        expect(logs()).toContain('ignores conditional writes');
         const config = loadConfig({ ...env, SATCHEL_DATA_DIR: dir });
         expect(await examine(config, doctorDeps(new TestClock()))).toContainEqual(
           expect.objectContaining({ check: 'store owner', status: 'warning' }),

@@ -37,7 +37,7 @@ function make(told: string[] = []): { thread: Thread<Ask, unknown, string>; log:
     start,
     idle_stop_ms: 60_000,
     onStart: () => log.push('start'),
-    onTold: (words) => told.push(words),
+    onNotice: (words) => told.push(words),
     onCrash: () => log.push('crash'),
     onEnd: () => log.push('end'),
   });

@@ -11,7 +11,7 @@ export function Time(props: { at: string | null | undefined; exact?: boolean; no
     const timer = setInterval(() => setTurn((turn) => turn + 1), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  if (!at) return <span class="muted">{none}</span>;
+  if (!at) return <span class="muted whole">{none}</span>;
   const at_ms = Date.parse(at);
   const told = [tellRelative(at_ms), tellExact(at_ms)] as const;
   return (

@@ -56,7 +56,6 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
                 },
               ]
             : []),
-          { title: 'From', cell: (event) => <From of={event} /> },
           { title: 'When', cell: (event) => <Time at={event.at} exact /> },
         ]}
         empty={
@@ -99,6 +98,7 @@ function Sentence({ of }: { of: AuditEvent }) {
           <WithTimes text={told.join(' · ')} />
         </span>
       )}
+      <From of={of} />
     </>
   );
 }
@@ -157,21 +157,16 @@ const KINDS: Readonly<Record<AuditEvent['actor_kind'], string>> = {
 /** By which way it came, and the name of the event, which the filter takes. */
 function From({ of }: { of: AuditEvent }) {
   return (
-    <>
-      <span class="said">
-        {KINDS[of.actor_kind]}
-        {of.ip !== null && ` · ${of.ip}`}
-      </span>
-      <span class="cell-note">
-        <code>{of.event}</code>
-      </span>
-    </>
+    <span class="cell-note said">
+      By {KINDS[of.actor_kind]}
+      {of.ip !== null && ` from ${of.ip}`} · <code>{of.event}</code>
+    </span>
   );
 }
 
 /** It may be deleted by now: its page says so then. */
 function ProjectOf({ id, names }: { id: string | null; names: ReadonlyMap<string, string> }) {
-  if (id === null) return <span class="muted">—</span>;
+  if (id === null) return null;
   return (
     <a class="said" href={hrefOf(to`/projects/${id}`)} title={id}>
       {names.get(id) ?? `…${id.slice(-6)}`}

@@ -8,7 +8,6 @@ import { PageHeader } from '../../components/page-header.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { StartFrom } from '../writing/start-from.tsx';
 import { useVersion } from '../writing/use-version.ts';
 import { WritingPage } from '../writing/writing-page.tsx';
 import { BroadcastStatus } from './broadcast-status.tsx';
@@ -59,12 +58,9 @@ function Write({ path, loaded }: { path: Path; loaded: Broadcast }) {
           : undefined
       }
       actions={(writing) => (
-        <>
-          <StartFrom project={project} writing={writing} />
-          <a class={writing.is_unpublished.value ? 'button' : 'button primary'} href={here}>
-            Review and send
-          </a>
-        </>
+        <a class={writing.is_unpublished.value ? 'button' : 'button primary'} href={here}>
+          Review and send
+        </a>
       )}
       place={{
         project,

@@ -1,6 +1,8 @@
 /** Sending a mail by hand: now, or at a time. */
+
 import { call } from '../../api.ts';
 import { may } from '../../capabilities.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
@@ -71,29 +73,26 @@ export default function NewEmailPage({ params }: PageProps<'project'>) {
             type="datetime-local"
             hint="In your own time zone. Empty: now."
           />
-          <details class="more">
-            <summary>Names, copies and attachments</summary>
-            <div class="form">
-              <TextField name="to_name" label="Name of the recipient" />
-              <TextField name="from_name" label="Name of the sender" />
-              <TextField
-                name="from"
-                label="From the mailbox"
-                placeholder="hello@shop.example.com"
-                list={mailboxes.data?.map(({ address }) => address) ?? []}
-                hint="It goes out from that mailbox or not at all. Empty: what the project sends from, with fallback."
-              />
-              <TextField name="reply_to" label="Answers go to" />
-              <TextField name="cc" label="Cc" hint="Separated by commas." />
-              <TextField name="bcc" label="Bcc" hint="Separated by commas." />
-              <TextField
-                name="attachments"
-                label="Attachments"
-                hint="Ids of files of this project, separated by commas."
-                is_mono
-              />
-            </div>
-          </details>
+          <Advanced title="Names, copies and attachments">
+            <TextField name="to_name" label="Name of the recipient" />
+            <TextField name="from_name" label="Name of the sender" />
+            <TextField
+              name="from"
+              label="From the mailbox"
+              placeholder="hello@shop.example.com"
+              list={mailboxes.data?.map(({ address }) => address) ?? []}
+              hint="It goes out from that mailbox or not at all. Empty: what the project sends from, with fallback."
+            />
+            <TextField name="reply_to" label="Answers go to" />
+            <TextField name="cc" label="Cc" hint="Separated by commas." />
+            <TextField name="bcc" label="Bcc" hint="Separated by commas." />
+            <TextField
+              name="attachments"
+              label="Attachments"
+              hint="Ids of files of this project, separated by commas."
+              is_mono
+            />
+          </Advanced>
         </Form>
       </Panel>
     </>

@@ -52,7 +52,7 @@ export function InboxFields({ inbox }: { inbox: string | null | undefined }) {
   return (
     <fieldset class="group">
       <legend>Inbox</legend>
-      <p class="hint">
+      <p class="muted">
         Where bounces and complaints arrive: it is read, and each report is put to the mail that it is about.
         With the host empty, none is.
       </p>

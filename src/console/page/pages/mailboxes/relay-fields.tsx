@@ -28,6 +28,9 @@ export interface RelayShown {
 
 const BLANK: RelayShown = { host: '', port: '', user: '', tls: 'required', has_password: false };
 
+/** What providers have. */
+const USUAL = ['required ', 'required 587', 'tls ', 'tls 465'];
+
 /** Of `smtps://user:***@host:port?tls=required`, as the API shows a relay. */
 export function readRelay(address: string | null | undefined): RelayShown {
   if (!address || !URL.canParse(address)) return BLANK;
@@ -86,7 +89,7 @@ export function RelayFields({ relay }: { relay: string | null | undefined }) {
       <Advanced
         key={`ends ${turn}`}
         title="Port and encryption"
-        is_set={begin.tls !== BLANK.tls || !['', '587'].includes(begin.port)}
+        is_set={!USUAL.includes(`${begin.tls} ${begin.port}`)}
       >
         <TextField
           name="relay.port"

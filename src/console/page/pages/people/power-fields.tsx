@@ -1,4 +1,5 @@
 /** What a person or a token is to be able to do, and where: only what whoever gives it has. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Person } from '../../api.generated.ts';
 import { CAPABILITIES, CAPABILITY_NAMES, type Capability, may } from '../../capabilities.ts';
@@ -22,7 +23,8 @@ const OTHER = { value: 'other', label: 'Something else', says: 'What they may do
 
 const scopeOf = (of: Holder | undefined): string[] => (of?.projects ?? []).map(({ public_id }) => public_id);
 
-export function PowerFields({ of }: { of?: Holder }) {
+/** `children`: what else few need. */
+export function PowerFields({ of, children }: { of?: Holder; children?: ComponentChildren }) {
   // What nobody touched here is what there is now, also where it is loaded again.
   const [role_chosen, setRole] = useState<RoleChoice | null>(null);
   const [chosen, setEverywhere] = useState<boolean | null>(null);
@@ -67,7 +69,8 @@ export function PowerFields({ of }: { of?: Holder }) {
           {!is_everywhere && <ProjectsField chosen={scopeOf(of)} />}
         </>
       )}
-      <Advanced key={role_chosen ?? ''} title="What that is in detail" is_set={name === 'other'}>
+      <Advanced key={role_chosen ?? ''} is_set={name === 'other'}>
+        {children}
         <fieldset class="field">
           <legend class="hidden">What they may do</legend>
           <div class="checks">

@@ -38,7 +38,7 @@ function Choices(props: { projects: readonly ProjectWithKeyCount[]; chosen: read
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       )}
-      <div class="choices checks">
+      <div class="picks checks">
         {projects.map(({ public_id, name, slug }) => (
           // What is filtered away stays ticked.
           <div key={public_id} class="check" hidden={!`${name} ${slug}`.toLowerCase().includes(wanted)}>

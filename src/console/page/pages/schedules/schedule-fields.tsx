@@ -1,6 +1,8 @@
 /** The fields of a schedule, for making one and for changing it; and what was entered, as the API takes it. */
+
 import type { NewSchedule, Schedule } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
@@ -12,6 +14,10 @@ import { WhenFields } from './when-fields.tsx';
 
 export function ScheduleFields({ project, of }: { project: string; of?: Schedule }) {
   const domains = useAll('GET /sending-domains', may('can_administer') ? { query: { project } } : null);
+  const is_set =
+    of !== undefined &&
+    ([of.from_name, of.reply_to, of.domain, of.description, ...of.cc, ...of.bcc].some(Boolean) ||
+      of.missed_runs !== 'skip');
   return (
     <>
       <TextField name="name" label="Name" value={of?.name} placeholder="Weekly report" is_focused={!of} />
@@ -25,37 +31,34 @@ export function ScheduleFields({ project, of }: { project: string; of?: Schedule
         hint="One on each line. Each gets a mail of its own."
       />
       <ContentFields project={project} {...(of ? { of } : {})} />
-      <details class="more">
-        <summary>Names, copies and missed runs</summary>
-        <div class="form">
-          <TextField name="from_name" label="Name of the sender" value={of?.from_name} />
-          <TextField name="reply_to" label="Answers go to" value={of?.reply_to} />
-          <TextField
-            name="cc"
-            label="Cc"
-            value={of?.cc.join(', ')}
-            hint="Of every mail of a run. Separated by commas."
-          />
-          <TextField name="bcc" label="Bcc" value={of?.bcc.join(', ')} hint="Separated by commas." />
-          <TextField
-            name="domain"
-            label="From the domain"
-            value={of?.domain}
-            hint="Empty: what the project sends from, with fallback."
-            list={domains.data?.map(({ name }) => name) ?? []}
-          />
-          <SelectField
-            name="missed_runs"
-            label="After a downtime"
-            value={of?.missed_runs ?? 'skip'}
-            choices={[
-              ['skip', 'Leave out what was missed'],
-              ['run_once', 'Make up for it, once'],
-            ]}
-          />
-          <TextAreaField name="description" label="Description" rows={2} value={of?.description} />
-        </div>
-      </details>
+      <Advanced title="Names, copies and missed runs" is_set={is_set}>
+        <TextField name="from_name" label="Name of the sender" value={of?.from_name} />
+        <TextField name="reply_to" label="Answers go to" value={of?.reply_to} />
+        <TextField
+          name="cc"
+          label="Cc"
+          value={of?.cc.join(', ')}
+          hint="Of every mail of a run. Separated by commas."
+        />
+        <TextField name="bcc" label="Bcc" value={of?.bcc.join(', ')} hint="Separated by commas." />
+        <TextField
+          name="domain"
+          label="From the domain"
+          value={of?.domain}
+          hint="Empty: what the project sends from, with fallback."
+          list={domains.data?.map(({ name }) => name) ?? []}
+        />
+        <SelectField
+          name="missed_runs"
+          label="After a downtime"
+          value={of?.missed_runs ?? 'skip'}
+          choices={[
+            ['skip', 'Leave out what was missed'],
+            ['run_once', 'Make up for it, once'],
+          ]}
+        />
+        <TextAreaField name="description" label="Description" rows={2} value={of?.description} />
+      </Advanced>
     </>
   );
 }

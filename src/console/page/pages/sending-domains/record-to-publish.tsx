@@ -52,7 +52,7 @@ export function RecordToPublish({ of }: { of: DnsRecord | CheckedDnsRecord }) {
         </dd>
         <dt>Value</dt>
         <dd>
-          <code>{value}</code>
+          <code class={purpose === 'dkim' ? 'clipped' : undefined}>{value}</code>
           <CopyButton text={value} label={`Copy the value of the ${title} record`} />
         </dd>
       </dl>

@@ -75,7 +75,7 @@ export function StepCard(props: StepCardProps) {
               {subject ?? 'Write the mail'}
             </a>
           ) : (
-            <span class="muted">{subject ?? 'Its mail is written once the steps are saved.'}</span>
+            <span class="muted">{subject ?? 'Save the steps, then write its mail.'}</span>
           )}
           {has_draft && <span class="muted"> (with a draft that is not published)</span>}
         </p>

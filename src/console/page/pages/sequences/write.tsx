@@ -9,7 +9,6 @@ import { Status } from '../../components/status.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { StartFrom } from '../writing/start-from.tsx';
 import { useVersion } from '../writing/use-version.ts';
 import { WritingPage } from '../writing/writing-page.tsx';
 
@@ -57,7 +56,6 @@ function Write({ path, loaded, step: loaded_step }: { path: Path; loaded: Sequen
       lead={
         is_live ? 'The sequence runs: what you write is in the next mail once you publish it.' : undefined
       }
-      actions={(writing) => <StartFrom project={project} writing={writing} />}
       place={{
         project,
         key: `step:${of.id}/${step.key}`,

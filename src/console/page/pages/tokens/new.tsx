@@ -55,14 +55,15 @@ export default function NewTokenPage() {
               hint="What uses it: the audit trail calls it so."
               is_focused
             />
-            <TextField
-              name="expires_in_days"
-              label="Days until it expires"
-              type="number"
-              placeholder="90"
-              hint="At most 366. Empty: 90."
-            />
-            <PowerFields />
+            <PowerFields>
+              <TextField
+                name="expires_in_days"
+                label="Days until it expires"
+                type="number"
+                placeholder="90"
+                hint="At most 366. Empty: 90."
+              />
+            </PowerFields>
           </Form>
         )}
       </Panel>

@@ -1,4 +1,5 @@
 /** The one editor of mails: text at the left, at the right what a reader sees of it as one types. */
+import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { call, uploadFile } from '../../api.ts';
 import { Choice } from '../../components/choice.tsx';
@@ -21,16 +22,18 @@ interface EditorProps {
   onChange(changes: Partial<Words>): void;
   reader: Reader;
   onReader(reader: Reader): void;
+  /** Beside the heading. */
+  actions?: ComponentChildren;
 }
 
 const PARTS: Readonly<Record<Language, string>> = { markdown: 'Markdown', html: 'HTML', text: 'Text' };
 const BODIES = { markdown: 'body_markdown', html: 'body_html', text: 'body_text' } as const;
 
 export function Editor(props: EditorProps) {
-  const { kind, words, onChange, reader, onReader } = props;
+  const { kind, words, onChange, reader, onReader, actions } = props;
   return (
     <div class="editor-columns">
-      <Panel title="The words">
+      <Panel title="The words" actions={actions}>
         <div class="form">
           <TextField
             name="subject"

@@ -21,7 +21,7 @@ export function StartFrom({ project, writing }: { project: string; writing: Writ
   };
   return (
     <>
-      <button type="button" class="button" aria-haspopup="dialog" onClick={() => setAsking(true)}>
+      <button type="button" class="button small" aria-haspopup="dialog" onClick={() => setAsking(true)}>
         Start from a template
       </button>
       {is_asking && (

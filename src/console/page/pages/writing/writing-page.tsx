@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -10,7 +11,9 @@ import { Conflict } from './conflict.tsx';
 import { Editor } from './editor.tsx';
 import { type MailKind, type Reader, requestOf } from './mail.ts';
 import { STARTER } from './own-words.ts';
+import { ReaderView } from './reader-view.tsx';
 import { SavedWord } from './saved-word.tsx';
+import { StartFrom } from './start-from.tsx';
 import { type Place, useWords, type Writing } from './use-words.ts';
 import type { Version } from './words.ts';
 
@@ -56,9 +59,11 @@ export function WritingPage(props: WritingPageProps) {
         actions={
           <>
             {is_unpublished && <ActionButton act={writing.discard}>Give up the draft</ActionButton>}
-            <button type="button" class="button" onClick={() => setTesting(true)}>
-              Send a test
-            </button>
+            {mayWrite() && (
+              <button type="button" class="button" onClick={() => setTesting(true)}>
+                Send a test
+              </button>
+            )}
             {is_unpublished && (
               <ActionButton act={publish} kind="primary">
                 Publish
@@ -78,17 +83,24 @@ export function WritingPage(props: WritingPageProps) {
             preheader={place.preheader}
           />
         )}
-        <Editor
-          key={writing.turn.value}
-          kind={kind}
-          words={words}
-          onChange={writing.change}
-          reader={reader}
-          onReader={setReader}
-        />
-        {children?.(writing)}
+        {mayWrite() ? (
+          <>
+            <Editor
+              key={writing.turn.value}
+              kind={kind}
+              words={words}
+              onChange={writing.change}
+              reader={reader}
+              onReader={setReader}
+              actions={place.campaign && <StartFrom project={place.project} writing={writing} />}
+            />
+            {children?.(writing)}
+          </>
+        ) : (
+          <ReaderView words={words} kind={kind} reader={reader} onReader={setReader} />
+        )}
       </div>
-      {is_testing && (
+      {is_testing && mayWrite() && (
         <TestDialog
           project={place.project}
           title="Send a test"

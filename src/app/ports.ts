@@ -1,4 +1,4 @@
-/** Where requests come in: one port, or with built-in TLS two, with https once there is a certificate. */
+/** The ports where requests come in: one port, or with built-in TLS two, with https once there is a certificate. */
 import type { Config } from '../config.ts';
 import { createPlainPort } from '../operation/certificates/plain-port.ts';
 import { Certificates } from '../operation/certificates/service.ts';
@@ -7,7 +7,7 @@ import type { Logger } from '../platform/host/logger.ts';
 import type { TlsIdentity } from '../platform/http/listener.ts';
 import type { HttpServer } from '../platform/http/server.ts';
 
-export interface Front {
+export interface Ports {
   /** Takes its ports and begins to serve. Returns the port. Throws AppError `conflict` for a taken one. */
   start(): number;
   isServed(): boolean;
@@ -19,7 +19,7 @@ export interface Front {
   stop(): Promise<unknown>;
 }
 
-interface FrontDeps {
+interface PortsDeps {
   config: Config;
   clock: Clock;
   logger: Logger;
@@ -27,7 +27,7 @@ interface FrontDeps {
   onCertificate(identity: TlsIdentity): void;
 }
 
-export function createFront(http: HttpServer, on: FrontDeps): Front {
+export function createPorts(http: HttpServer, on: PortsDeps): Ports {
   const served = Promise.withResolvers<void>();
   let is_served = false;
   const serve = (identity?: TlsIdentity): number => {
