@@ -363,7 +363,7 @@ export class Imports {
       // Should the server die within the request, the job goes on with it.
       row.job_id = this.#enqueue(tx, row, is_in_request ? now + IMPORT_REQUEST_GRACE_MS : undefined);
       store.insertImport(tx, row);
-      const metadata = { name: list.name, method: row.method };
+      const metadata = { name: list.name, list: list.public_id, method: row.method };
       note(tx, { event: 'import.started', target: `import:${row.id}`, metadata });
       store.insertWaiting(
         tx,

@@ -72,9 +72,9 @@ test('the filter chooses, on both planes, and what is no filter is refused befor
       .slice(0, 3)
       .map(({ actor_kind, actor_name, target, metadata }) => [actor_kind, actor_name, target, metadata]),
   ).toEqual([
-    ['system', 'API key k', `list:${list}`, { filter: ['status'] }],
-    ['token', 'mirror', `list:${list}`, { filter: ['tags_all', 'custom'] }],
-    ['system', 'API key k', `list:${list}`, { filter: ['tags_all', 'custom'] }],
+    ['system', 'API key k', `list:${list}`, { name: 'News', filter: ['status'] }],
+    ['token', 'mirror', `list:${list}`, { name: 'News', filter: ['tags_all', 'custom'] }],
+    ['system', 'API key k', `list:${list}`, { name: 'News', filter: ['tags_all', 'custom'] }],
   ]);
 });
 

@@ -71,7 +71,7 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
 }
 
 /** What the sentence says already. */
-const SAID = ['name', 'email', 'host', 'service', 'fields', 'set'];
+const SAID = ['name', 'list', 'email', 'host', 'service', 'fields', 'set'];
 
 /** Who did what, which leads to what it was done to; below it what a change made of what, and what else is known. */
 function Sentence({ of }: { of: AuditEvent }) {
