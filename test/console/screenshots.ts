@@ -23,7 +23,9 @@ test(
     const sample = await addSampleData(on.app);
     for (const [kind, options] of Object.entries(KINDS)) {
       const context = await signIn(on, options);
-      for (const { name, path } of SAMPLE_PAGES.filter((each) => each.name.includes(only))) {
+      for (const { name, path } of SAMPLE_PAGES.filter((each) =>
+        only.split(',').some((one) => each.name.includes(one)),
+      )) {
         const { page } = await openPage(on, context, path(sample));
         await page.screenshot({ path: join(dir, `${name}-${kind}.png`), fullPage: true });
         await page.close();

@@ -1,5 +1,7 @@
 /** `satchel person`: who signs in to the console, and what they may do there. */
+
 import type { Config } from '../../config.ts';
+import { invalid } from '../../errors.ts';
 import { CAN_HELP, presentPowers, readCapabilities } from '../../platform/cli/capability-option.ts';
 import { type Cli, type CliContext, type CliResult, UsageError } from '../../platform/cli/cli.ts';
 import {
@@ -119,6 +121,8 @@ function registerChanging(person: Noun<Services>): void {
       'satchel person change bob@example.com --inactive',
     )
     .shows(async ({ services, fields, actor, note }, options, ref) => {
+      if (options.revokeTokens && fields.is_active !== false)
+        throw invalid({ '--revoke-tokens': ['goes with --inactive only'] });
       const given = requireChanges({
         ...fields,
         ...powersOf(options, true),

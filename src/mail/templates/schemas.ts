@@ -118,8 +118,9 @@ export const FIELDS = {
     { stored: template_draft },
   ),
 };
+const { draft: _draft, ...FIELDS_AT_FIRST } = FIELDS;
 const NEW_FIELDS = {
-  ...FIELDS,
+  ...FIELDS_AT_FIRST,
   slug: preset(
     '',
     text({

@@ -274,7 +274,8 @@ describe('under it', () => {
     const { database, emails } = on.app.services;
     const row = database.read.select().from(emailRows).where(eq(emailRows.to_email, 'eve@example.com')).get();
     if (!row) throw new Error('no confirmation');
-    const url = new URL(emails.contentOf(database.read, row).body_text ?? '');
+    const text = emails.contentOf(database.read, row).body_text ?? '';
+    const url = new URL(/http\S+/.exec(text)?.[0] ?? '');
     expect(url.origin).toBe(base);
     expect((await at('second.test', url.pathname, { method: 'POST' })).status).toBe(404);
     expect((await at('links.test', url.pathname, { method: 'POST' })).status).toBe(200);

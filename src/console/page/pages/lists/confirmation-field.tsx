@@ -5,6 +5,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { toast } from '../../components/toast.tsx';
+import { useChangesOf } from '../../use-changes-of.ts';
 import { useLoad } from '../../use-load.ts';
 
 const TEMPLATES = '/projects/{project}/email-templates';
@@ -28,6 +29,7 @@ export function ConfirmationField({ project, value }: { project: string; value: 
   const path = { project };
   const load = useLoad(`GET ${TEMPLATES}`, { path });
   const [chosen, setChosen] = useState(value ?? '');
+  const field = useChangesOf(chosen);
   const make = async (): Promise<void> => {
     const { slug } = await call(`POST ${TEMPLATES}`, { path, body: MADE });
     setChosen(slug);
@@ -39,7 +41,7 @@ export function ConfirmationField({ project, value }: { project: string; value: 
   // What is chosen is a choice before the others are there, too: whoever saves by then changes nothing of it.
   const is_known = chosen === '' || slugs.some(([slug]) => slug === chosen);
   return (
-    <div class="field">
+    <div class="field" ref={field}>
       <SelectField
         key={`${chosen} ${slugs.length}`}
         name="confirmation_template"

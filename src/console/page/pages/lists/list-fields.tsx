@@ -9,16 +9,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { useAll } from '../../use-all.ts';
 import { basisChoices, readBasis } from '../contacts/consent-bases.ts';
 import { ConfirmationField } from './confirmation-field.tsx';
-
-type Language = NonNullable<ContactList['language']>;
-
-/** Each in its own words. */
-const LANGUAGES: Readonly<Record<Language, string>> = {
-  en: 'English',
-  de: 'Deutsch',
-  fr: 'Français',
-  es: 'Español',
-};
+import { LANGUAGES, type Language } from './languages.ts';
 
 export function ListFields({ project, list }: { project: string; list?: ContactList }) {
   const mailboxes = useAll('GET /mailboxes', may('can_administer') ? { query: { project } } : null);

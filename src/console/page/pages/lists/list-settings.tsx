@@ -2,6 +2,7 @@
 import type { ContactList } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { BesideForm } from '../../components/beside-form.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
@@ -9,7 +10,15 @@ import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
+import { Strangers } from '../marketing/strangers.tsx';
 import { enteredList, ListFields } from './list-fields.tsx';
+
+/** What of a list strangers see. */
+function looksIn(entered: Entered) {
+  const { name, language, confirmation_template, signed_up_url, confirmed_url, is_public } =
+    enteredList(entered);
+  return { name, language, confirmation_template, signed_up_url, confirmed_url, is_public };
+}
 
 interface ListSettingsProps {
   project: string;
@@ -37,11 +46,23 @@ export function ListSettings({ project, list, etag, onChange }: ListSettingsProp
   };
   return (
     <>
-      <Panel title="About the list">
-        <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
-          <ListFields project={project} list={list} />
-        </Form>
-      </Panel>
+      <BesideForm
+        form={
+          <Panel title="About the list">
+            <Form is_wide submit="Save the changes" version={etag} onSubmit={change}>
+              <ListFields project={project} list={list} />
+            </Form>
+          </Panel>
+        }
+        beside={(entered) => (
+          <Strangers
+            project={project}
+            first="join"
+            list={list.id}
+            typed={entered && { list_changes: looksIn(entered) }}
+          />
+        )}
+      />
       <Panel title="Known as">
         <Facts
           of={[

@@ -5,6 +5,7 @@ import { Field } from '../../components/field.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Variant } from '../../components/variant.tsx';
 import { hrefOf, to } from '../../router.ts';
+import { useChangesOf } from '../../use-changes-of.ts';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
 
@@ -17,11 +18,16 @@ const SMALL = { w: 320, h: 144, format: 'webp' };
 export function LogoField({ project, value }: { project: string; value: string | null }) {
   const [url, setUrl] = useState(value ?? '');
   const [is_choosing, setChoosing] = useState(false);
+  const field = useChangesOf(url);
   return (
     <>
-      <Field name="brand_logo_url" label="Logo" hint="Where the picture is. Anybody must be able to load it.">
+      <Field
+        name="brand_logo_url"
+        label="Logo"
+        hint="An https address that anybody can load: mail programs show no other."
+      >
         {(ties) => (
-          <div class="with-button">
+          <div class="with-button" ref={field}>
             <input
               {...ties}
               class="input"
@@ -76,6 +82,16 @@ export function Pictures(props: { project: string; onChoose(url: string): void; 
               <p class="muted">
                 There is no public picture here. Add one under{' '}
                 <a href={hrefOf(to`/projects/${project}/files`)}>Files</a>, as PNG, JPEG, GIF or WebP.
+              </p>
+            );
+
+          const http = pictures.find(({ url }) => !url.startsWith('https://'));
+          if (http)
+            return (
+              <p class="notice warn">
+                A logo needs an https address, and files here begin with {new URL(http.url).origin}: mail
+                programs would not show it. Give the address of a picture elsewhere, or choose one here once
+                this server is reached by https.
               </p>
             );
           return (

@@ -71,14 +71,23 @@ export function Readiness({ load }: { load: Load<MarketingSettings> }) {
 
 function MailboxRecords({ mailbox }: { mailbox: Mailbox }) {
   return (
-    <section class="stack-small" aria-label={mailbox.address}>
-      <h3>{mailbox.address}</h3>
+    <details class="more">
+      <summary>
+        {mailbox.address}{' '}
+        {RECORDS.map((kind) => (
+          <Status
+            key={kind}
+            of={`${kind.toUpperCase()} ${mailbox[kind].ok ? 'ok' : 'missing'}`}
+            tone={mailbox[kind].ok ? 'good' : 'bad'}
+          />
+        ))}
+      </summary>
       <dl class="facts">
         {RECORDS.map((kind) => (
           <Record key={kind} kind={kind.toUpperCase()} check={mailbox[kind]} />
         ))}
       </dl>
-    </section>
+    </details>
   );
 }
 

@@ -1,6 +1,7 @@
 /** A project's marketing settings, and what is missing before a sequence can be activated. */
 import type { MarketingSettings } from '../../api.generated.ts';
 import { call } from '../../api.ts';
+import { BesideForm } from '../../components/beside-form.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -10,6 +11,7 @@ import type { PageProps } from '../../pages.ts';
 import { useLoad } from '../../use-load.ts';
 import { Readiness } from './readiness.tsx';
 import { SettingsFields } from './settings-fields.tsx';
+import { Strangers } from './strangers.tsx';
 
 const ENDPOINT = 'GET /projects/{project}/email-marketing/settings';
 
@@ -48,6 +50,8 @@ interface ChangeFormProps {
 }
 
 function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
+  // Of one that asks, so that its mail can be seen here too.
+  const lists = useLoad('GET /projects/{project}/email-lists', { path: { project } });
   const change = async (entered: Entered): Promise<void> => {
     const percent = entered.numberOrNull('bounce_pause_threshold_percent');
     await call('PATCH /projects/{project}/email-marketing/settings', {
@@ -55,19 +59,13 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
       if_match: entered.version,
       body: {
         enabled: entered.flag('enabled'),
-        from_name: entered.textOrNull('from_name'),
+        ...looksIn(entered),
         reply_to: entered.textOrNull('reply_to'),
-        postal_address: entered.textOrNull('postal_address'),
         accounts: entered.all('accounts').flatMap((typed) => typed.split(/[\s,]+/).filter(Boolean)),
-        brand_name: entered.textOrNull('brand_name'),
-        brand_color: entered.textOrNull('brand_color'),
-        brand_logo_url: entered.textOrNull('brand_logo_url'),
-        brand_website_url: entered.textOrNull('brand_website_url'),
         daily_cap: entered.numberOrNull('daily_cap'),
         send_window_start: entered.textOrNull('send_window_start'),
         send_window_end: entered.textOrNull('send_window_end'),
         timezone: entered.text('timezone'),
-        tracking: entered.flag('tracking') ? 'consented' : 'all',
         ...(percent !== null && { bounce_pause_threshold_percent: percent }),
       },
     });
@@ -75,10 +73,35 @@ function ChangeForm({ project, settings, etag, onChange }: ChangeFormProps) {
     onChange();
   };
   return (
-    <Panel title="Settings">
-      <Form is_wide submit="Save the settings" version={etag} onSubmit={change}>
-        <SettingsFields project={project} settings={settings} />
-      </Form>
-    </Panel>
+    <BesideForm
+      form={
+        <Panel title="Settings">
+          <Form is_wide submit="Save the settings" version={etag} onSubmit={change}>
+            <SettingsFields project={project} settings={settings} />
+          </Form>
+        </Panel>
+      }
+      beside={(entered) => (
+        <Strangers
+          project={project}
+          first="newsletter"
+          list={lists.data?.data.find(({ confirmation_template }) => confirmation_template !== null)?.id}
+          typed={entered && { settings: looksIn(entered) }}
+        />
+      )}
+    />
   );
+}
+
+/** What of the settings strangers see. */
+function looksIn(entered: Entered) {
+  return {
+    from_name: entered.textOrNull('from_name'),
+    postal_address: entered.textOrNull('postal_address'),
+    brand_name: entered.textOrNull('brand_name'),
+    brand_color: entered.textOrNull('brand_color'),
+    brand_logo_url: entered.textOrNull('brand_logo_url'),
+    brand_website_url: entered.textOrNull('brand_website_url'),
+    tracking: entered.flag('tracking') ? ('consented' as const) : ('all' as const),
+  };
 }
