@@ -366,6 +366,8 @@ export const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
 export const DOCTOR_FAILURES_MS = 24 * 3_600_000;
 /** Decision: the passphrase of an exported project; shorter ones are guessed, even against argon2id. */
 export const MIN_TRANSFER_PASSPHRASE_CHARS = 12;
+/** Decision: a project file that the server keeps is on its way; to come, it may take as long (100 GB at 10 Mbit/s). */
+export const TRANSFER_FILE_MS = 24 * 3_600_000;
 /** Ids that a finding lists before it only counts. */
 export const FINDING_EXAMPLES = 3;
 

@@ -41,6 +41,7 @@ import { metricsRoutes } from '../operation/metrics/routes.ts';
 import { overviewRoutes } from '../operation/overview/routes.ts';
 import { searchRoutes } from '../operation/search/routes.ts';
 import { statusRoutes } from '../operation/status/routes.ts';
+import { transferRoutes } from '../operation/transfers/routes.ts';
 import { withEtags } from '../platform/http/etags.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { providerAccountRoutes } from '../secrets/provider-accounts/routes.ts';
@@ -90,6 +91,7 @@ export function createRoutes(services: Services): Route[] {
     ...sendingDomainRoutes(services),
     ...domainReportRoutes(services),
     ...backupRoutes(services.backups),
+    ...transferRoutes(services),
     ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),
     ...metricsRoutes(services.metrics),

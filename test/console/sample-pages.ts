@@ -25,6 +25,11 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
   { name: 'tokens-new', pattern: '/tokens/new', path: () => '/tokens/new' },
   { name: 'projects', pattern: '/projects', path: () => '/projects' },
   { name: 'projects-nothing-found', pattern: '/projects', path: () => '/projects?q=nowhere' },
+  { name: 'project-import', pattern: '/projects/import', path: () => '/projects/import' },
+  {
+    ...{ name: 'project-export', pattern: '/projects/:project/export' },
+    path: ({ project }) => `/projects/${project}/export`,
+  },
   { name: 'project-new', pattern: '/projects/new', path: () => '/projects/new' },
   { name: 'set-up-sending', pattern: '/set-up-sending', path: () => '/set-up-sending' },
   {

@@ -58,6 +58,11 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/projects/list.tsx'),
   }),
   page('/projects/new', { title: 'New project', load: () => import('./pages/projects/new.tsx') }),
+  page('/projects/import', {
+    title: 'Import a project',
+    needs_administer: true,
+    load: () => import('./pages/projects/import.tsx'),
+  }),
   page('/account', { title: 'Account', load: () => import('./pages/account/home.tsx') }),
 
   // Sending
@@ -173,6 +178,11 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Project',
     nav: { group: 'project', icon: 'home' },
     load: () => import('./pages/projects/home.tsx'),
+  }),
+  page('/projects/:project/export', {
+    title: 'Export the project',
+    needs_administer: true,
+    load: () => import('./pages/projects/export.tsx'),
   }),
   page('/projects/:project/settings', {
     title: 'Project settings',

@@ -48,6 +48,10 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     { name: 'Sending domains', description: 'What mail goes out from, and the DNS records that it needs.' },
     { name: 'Mailboxes', description: 'The addresses that mail goes out from, each with its relay.' },
     { name: 'Backups', description: 'Those that the server keeps beside its data.' },
+    {
+      name: 'Moving projects',
+      description: 'All of a project as one file, out of one Satchel and into another.',
+    },
     { name: 'Audit', description: 'Who did what.' },
     { name: 'Status', description: 'How the server is.' },
   ],
@@ -74,6 +78,7 @@ A failure of the data plane is \`{success: false, message, errors?}\`, one of th
     webhook: ULID,
     delivery: ULID,
     key: 'hello',
+    project_file: ULID,
     person: 1,
     token: 1,
     link: `${ULID}.2209021200000.i.c2lnbmF0dXJl`,

@@ -48,6 +48,8 @@ export interface ImportJob {
   path: string;
   key: MasterKey;
   about: ProjectFile;
+  /** In place of that of the file. */
+  slug?: string | undefined;
   actor: Actor;
   /** Whether a server may wait for the database meanwhile. */
   is_served: boolean;
@@ -61,6 +63,9 @@ export interface Examined {
   seal: string;
   manifest: Manifest;
   going: GoingTables;
+  rows: number;
+  /** Files whose bytes are in it. */
+  objects: number;
 }
 
 /**
@@ -74,6 +79,8 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
   const going = new Map(listGoing(read).map((one) => [one.table, one]));
   let found: Manifest | null = null;
   let gone: string[] = [];
+  let rows_found = 0;
+  let objects = 0;
   try {
     for (let entry = reader.next(); entry; entry = reader.next()) {
       if (entry.name === MANIFEST)
@@ -83,10 +90,12 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
       else if (isRowsName(entry.name)) {
         const { going: of, rows } = readPiece(await readText(reader, entry.size_bytes), job.path, going);
         for (const row of rows) checkRow(of.table, of.columns, row);
+        rows_found += rows.length;
         if (of.table === 'objects') await reach.ask(rows);
       } else {
         if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
         await reader.read(() => {});
+        objects += 1;
       }
       job.onProgress(reader.position, 2 * reader.size_bytes);
     }
@@ -108,7 +117,7 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
     if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
       throw ofAnotherBuild(job.path, 'more rows than any project has');
     reach.check(new Set(gone));
-    return { seal: reader.seal, manifest: found, going };
+    return { seal: reader.seal, manifest: found, going, rows: rows_found, objects };
   } catch (error) {
     if (error instanceof SyntaxError) throw ofAnotherBuild(job.path, 'what is no JSON');
     throw error;

@@ -32,7 +32,7 @@ import {
 } from './examining.ts';
 import { isRowsName, LEFT_OUT, leftOut, ProjectReader } from './format.ts';
 import type { Numbered } from './inventory-tables.ts';
-import { rangesOf } from './manifest-store.ts';
+import { type Manifest, rangesOf } from './manifest-store.ts';
 import type { Going, Row } from './rows-store.ts';
 import * as store from './store.ts';
 
@@ -305,7 +305,7 @@ export class Import {
     for (const standing of this.#arrival.standings) store.setStanding(tx, standing);
     const missing = this.#tieAll(tx);
     const is_active = this.examined.manifest.was_active;
-    const slug = showArriving(tx, this.#id, { is_active, slug: about.project.slug, now_ms });
+    const slug = showArriving(tx, this.#id, { is_active, slug: this.job.slug || about.project.slug, now_ms });
     if (slug === null) throw conflict('The import was taken out meanwhile.');
     const metadata = { name, slug, missing: Object.values(missing).flat().length };
     recordAudit(
@@ -321,7 +321,7 @@ export class Import {
   /** What it has of this Satchel's own: tokens, people, accounts. Returns what is not here. */
   #tieAll(tx: Tx): Missing {
     const { projects } = this.deps;
-    const { tokens, people, domains, mailboxes, ai_accounts, database_projects } = this.examined.manifest;
+    const { tokens, people } = this.examined.manifest;
     for (const token of tokens) {
       const id = this.#tokens.get(Number(token.id)) ?? 0;
       if (store.numberHere(tx, 'token', String(token.token_hash)) === null) {
@@ -332,22 +332,30 @@ export class Import {
       }
       projects.addScope(tx, { kind: 'token', id }, this.#id);
     }
-    const unknown = (kind: Parameters<typeof store.numberHere>[1], name: string): boolean =>
-      store.numberHere(tx, kind, name) === null;
     const granted = people.filter(({ is_granted }) => is_granted).map(({ email }) => email);
     for (const email of granted) {
       const id = store.numberHere(tx, 'person', email);
       if (id !== null) projects.addScope(tx, { kind: 'person', id }, this.#id);
     }
-    const used = mailboxes.filter(({ is_used }) => is_used).map(({ address }) => address);
-    return {
-      people: granted.filter((email) => unknown('person', email)),
-      domains: domains.filter((name) => unknown('domain', name)),
-      mailboxes: used.filter((address) => unknown('mailbox', address)),
-      link_domains: lostLinkDomains(tx, this.#id, this.examined.manifest.project),
-      // Also those that are here: who assigns them gives whoever has the project their secrets.
-      ai_accounts: ai_accounts.map(({ name }) => name),
-      database_projects: database_projects.map(({ name }) => name),
-    };
+    return missingOf(tx, this.examined.manifest, this.#id);
   }
+}
+
+/** What a project refers to and is not here; `id` is its number, once it has one. */
+export function missingOf(read: Tx, of: Manifest, id: number | null = null): Missing {
+  const { people, domains, mailboxes, ai_accounts, database_projects } = of;
+  const unknown = (kind: Parameters<typeof store.numberHere>[1], name: string): boolean =>
+    store.numberHere(read, kind, name) === null;
+  const granted = people.filter(({ is_granted }) => is_granted).map(({ email }) => email);
+  const used = mailboxes.filter(({ is_used }) => is_used).map(({ address }) => address);
+  return {
+    people: granted.filter((email) => unknown('person', email)),
+    domains: domains.filter((name) => unknown('domain', name)),
+    mailboxes: used.filter((address) => unknown('mailbox', address)),
+    // Before it is here, nobody knows whether its name is free.
+    link_domains: id === null ? [] : lostLinkDomains(read, id, of.project),
+    // Also those that are here: who assigns them gives whoever has the project their secrets.
+    ai_accounts: ai_accounts.map(({ name }) => name),
+    database_projects: database_projects.map(({ name }) => name),
+  };
 }

@@ -20,8 +20,16 @@ import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-s
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { examine, type ImportDeps, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
+import { ProjectFiles, WRONG_PASSPHRASE } from './files.ts';
 import { openAbout, type ProjectFile, projectFile } from './format.ts';
-import { IMPORT_SPARE_BYTES, Import, type Imported, refuseKnown } from './importing.ts';
+import {
+  IMPORT_SPARE_BYTES,
+  Import,
+  type Imported,
+  type Missing,
+  missingOf,
+  refuseKnown,
+} from './importing.ts';
 import { listGoing, selectRanges } from './rows-store.ts';
 import * as store from './store.ts';
 
@@ -66,6 +74,17 @@ interface Stayed {
   reason: string;
 }
 
+/** What a file holds, before it is imported. */
+export interface Coming {
+  public_id: string;
+  name: string;
+  slug: string;
+  rows: number;
+  objects: number;
+  tokens: number;
+  missing: Missing;
+}
+
 export interface LetGo {
   schedules: number;
   sequences: number;
@@ -75,7 +94,12 @@ export interface LetGo {
 }
 
 export class Transfers {
-  constructor(private readonly deps: TransfersDeps) {}
+  /** Those that are kept here on their way. */
+  readonly files: ProjectFiles;
+
+  constructor(private readonly deps: TransfersDeps) {
+    this.files = new ProjectFiles({ ...deps, transfers: this });
+  }
 
   /* --- Out -------------------------------------------------------------------------------------------------------- */
 
@@ -168,6 +192,8 @@ export class Transfers {
   async import(of: {
     file: string;
     passphrase: string;
+    /** In place of the one in the file; where it is taken, it gets a number. */
+    slug?: string | undefined;
     actor: Actor;
     onProgress: OnProgress;
   }): Promise<Imported> {
@@ -182,7 +208,8 @@ export class Transfers {
       await this.#removeAll();
       // Those of a deletion that was cut off: they may be the very ones that come back.
       await this.deps.contacts.sweep();
-      const job = { path, key, about: said, actor, is_served: isServed(config.data_dir), onProgress };
+      const { slug } = of;
+      const job = { path, key, about: said, slug, actor, is_served: isServed(config.data_dir), onProgress };
       refuseKnown(this.deps.database.read, said.project.public_id);
       const examined = await examine(this.deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
@@ -195,6 +222,32 @@ export class Transfers {
     } finally {
       lock.release();
     }
+  }
+
+  /**
+   * What an import of a file would bring, and what it would miss here. Throws AppError as `import` does: `invalid` for a wrong
+   * passphrase or a file that is damaged, `conflict` where the project is here. Writes nothing.
+   */
+  async check(of: {
+    file: string;
+    passphrase: string;
+    actor: Actor;
+    onProgress: OnProgress;
+  }): Promise<Coming> {
+    const { database, config } = this.deps;
+    const { about, path } = openAbout(of.file);
+    const said = parse(projectFile, about);
+    const key = await keyOf(said, of.passphrase, path);
+    refuseKnown(database.read, said.project.public_id);
+    const job = { ...of, path, key, about: said, is_served: isServed(config.data_dir) };
+    const { manifest, rows, objects } = await examine(this.deps, job);
+    return {
+      ...said.project,
+      rows,
+      objects,
+      tokens: manifest.tokens.length,
+      missing: missingOf(database.read, manifest),
+    };
   }
 
   /** Takes out what an import wrote that failed; the error says so. */
@@ -289,5 +342,6 @@ async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, path: st
   throw new AppError(
     'invalid',
     `The passphrase is not the one that ${path} was exported with. Nothing was written.`,
+    { code: WRONG_PASSPHRASE },
   );
 }

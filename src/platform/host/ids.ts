@@ -1,5 +1,5 @@
 /** Public ids: 26-character ULIDs, time-sortable, and monotonic within one process. */
-import { encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 
 const next = monotonicFactory();
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
@@ -12,6 +12,11 @@ export function newId(now_ms: number): string {
 /** Whether a string has the shape of a ULID. Callers look ids up in upper case, the canonical form. */
 export function isUlid(value: string): boolean {
   return ULID.test(value);
+}
+
+/** When a ULID was made, in epoch milliseconds. */
+export function timeOf(id: string): number {
+  return decodeTime(id);
 }
 
 /**

@@ -25,6 +25,7 @@ const made: Record<string, string> = {};
 
 /** What is made elsewhere than in its own collection. */
 const MAKERS: Record<string, string> = {
+  project_file: '/projects/:project/export',
   list: '/email-lists',
   contact: '/email-lists/:list/contacts',
   import: '/email-lists/:list/imports',
@@ -178,6 +179,10 @@ const NOT_DONE: Record<string, number> = {
   'DELETE /emails/:id/schedule': 409,
   'DELETE /projects/:project/emails/:id/schedule': 409,
   'POST /projects/:project/emails/:id/retry': 409,
+  // The project is here already; and no file was sent.
+  'POST /project-files': 422,
+  'POST /project-files/:project_file/check': 409,
+  'POST /project-files/:project_file/import': 409,
   // It came by the API, not by SMTP.
   'GET /projects/:project/emails/:id/message': 404,
   // Nobody has signed this one.

@@ -30,7 +30,7 @@ describe('the reference', () => {
         expect(text).toContain(`>${method.toUpperCase()}</b><code>${path}</code>`);
         expect(text).toContain(Bun.escapeHTML(summary));
       }
-    expect(pages.size).toBe(32);
+    expect(pages.size).toBe(33);
     for (const [page, text] of pages) {
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       expect([page, ids.length - new Set(ids).size]).toEqual([page, 0]);

@@ -1,5 +1,5 @@
 /** All projects that the person may see. */
-
+import { may } from '../../capabilities.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
@@ -29,7 +29,16 @@ export default function ProjectsPage() {
       <PageHeader
         title="Projects"
         lead="A project is one app: it owns the keys, files, mail and secrets of that app, and no other project sees them."
-        actions={<NewProject />}
+        actions={
+          <>
+            {may('can_administer') && (
+              <a class="button" href={hrefOf('/projects/import')}>
+                Import a project
+              </a>
+            )}
+            <NewProject />
+          </>
+        }
       />
       <Filters>
         <SearchFilter label="Name or slug" />

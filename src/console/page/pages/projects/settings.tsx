@@ -30,6 +30,16 @@ export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
             <Panel title="About the project">
               <ChangeForm project={project} etag={load.etag} />
             </Panel>
+            {may('can_administer') && (
+              <Panel
+                title="Move it to another Satchel"
+                lead="All of it as one file: to be imported elsewhere, or kept as a copy."
+              >
+                <a class="button" href={hrefOf(to`/projects/${project.slug}/export`)}>
+                  Export the project
+                </a>
+              </Panel>
+            )}
             <Danger project={project} />
           </div>
         )}

@@ -1,0 +1,220 @@
+/**
+ * Files of projects that the server keeps for a day in the folder `transfers` of its data directory: those that it exported, to be
+ * downloaded, and those that were sent to it, to be imported. One export, check or import at a time.
+ */
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { AppError, conflict, invalid, notFound } from '../../errors.ts';
+import { TRANSFER_FILE_MS } from '../../limits.ts';
+import type { OnProgress } from '../../platform/cli/progress.ts';
+import { flushFolder } from '../../platform/files/file-sink.ts';
+import { readPatiently } from '../../platform/files/patient-reading.ts';
+import { type Clock, toIso } from '../../platform/host/clock.ts';
+import { makeFolder } from '../../platform/host/folders.ts';
+import { isUlid, newId, timeOf } from '../../platform/host/ids.ts';
+import { publish, requireRoom } from '../../platform/host/scratch.ts';
+import type { Actor } from '../../platform/http/callers.ts';
+import { parse } from '../../platform/http/schema.ts';
+import type { Exported } from './exporting.ts';
+import { openAbout, projectFile } from './format.ts';
+import { IMPORT_SPARE_BYTES, type Imported } from './importing.ts';
+import type { Coming, Transfers } from './service.ts';
+
+export interface FileRecord {
+  id: string;
+  size_bytes: number;
+  created_at: string;
+  expires_at: string;
+  project: { public_id: string; name: string; slug: string };
+}
+
+type Work = 'export' | 'check' | 'import';
+export interface UnderWay {
+  work: Work | null;
+  percent: number | null;
+}
+
+interface Deps {
+  transfers: Pick<Transfers, 'export' | 'check' | 'import'>;
+  clock: Clock;
+  config: Pick<Config, 'data_dir'>;
+}
+
+/** The code of a refusal whose passphrase does not open the file. */
+export const WRONG_PASSPHRASE = 'wrong_passphrase';
+const SUFFIX = '.satchel';
+const PARTIAL = '.partial';
+const IDLE: UnderWay = { work: null, percent: null };
+
+export class ProjectFiles {
+  readonly #folder: string;
+  #under_way = IDLE;
+
+  constructor(private readonly deps: Deps) {
+    this.#folder = join(deps.config.data_dir, 'transfers');
+  }
+
+  /** How far what is being done has come. */
+  get under_way(): UnderWay {
+    return this.#under_way;
+  }
+
+  /** Newest first. */
+  list(): FileRecord[] {
+    return this.#names()
+      .filter((name) => name.endsWith(SUFFIX))
+      .sort()
+      .reverse()
+      .flatMap((name) => this.#find(name.slice(0, -SUFFIX.length)) ?? []);
+  }
+
+  /** Throws AppError `not_found`. */
+  require(id: string): FileRecord {
+    const record = isUlid(id) ? this.#find(id.toUpperCase()) : null;
+    if (!record) throw notFound('Project file');
+    return record;
+  }
+
+  pathOf({ id }: Pick<FileRecord, 'id'>): string {
+    return join(this.#folder, `${id}${SUFFIX}`);
+  }
+
+  remove(record: FileRecord): void {
+    if (this.#under_way.work !== null) throw busy();
+    rmSync(this.pathOf(record), { force: true });
+  }
+
+  /** Exports a project to a file here. Throws AppError as `Transfers.export` does, and `conflict` while something else is done. */
+  async export(
+    project: Parameters<Transfers['export']>[0],
+    how: { passphrase: string; is_copy: boolean; with_store: boolean; actor: Actor },
+  ): Promise<FileRecord & Omit<Exported, 'file'>> {
+    return this.#work('export', async (onProgress) => {
+      makeFolder(this.#folder);
+      const id = newId(this.deps.clock.now());
+      const { file: _, ...exported } = await this.deps.transfers.export(project, {
+        ...how,
+        file: this.pathOf({ id }),
+        onProgress,
+      });
+      return { ...this.require(id), ...exported };
+    });
+  }
+
+  /**
+   * Takes in a file as it comes; what is answered is on disk. Throws AppError `invalid` for what is no project file, and
+   * `unavailable` where there is no room.
+   */
+  async receive(body: ReadableStream<Uint8Array> | null, size_bytes: number | null): Promise<FileRecord> {
+    makeFolder(this.#folder);
+    requireRoom(this.#folder, (size_bytes ?? 0) + IMPORT_SPARE_BYTES, 'a project file');
+    const id = newId(this.deps.clock.now());
+    const partial = `${this.pathOf({ id })}${PARTIAL}`;
+    const refuse = (why: string): AppError => invalid({ _: [`The file did not come whole: ${why}.`] });
+    try {
+      const file = await open(partial, 'wx', 0o600);
+      try {
+        let since_look = 0;
+        if (body)
+          for await (const chunk of readPatiently(body, { refuse, deadline_ms: TRANSFER_FILE_MS })) {
+            await file.appendFile(chunk);
+            since_look += chunk.byteLength;
+            if (since_look < IMPORT_SPARE_BYTES / 4) continue;
+            requireRoom(this.#folder, IMPORT_SPARE_BYTES, 'a project file');
+            since_look = 0;
+          }
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      this.#readAbout(partial);
+      publish(partial, this.pathOf({ id }), 'a project file');
+      await flushFolder(this.#folder);
+      return this.require(id);
+    } finally {
+      rmSync(partial, { force: true });
+    }
+  }
+
+  /** What an import would bring, and miss. Throws AppError as `Transfers.check` does. */
+  check(record: FileRecord, of: { passphrase: string; actor: Actor }): Promise<Coming> {
+    return this.#work('check', (onProgress) =>
+      this.deps.transfers.check({ ...of, file: this.pathOf(record), onProgress }),
+    );
+  }
+
+  /** Imports the project and forgets the file. Throws AppError as `Transfers.import` does. */
+  import(
+    record: FileRecord,
+    of: { passphrase: string; slug?: string | undefined; actor: Actor },
+  ): Promise<Imported> {
+    return this.#work('import', async (onProgress) => {
+      const imported = await this.deps.transfers.import({ ...of, file: this.pathOf(record), onProgress });
+      rmSync(this.pathOf(record), { force: true });
+      return imported;
+    });
+  }
+
+  /** Removes files whose day is over, and what came of those that were cut off. */
+  sweep(): void {
+    if (this.#under_way.work !== null) return;
+    const now_ms = this.deps.clock.now();
+    for (const name of this.#names()) {
+      const [, id = ''] = /^\.?([0-9A-Z]{26})\./.exec(name) ?? [];
+      if (isUlid(id) && timeOf(id) + TRANSFER_FILE_MS <= now_ms)
+        rmSync(join(this.#folder, name), { force: true });
+    }
+  }
+
+  async #work<T>(work: Work, act: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+    if (this.#under_way.work !== null) throw busy();
+    this.#under_way = { work, percent: 0 };
+    try {
+      return await act((done, total) => {
+        this.#under_way = { work, percent: total > 0 ? Math.floor((100 * done) / total) : null };
+      });
+    } catch (error) {
+      throw error instanceof AppError && error.code === WRONG_PASSPHRASE
+        ? invalid({ passphrase: ['is not the one that the file was exported with'] })
+        : error;
+    } finally {
+      this.#under_way = IDLE;
+    }
+  }
+
+  #names(): string[] {
+    return existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+  }
+
+  #find(id: string): FileRecord | null {
+    const path = this.pathOf({ id });
+    const stat = statSync(path, { throwIfNoEntry: false });
+    const created_ms = timeOf(id);
+    if (!stat || created_ms + TRANSFER_FILE_MS <= this.deps.clock.now()) return null;
+    return {
+      id,
+      size_bytes: stat.size,
+      created_at: toIso(created_ms),
+      expires_at: toIso(created_ms + TRANSFER_FILE_MS),
+      project: this.#readAbout(path),
+    };
+  }
+
+  #readAbout(path: string): FileRecord['project'] {
+    try {
+      return parse(projectFile, openAbout(path).about).project;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      throw invalid(
+        { _: ['This is no project file: satchel project export and the console make them.'] },
+        { cause: error },
+      );
+    }
+  }
+}
+
+function busy(): AppError {
+  return conflict('Another project is being exported or imported: wait for its end.');
+}
