@@ -322,7 +322,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /projects/:project/vault/:service',
     'GET /vault/projects',
   ],
-  'management: can_administer, can_reveal_vault': ['POST /projects/:project/export'],
+  'management: can_administer can_reveal_vault': ['POST /projects/:project/export'],
   'management: can_reveal_vault': [
     'GET /projects/:project/vault-files/:file',
     'POST /projects/:project/vault/:service/reveal',
