@@ -34,7 +34,12 @@ async function startWithEverything() {
   const { token } = await app.services.tokens.create(actor, {
     ...{ name: 'all', all_projects: true, projects: [], capabilities: [...GRANTABLE] },
   });
-  const existing = await makeOneOfEach(app, owner, { key, token });
+  const copy = { passphrase: 'correct horse battery staple', is_copy: true, with_store: false, actor };
+  const project_file = await app.services.transfers.files.export(
+    app.services.projects.require('owner'),
+    copy,
+  );
+  const existing = { ...(await makeOneOfEach(app, owner, { key, token })), project_file: project_file.id };
   const credentials = (route: Route): CallOptions =>
     route.plane === 'data' ? { key, headers: { 'Tus-Resumable': '1.0.0' } } : { token };
   const routes = app.app.routes.filter(({ plane }) => plane === 'data' || plane === 'management');

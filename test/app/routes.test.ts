@@ -273,7 +273,6 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /project-files',
     'POST /project-files/:project_file/check',
     'POST /project-files/:project_file/import',
-    'POST /projects/:project/export',
     'POST /projects/:project/let-go',
     'GET /findings',
     'GET /jobs/:job',
@@ -323,6 +322,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /projects/:project/vault/:service',
     'GET /vault/projects',
   ],
+  'management: can_administer can_reveal_vault': ['POST /projects/:project/export'],
   'management: can_reveal_vault': [
     'GET /projects/:project/vault-files/:file',
     'POST /projects/:project/vault/:service/reveal',

@@ -182,6 +182,7 @@ export const PAGES: readonly PageEntry[] = [
   page('/projects/:project/export', {
     title: 'Export the project',
     needs_administer: true,
+    needs_any: ['can_reveal_vault'],
     load: () => import('./pages/projects/export.tsx'),
   }),
   page('/projects/:project/settings', {

@@ -18,7 +18,7 @@ import { publish, requireRoom } from '../../platform/host/scratch.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Exported } from './exporting.ts';
-import { openAbout, projectFile } from './format.ts';
+import { openAbout, projectFile, WrongPassphrase } from './format.ts';
 import { IMPORT_SPARE_BYTES, type Imported } from './importing.ts';
 import type { Coming, Transfers } from './service.ts';
 
@@ -42,8 +42,6 @@ interface Deps {
   config: Pick<Config, 'data_dir'>;
 }
 
-/** The code of a refusal whose passphrase does not open the file. */
-export const WRONG_PASSPHRASE = 'wrong_passphrase';
 const SUFFIX = '.satchel';
 const PARTIAL = '.partial';
 const IDLE: UnderWay = { work: null, percent: null };
@@ -176,7 +174,7 @@ export class ProjectFiles {
         this.#under_way = { work, percent: total > 0 ? Math.floor((100 * done) / total) : null };
       });
     } catch (error) {
-      throw error instanceof AppError && error.code === WRONG_PASSPHRASE
+      throw error instanceof WrongPassphrase
         ? invalid({ passphrase: ['is not the one that the file was exported with'] })
         : error;
     } finally {

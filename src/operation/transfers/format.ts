@@ -10,8 +10,10 @@
  *   SEAL                   HMAC-SHA-256 of the hashes and names of all files above, under the passphrase's key
  *   two blocks of zeros
  */
+
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { resolve } from 'node:path';
+import { AppError } from '../../errors.ts';
 import type { ArchiveKind } from '../../platform/files/archive.ts';
 import { ArchiveReader } from '../../platform/files/archive-reader.ts';
 import { ArchiveWriter } from '../../platform/files/archive-writer.ts';
@@ -43,6 +45,12 @@ export const projectFile = t.Object({
   with_store: t.Boolean(),
 });
 export type ProjectFile = Static<typeof projectFile>;
+
+export class WrongPassphrase extends AppError {
+  constructor(path: string) {
+    super('invalid', `The passphrase is not the one that ${path} was exported with. Nothing was written.`);
+  }
+}
 
 /** The name of the nth file of rows. */
 export function rowsName(n: number): string {

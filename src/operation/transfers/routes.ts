@@ -92,7 +92,8 @@ function routesOut({ projects, transfers }: Services): Route[] {
     managementRoute({
       method: 'POST',
       path: '/projects/:project/export',
-      needs,
+      // Whoever chose the passphrase can open the vault that is in the file.
+      needs: [ADMINISTER, 'can_reveal_vault'],
       tag,
       summary: 'Export a project to a file',
       description:

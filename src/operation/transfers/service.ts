@@ -20,8 +20,8 @@ import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-s
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { examine, type ImportDeps, keepsPlace } from './examining.ts';
 import { checkPlace, type Exported, type ExportJob, writeProject } from './exporting.ts';
-import { ProjectFiles, WRONG_PASSPHRASE } from './files.ts';
-import { openAbout, type ProjectFile, projectFile } from './format.ts';
+import { ProjectFiles } from './files.ts';
+import { openAbout, type ProjectFile, projectFile, WrongPassphrase } from './format.ts';
 import {
   IMPORT_SPARE_BYTES,
   Import,
@@ -339,9 +339,5 @@ function placeOf({ bucket, prefix }: { bucket: string; prefix: string }) {
 async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, path: string): Promise<MasterKey> {
   const key = await deriveMasterKey(passphrase, salt);
   if (key.id === key_id) return key;
-  throw new AppError(
-    'invalid',
-    `The passphrase is not the one that ${path} was exported with. Nothing was written.`,
-    { code: WRONG_PASSPHRASE },
-  );
+  throw new WrongPassphrase(path);
 }

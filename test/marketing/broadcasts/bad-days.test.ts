@@ -25,7 +25,7 @@ async function onFullDisk(start: () => Promise<unknown>): Promise<void> {
   await limitDisk(20);
   await start();
   await until(() => on.app.logs().includes('could not write'));
-  expect(sent()).toBe(0);
+  expect(sent()).toBeLessThan(COUNT);
   await limitDisk(null);
   on.app.clock.advance(1_000);
   await on.pass();

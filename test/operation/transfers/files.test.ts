@@ -19,7 +19,10 @@ beforeAll(async () => {
   there = await startTestApp();
   for (const app of [from, there]) {
     const fields = { name: 't', all_projects: true, projects: [], expires_in_days: 30 };
-    const { token } = await app.services.tokens.create(actor, { ...fields, capabilities: [ADMINISTER] });
+    const { token } = await app.services.tokens.create(actor, {
+      ...fields,
+      capabilities: [ADMINISTER, 'can_reveal_vault'],
+    });
     tokens.set(app, token);
   }
   const shop = await makeProject(from, 'shop');
@@ -153,9 +156,21 @@ test('a file is kept for a day', async () => {
   expect(filesOf(from).length).toBeGreaterThan(0);
   from.clock.advance(1);
   const listed = await call(from, 'GET', '/project-files');
-  expect(listed.body.data).toMatchObject({ files: [] });
+  expect([listed.text, listed.body.data]).toMatchObject([expect.anything(), { files: [] }]);
   from.services.transfers.files.sweep();
   expect(filesOf(from)).toEqual([]);
+});
+
+test('whoever may not open the vault exports none: they would know the passphrase', async () => {
+  const fields = { name: 'a', all_projects: true, projects: [], expires_in_days: 30 };
+  const { token } = await from.services.tokens.create(actor, { ...fields, capabilities: [ADMINISTER] });
+  const before = filesOf(from);
+  const answer = await from.call('POST', `${API}/projects/shop/export`, { token, body: { passphrase } });
+  expect([answer.status, answer.body]).toMatchObject([
+    403,
+    { error: { code: 'TOKEN_PERMISSION_DENIED', details: { required_scope: 'can_reveal_vault' } } },
+  ]);
+  expect(filesOf(from)).toEqual(before);
 });
 
 test('who may not administer is told so, and a read-only person too', async () => {

@@ -30,7 +30,7 @@ export default function ProjectSettingsPage({ params }: PageProps<'project'>) {
             <Panel title="About the project">
               <ChangeForm project={project} etag={load.etag} />
             </Panel>
-            {may('can_administer') && (
+            {may('can_administer') && may('can_reveal_vault') && (
               <Panel
                 title="Move it to another Satchel"
                 lead="All of it as one file: to be imported elsewhere, or kept as a copy."
