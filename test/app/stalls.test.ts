@@ -175,6 +175,7 @@ test('a paste of as many addresses as are allowed, and of many more, holds nobod
       ['<a>', 'a,', '\n', 'a\n', '<', '"', 'a <b@c.de>,', '(', 'a:<'].flatMap((text) => [
         [JSON.stringify(text), fill(text, MAX_PASTE_CHARS)],
         [`${JSON.stringify(text)} past the limit`, fill(text)],
+        [`${JSON.stringify(text)} below a header`, `email\n${fill(text, MAX_PASTE_CHARS - 6)}`],
       ]),
     ),
   };

@@ -1,11 +1,14 @@
 /** Addresses as people paste them: one or several a line, with a name before or behind. Pure functions. */
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import addressparser from 'nodemailer/lib/addressparser';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
 import { type Columns, columnsOf, NO_COLUMNS } from './columns.ts';
 import { commonest } from './csv-rows.ts';
 import { fatesOf, recogniseFields } from './headers.ts';
 import type { WaitingFields } from './schemas.ts';
+
+/** Fifty columns have some 1,000. */
+const MAX_HEADER_CHARS = 10_000;
 
 interface PastedRow {
   email: string;
@@ -31,21 +34,34 @@ export function readPaste(text: string): Paste {
 /** As spreadsheets copy cells, or a file that was pasted. Null for what has no such header. */
 function readTable(text: string): Paste | null {
   const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
-  if (head.includes('@')) return null;
-  const [headers = [], ...rows] = parse(text.trimStart(), {
-    delimiter: commonest(head),
-    relax_quotes: true,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    to: MAX_PASTED_ROWS + 2,
-  });
-  const fields = recogniseFields(headers);
+  // The line alone decides, and a long one is none: reading all of a text that is no table takes seconds.
+  if (head.includes('@') || head.length > MAX_HEADER_CHARS) return null;
+  const delimiter = commonest(head);
+  const fields = recogniseFields(readCells(head, delimiter)[0] ?? []);
   if (!fields.includes('email')) return null;
+  const [headers = [], ...rows] = readCells(text.trimStart(), delimiter);
   return {
     rows: rows.map((cells) => ({ cells })),
     columns: columnsOf(fatesOf(headers, fields)),
     first_row: 2,
   };
+}
+
+/** As spreadsheets quote cells; where a quotation mark is left open, it is a character as others are. */
+function readCells(text: string, delimiter: string): string[][] {
+  const options = {
+    delimiter,
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    to: MAX_PASTED_ROWS + 2,
+  };
+  try {
+    return parse(text, options);
+  } catch (error) {
+    if (error instanceof CsvError) return parse(text, { ...options, quote: null });
+    throw error;
+  }
 }
 
 function readLines(text: string): PastedRow[] {

@@ -15,7 +15,7 @@ import { variantChecks } from '../../../src/files/variants/checks.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
 import { VARIANT_MEMORY_BYTES } from '../../../src/limits.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
-import { makeProject, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';
 import { until } from '../../support/until.ts';
 
@@ -191,7 +191,9 @@ describe.skipIf(!existsSync('/proc/self/environ'))('a process', () => {
     expect(fields[16]).toBe('10');
     expect((await of(await upload())).status).toBe(200);
     expect(makers()).toEqual([pid]);
-    const source = app.services.blobs.path(await upload());
+    const image = await upload();
+    await moveToFiles(app);
+    const source = app.services.blobs.path(image);
     const target = join(app.data_dir, 'made');
     process.kill(pid, 'SIGKILL');
     // Nobody has been told yet that it is gone.

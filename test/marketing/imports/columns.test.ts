@@ -147,6 +147,9 @@ describe('a paste', () => {
 
   test('of addresses alone has no columns, and a first line without an address is one that is wrong', async () => {
     const list = await on.list();
+    // A quotation mark that is left open is a character of its cell.
+    const open = await paste(list, 'name,email\n"Ann,ann@example.com\n');
+    expect(open).toMatchObject({ total_rows: 1, accepted: 1 });
     const record = await paste(list, 'Our people\nbob@example.com\n');
     expect(record).toMatchObject({ accepted: 1, invalid_syntax: 1, columns: null });
     const named = await paste(await on.list(), 'email\nbob@example.com\n');
