@@ -50,6 +50,8 @@ async function launch(): Promise<Browser> {
   const executable = part('chromium-headless-shell') ?? part('chromium');
   const launched = await chromium.launch({
     ...(executable === null ? {} : { executablePath: executable }),
+    // Without a language it gives what is downloaded no name but one of ASCII.
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
     args: ['--no-sandbox', `--disable-features=${[...OFF_BY_PLAYWRIGHT, ...UNUSED].join(',')}`],
     timeout: LAUNCH_TIMEOUT_MS,
   });

@@ -46,6 +46,7 @@ export function LogoField({ project, value }: { project: string; value: string |
       {is_choosing && (
         <Pictures
           project={project}
+          needs_https
           onClose={() => setChoosing(false)}
           onChoose={(chosen) => {
             setUrl(chosen);
@@ -57,8 +58,15 @@ export function LogoField({ project, value }: { project: string; value: string |
   );
 }
 
-export function Pictures(props: { project: string; onChoose(url: string): void; onClose(): void }) {
-  const { project, onChoose, onClose } = props;
+interface PicturesProps {
+  project: string;
+  /** Says so, and offers none, where files of this server have another address. */
+  needs_https?: boolean;
+  onChoose(url: string): void;
+  onClose(): void;
+}
+
+export function Pictures({ project, needs_https = false, onChoose, onClose }: PicturesProps) {
   const [typed, setTyped] = useState('');
   const q = useRested(typed.trim());
   const load = useLoad('GET /projects/{project}/objects', {
@@ -85,7 +93,7 @@ export function Pictures(props: { project: string; onChoose(url: string): void; 
               </p>
             );
 
-          const http = pictures.find(({ url }) => !url.startsWith('https://'));
+          const http = needs_https && pictures.find(({ url }) => !url.startsWith('https://'));
           if (http)
             return (
               <p class="notice warn">
