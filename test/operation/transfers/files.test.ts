@@ -155,8 +155,8 @@ test('a file is kept for a day', async () => {
   from.services.transfers.files.sweep();
   expect(filesOf(from).length).toBeGreaterThan(0);
   from.clock.advance(1);
-  const listed = await call(from, 'GET', '/project-files');
-  expect([listed.text, listed.body.data]).toMatchObject([expect.anything(), { files: [] }]);
+  // Not over HTTP: the day of an id that follows those of other clocks in this process may be one after the token's end.
+  expect(from.services.transfers.files.list()).toEqual([]);
   from.services.transfers.files.sweep();
   expect(filesOf(from)).toEqual([]);
 });
