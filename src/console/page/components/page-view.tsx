@@ -39,16 +39,14 @@ export function PageView() {
   const Page = entry ? loaded.get(entry) : undefined;
   useEffect(() => {
     if (!entry || loaded.has(entry)) return;
-    entry.load().then(
-      (file) => {
-        loaded.set(entry, file.default);
-        setTurn((at) => at + 1);
-      },
-      async () => {
-        // Without a server it is loaded by itself once there is one again.
-        if (await isMissing()) setFailed(entry);
-      },
-    );
+    const show = (file: Awaited<ReturnType<PageEntry['load']>>): void => {
+      loaded.set(entry, file.default);
+      setTurn((at) => at + 1);
+    };
+    entry.load().then(show, async () => {
+      // Without a server it is loaded by itself once there is one again. One that came back meanwhile is asked once more.
+      if (await isMissing()) entry.load().then(show, () => setFailed(entry));
+    });
   }, [entry, epoch]);
   // A page of another title may name itself better, in PageHeader, which runs before this does.
   // A page of the same file at another path is another page.
