@@ -599,6 +599,7 @@ describe.skipIf(executable === null)('the marketing settings', () => {
       await page.getByLabel('Window closes').fill('18:00');
       await page.getByLabel('Marketing is enabled').check();
       await page.getByLabel('Postal address').fill('Corner shop\n1 High Street');
+      await page.getByText('Advanced', { exact: true }).click();
       await page.getByLabel('Daily cap').fill('');
       await page.getByRole('button', { name: 'Save the settings' }).click();
       await page.locator('[aria-invalid=true]').waitFor();

@@ -1,6 +1,7 @@
 /** The fields of the marketing settings, in four groups. */
 import type { ComponentChildren } from 'preact';
 import type { MarketingSettings } from '../../api.generated.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { ColourField } from '../../components/colour-field.tsx';
 import { TextAreaField } from '../../components/text-area-field.tsx';
@@ -93,26 +94,28 @@ function Timing({ settings }: { settings: MarketingSettings }) {
       />
       <TextField name="send_window_end" label="Window closes" type="time" value={settings.send_window_end} />
       <ZoneField name="timezone" label="Time zone" value={settings.timezone} />
-      <TextField
-        name="daily_cap"
-        label="Daily cap"
-        type="number"
-        value={settings.daily_cap}
-        hint="Marketing mails of the project a day (UTC); the rest waits for the next. Empty: no cap."
-      />
-      <TextField
-        name="bounce_pause_threshold_percent"
-        label="Pause at"
-        type="number"
-        value={settings.bounce_pause_threshold_percent}
-        hint="Percent of a sequence's last 100 mails that bounced or were complained about: it pauses by itself."
-      />
       <CheckField
         name="tracking"
         label="Count only with consent"
         is_checked={settings.tracking === 'consented'}
         hint="Opens and clicks of those alone who allowed it, by a form or on the page of their choices. Else of all who did not refuse."
       />
+      <Advanced>
+        <TextField
+          name="daily_cap"
+          label="Daily cap"
+          type="number"
+          value={settings.daily_cap}
+          hint="Marketing mails of the project a day (UTC); the rest waits for the next. Empty: no cap."
+        />
+        <TextField
+          name="bounce_pause_threshold_percent"
+          label="Pause at"
+          type="number"
+          value={settings.bounce_pause_threshold_percent}
+          hint="Percent of a sequence's last 100 mails that bounced or were complained about: it pauses by itself."
+        />
+      </Advanced>
     </Group>
   );
 }

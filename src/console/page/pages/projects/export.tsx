@@ -88,15 +88,17 @@ function Export({ project }: { project: ProjectWithKeys }) {
 function WhatGoes() {
   return (
     <Panel title="What is in it">
-      <p>
-        Keys and tokens (as hashes), files, the mail log, templates, schedules, lists with their contacts,
-        suppressions, sequences, broadcasts, webhooks, the audit trail, and the vault, sealed by the
-        passphrase. Addresses, mails and files in it are not sealed: keep it as you keep backups.
-      </p>
-      <p>
-        Not in it is what belongs to Satchel as a whole: sending domains, mailboxes, people, AI and database
-        accounts. The import lists those that are missing there.
-      </p>
+      <div class="stack-small">
+        <p>
+          Keys and tokens (as hashes), files, the mail log, templates, schedules, lists with their contacts,
+          suppressions, sequences, broadcasts, webhooks, the audit trail, and the vault, sealed by the
+          passphrase. Addresses, mails and files in it are not sealed: keep it as you keep backups.
+        </p>
+        <p>
+          Not in it is what belongs to Satchel as a whole: sending domains, mailboxes, people, AI and database
+          accounts. The import lists those that are missing there.
+        </p>
+      </div>
     </Panel>
   );
 }
