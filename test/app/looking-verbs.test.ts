@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { PATH, type ScheduleApp, startScheduleApp, VALID } from '../mail/schedules/setup.ts';
 import { run, runJson, runRecord } from '../support/command.ts';
+import { until } from '../support/until.ts';
 
 let app: ScheduleApp;
 let schedule_id: string;
@@ -46,9 +47,13 @@ test('a schedule is found by its id alone, paused, resumed and run; a run follow
   const resumed = await runRecord(app.data_dir, 'schedule', 'resume', schedule_id);
   expect(resumed).toMatchObject({ is_active: true, next_run_at: expect.any(String) });
   const { job_id } = await runRecord(app.data_dir, 'schedule', 'run', schedule_id);
-  app.app.engine.wake();
-  await app.app.engine.whenIdle();
-  const job = await runRecord(app.data_dir, 'job', 'show', String(job_id));
+  // The verb wrote beside the server, which sees that from its next turn on.
+  const shown = () => runRecord(app.data_dir, 'job', 'show', String(job_id));
+  await until(async () => {
+    await app.app.engine.whenIdle();
+    return (await shown()).finished_at !== null;
+  });
+  const job = await shown();
   expect([job.id, job.type, job.status]).toEqual([job_id, 'schedule.run', 'completed']);
   // Nobody's mail is delivered: the key that made the schedule is a test key.
   const mails = await records('email', 'list', '--project', 'one', '--to', 'ben@example.com');
