@@ -216,7 +216,8 @@ async function store(
 ): Promise<Version> {
   const { campaign, is_live } = place;
   const own = campaign === null || version?.template.is_own ? version : await makeOwn(place, version, mine);
-  if (own !== version && !is_live) return own as Version;
+  // Those that were just made have it all.
+  if (own && own !== version && !is_live) return own;
   if (is_live) return change(place, own, { draft: draftOf(mine) });
   if (campaign && mine.preheader !== saved.preheader)
     await campaign.save({ preheader: mine.preheader.trim() || null });
