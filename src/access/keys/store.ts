@@ -1,20 +1,15 @@
 /** The SQL of API keys. */
 import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
-const byHash = statement((tx) =>
-  tx
-    .select()
-    .from(apiKeys)
-    .where(eq(apiKeys.key_hash, sql.placeholder('hash')))
-    .prepare(),
-);
+const byHash = rawSql<KeyRow, [string]>('SELECT * FROM api_keys WHERE key_hash = ?', apiKeys);
 
 /** The key with this hash; made for every request of the data plane, so it is one seek in a unique index. */
 export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
-  return byHash(read).get({ hash }) ?? null;
+  return byHash.get(read, hash);
 }
 
 export function noteUse(tx: Tx, id: number, last_used_at: number): void {
@@ -25,17 +20,13 @@ export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
-const emailLimit = statement((tx) =>
-  tx
-    .select({ email_daily_limit: apiKeys.email_daily_limit })
-    .from(apiKeys)
-    .where(eq(apiKeys.id, sql.placeholder('id')))
-    .prepare(),
+const emailLimit = rawSql<Pick<KeyRow, 'email_daily_limit'>, [number]>(
+  'SELECT email_daily_limit FROM api_keys WHERE id = ?',
 );
 
 /** Asked for with every email that is accepted. */
 export function findEmailLimit(read: Tx, id: number): Pick<KeyRow, 'email_daily_limit'> | null {
-  return emailLimit(read).get({ id }) ?? null;
+  return emailLimit.get(read, id);
 }
 
 /** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */

@@ -48,18 +48,13 @@ export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): vo
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-const stateById = statement((tx) => {
-  const { id, public_id, status } = projects;
-  return tx
-    .select({ id, public_id, status })
-    .from(projects)
-    .where(and(eq(id, sql.placeholder('id')), IS_HERE))
-    .prepare();
-});
+const stateById = rawSql<ProjectState, [number]>(
+  "SELECT id, public_id, status FROM projects WHERE id = ? AND status <> 'arriving'",
+);
 
 /** What every request with an API key needs of its project. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {
-  return stateById(read).get({ id }) ?? null;
+  return stateById.get(read, id);
 }
 
 // Raw: each claim of jobs asks it of each project that has any waiting.

@@ -12,7 +12,7 @@ import { DISK_BOUNDS_S, Histogram, Tally } from '../host/measures.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
-const WRITE_SLICE_MS = 0.5;
+const WRITE_SLICE_MS = 1;
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };

@@ -7,6 +7,7 @@ import { encode, wrap } from 'nodemailer/lib/qp';
 import { fillFrame } from './frames.ts';
 import {
   buildMime,
+  buildTexts,
   type ComposedMessage,
   checkHead,
   composeMessage,
@@ -33,7 +34,7 @@ interface Mould {
 
 export class FramedMessages {
   /** Null where a mail of this frame is composed as any other. */
-  #mould: Promise<Mould | null> | null = null;
+  #mould: Mould | null | undefined;
 
   constructor(private readonly frame: MailFrame) {}
 
@@ -41,8 +42,8 @@ export class FramedMessages {
   async compose(content: KeyedContent): Promise<ComposedMessage> {
     const { values, attachments } = content;
     checkHead(content);
-    this.#mould ??= castMould(this.frame);
-    const mould = await this.#mould;
+    if (this.#mould === undefined) this.#mould = castMould(this.frame);
+    const mould = this.#mould;
     const is_fit = mould && attachments.length === 0 && values.every(isSafeBesideOthers);
     if (!is_fit) return composeMessage({ ...content, ...fillFrame({ frame: this.frame, values }) });
     // As UTF-8, since some relays take addresses in other scripts (RFC 6531).
@@ -51,7 +52,7 @@ export class FramedMessages {
   }
 }
 
-async function castMould(frame: MailFrame): Promise<Mould | null> {
+function castMould(frame: MailFrame): Mould | null {
   const { html, text } = frame;
   // A derived text part depends on the values' lengths, and an empty part is left out.
   if (text === null || ![text, html ?? text].every(hasSafeTexts)) return null;
@@ -65,7 +66,7 @@ async function castMould(frame: MailFrame): Promise<Mould | null> {
   );
   for (const leaf of root.childNodes.length > 0 ? root.childNodes : [root])
     leaf.setHeader('Content-Transfer-Encoding', 'quoted-printable');
-  const message = (await root.build()).toString('latin1');
+  const message = buildTexts(root).toString('latin1');
   const head_end = message.indexOf('\r\n\r\n');
   const fields = message.slice(0, head_end).split(/\r\n(?![ \t])/);
   const mime_fields = fields.filter((field) => /^(mime-version|content-)/i.test(field));

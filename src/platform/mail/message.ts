@@ -4,9 +4,11 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { compile } from 'html-to-text';
+import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
 import type MimeNode from 'nodemailer/lib/mime-node';
+import * as quotedPrintable from 'nodemailer/lib/qp';
 import { AppError, invalid } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
 import type { DkimIdentity } from './dkim.ts';
@@ -38,6 +40,8 @@ const OWN_HEADERS = new Set(
 
 /** A line of a folded header holds one: RFC 2047 allows 75 with what surrounds it. */
 const ENCODED_WORD_CHARS = 52;
+/** Of quoted-printable and base64 (RFC 2045 6.7, 6.8). */
+const ENCODED_LINE_CHARS = 76;
 
 /**
  * Refuses a mail of which anything could break out of its header.
@@ -85,7 +89,8 @@ export async function composeMessage(content: MailContent): Promise<ComposedMess
   const boundary = crypto.randomUUID();
   const open = () => buildMime({ ...content, text }, boundary);
   const payload_bytes = content.attachments.reduce((sum, attachment) => sum + attachment.size_bytes, 0);
-  const held = payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await open().build()] : null;
+  const build = () => (content.attachments.length > 0 ? open().build() : buildTexts(open()));
+  const held = payload_bytes <= MAX_BUFFERED_MESSAGE_BYTES ? [await build()] : null;
   return signMessage(() => held ?? readChunks(open()), content.dkim);
 }
 
@@ -188,6 +193,30 @@ export function buildMime(content: MailContent, boundary: string): MimeNode {
   const root = composer.compile();
   keepLookalikes(root, content);
   return root;
+}
+
+/**
+ * A message without files, as its `build` makes it. That goes through streams, which take longer than all the
+ * rest of a mail's way to its relay.
+ */
+export function buildTexts(root: MimeNode): Buffer {
+  const message = textOf(root);
+  return Buffer.from(message.endsWith('\r\n') ? message : `${message}\r\n`);
+}
+
+function textOf(node: MimeNode): string {
+  const head = `${node.buildHeaders()}\r\n\r\n`;
+  const { content, boundary } = node;
+  if (typeof content === 'string') return head + encoded(content, node.getTransferEncoding());
+  const parts = node.childNodes.map((part) => `--${boundary}\r\n${textOf(part)}\r\n`);
+  return parts.length === 0 ? head : `${head}${parts.join('')}--${boundary}--\r\n`;
+}
+
+function encoded(text: string, encoding: string | false): string {
+  if (encoding === 'quoted-printable')
+    return quotedPrintable.wrap(quotedPrintable.encode(text), ENCODED_LINE_CHARS);
+  if (encoding === 'base64') return base64.wrap(base64.encode(text), ENCODED_LINE_CHARS);
+  return text;
 }
 
 /**

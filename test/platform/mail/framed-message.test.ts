@@ -5,7 +5,7 @@ import PostalMime from 'postal-mime';
 import { type DkimKeyPair, generateDkimKey } from '../../../src/platform/mail/dkim.ts';
 import { FramedMessages } from '../../../src/platform/mail/framed-message.ts';
 import { fillFrame } from '../../../src/platform/mail/frames.ts';
-import { bytesOf, composeMessage } from '../../../src/platform/mail/message.ts';
+import { buildMime, buildTexts, bytesOf, composeMessage } from '../../../src/platform/mail/message.ts';
 import type { MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
 import { mailOf } from '../../support/mail-samples.ts';
 
@@ -174,6 +174,25 @@ describe('a mail of a frame reads as MailComposer makes it', () => {
       if (isFilled(await expectSame(frame, values, { subject }))) filled += 1;
     }
     expect(filled).toBeGreaterThan(500);
+  });
+
+  test('and that is what its streams make, but for where lines are broken softly', async () => {
+    const random = randomBy(20_261_128);
+    const pieces = [...PIECES, ...HARD_PIECES];
+    const text = (most: number): string =>
+      Array.from({ length: random(most + 1) }, () => pieces[random(pieces.length)]).join('');
+    for (let n = 0; n < 1_000; n += 1) {
+      const html = n % 3 === 0 ? null : text(30);
+      const content = mailOf({
+        text: n % 3 === 1 ? '' : text(30),
+        html,
+        subject: text(3).replace(/\p{Cc}/gu, ' '),
+      });
+      const built = buildTexts(buildMime(content, 'edge')).toString('latin1');
+      const streamed = (await buildMime(content, 'edge').build()).toString('latin1');
+      expectLegal(built);
+      expect(built.replaceAll('=\r\n', '')).toBe(streamed.replaceAll('=\r\n', ''));
+    }
   });
 
   test('with all the headers that it has of its own', async () => {
