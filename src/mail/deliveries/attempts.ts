@@ -26,6 +26,7 @@ import {
   putOnRecord,
   recipientsLeft,
   requestOf,
+  triedBefore,
 } from './beginning.ts';
 import { isComplaintAddress } from './capture.ts';
 import { attemptOutcomeOf, type Handed, Handing, type HandingDeps } from './handing.ts';
@@ -78,7 +79,7 @@ export class Attempts {
     if (!email) return over({ status: 'failed', error: 'The email was deleted.' }, null);
     const left = recipientsLeft(tx, email);
     if (left.recipients === null) return over(left, email.id);
-    const tried = store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+    const tried = triedBefore(tx, email);
     const asked = requestOf(email, tried, now_ms);
     const candidates = listCandidates(tx, asked);
     const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
@@ -146,9 +147,9 @@ export class Attempts {
    * The mailbox with which an attempt goes on, as things stand now: it is chosen for good when the attempt is
    * taken up.
    */
-  #nextAfter({ email }: Attempt): Choice {
+  #nextAfter({ id, email }: Attempt): Choice {
     const { read } = this.deps.database;
-    const tried = store.listTriedMailboxes(read, email.id, email.attempts);
+    const tried = id === null ? [email.from_email] : store.listTriedMailboxes(read, email.id, email.attempts);
     const request = requestOf(email, tried, this.deps.clock.now());
     return chooseMailbox(listCandidates(read, request), request);
   }

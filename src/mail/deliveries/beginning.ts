@@ -15,8 +15,7 @@ import type { AttemptRow } from './tables.ts';
 /** An attempt that is on record. */
 export interface Attempt {
   /**
-   * Its row; null for a first attempt at bulk mail, which the email's own row tells of for as long as all
-   * goes well.
+   * Its row; null for a first attempt, which the email's own row tells of for as long as all goes well.
    */
   id: number | null;
   email: EmailRow;
@@ -67,6 +66,13 @@ export function recipientsLeft(tx: Tx, email: EmailRow): Left {
   return recipients.length === 0 ? { recipients: null, status: 'completed', error: null } : { recipients };
 }
 
+/** The mailboxes that the attempt which now begins, or goes on, could not use. */
+export function triedBefore(tx: Tx, email: EmailRow): string[] {
+  // A mail that never began was tried nowhere.
+  const is_new = email.began_at === null && email.attempts === 0;
+  return is_new ? [] : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+}
+
 /** What an attempt at an email asks of its mailbox. `tried` are those that this attempt could not use. */
 export function requestOf(email: EmailRow, tried: readonly string[], now_ms: number): ChoiceRequest {
   return {
@@ -89,9 +95,11 @@ export function putOnRecord(
   },
 ): Attempt {
   const { email, choice, now_ms, recipients, not_before, counted, max_attempts } = begun;
+  // One that came from elsewhere may have been cut off there.
+  if (email.began_at !== null) interruptAttempts(tx, email, now_ms);
   const { mailbox_id, from_email, domain } = choice.ok ? { ...choice, from_email: choice.address } : email;
-  const has_row = !isBulk(email.source) || email.attempts > 0 || begun.is_continued;
-  const from = { mailbox_id, from_email, domain };
+  const has_row = email.attempts > 0 || begun.is_continued || !choice.ok;
+  const from = { mailbox_id, from_email, domain, choice: isBulk(email.source) ? null : choice.explanation };
   const started: Omit<Attempt, 'id'> = {
     email: emailLife.begin(tx, email, from, { has_row, now_ms }),
     recipients,
@@ -105,9 +113,7 @@ export function putOnRecord(
   return { ...started, id: has_row ? insertRow(tx, started) : null };
 }
 
-/**
- * The row of an attempt, which bulk mail gets for its first one only where the relay did not just take it.
- */
+/** The row of an attempt. A first one gets it only where the relay did not just take the mail. */
 export function insertRow(tx: Tx, attempt: Omit<Attempt, 'id'>): number {
   const { email, mailbox, choice, started_at } = attempt;
   return store.insertAttempt(tx, {
@@ -119,34 +125,36 @@ export function insertRow(tx: Tx, attempt: Omit<Attempt, 'id'>): number {
   });
 }
 
-/** In place of why a mailbox was chosen, for an attempt that needed no row of its own. */
+/** In place of why a mailbox was chosen, for bulk mail. */
 const CHOSEN_FOR_PIECE = 'it was chosen for all mails of a piece.';
 
-/** Every attempt at an email, the first one at bulk mail too. */
+/** Every attempt at an email, a first one without a row of its own too. */
 export function attemptsOf(read: Tx, email: EmailRow): AttemptRow[] {
   const rows = store.listAttempts(read, email.id);
   if (rows.length > 0 || email.began_at === null) return rows;
   const is_as_sent = email.status === 'sent' || email.status === 'delivered';
+  // One that was cut off elsewhere, before its project arrived here, waits again.
+  const is_under_way = email.status === 'sending';
   return [
     {
       id: 0,
       email_id: email.id,
       attempt: 1,
       mailbox: email.from_email,
-      choice: CHOSEN_FOR_PIECE,
+      choice: email.choice ?? CHOSEN_FOR_PIECE,
       started_at: email.began_at,
       finished_at: email.sent_at,
-      outcome: email.sent_at === null ? null : 'sent',
+      outcome: email.sent_at !== null ? 'sent' : is_under_way ? null : 'interrupted',
       smtp_code: email.sent_at === null ? null : 250,
       // A report's words have taken the place of the relay's.
       smtp_response: is_as_sent ? email.smtp_response : null,
       tls: email.tls,
-      may_be_sent: false,
+      may_be_sent: email.sent_at === null && !is_under_way && !email.is_test,
     },
   ];
 }
 
-/** Gives the first attempt at bulk mail its row where it had none, as another one follows. */
+/** Gives the first attempt its row where it had none, as another one follows. */
 export function keepFirstAttempt(tx: Tx, email: EmailRow): void {
   const [first] = attemptsOf(tx, email);
   if (first?.id !== 0) return;
@@ -155,7 +163,7 @@ export function keepFirstAttempt(tx: Tx, email: EmailRow): void {
   if (outcome !== null && finished_at !== null) store.endAttempt(tx, id, { ...first, outcome }, finished_at);
 }
 
-/** Marks attempts at an email that never ended, the first one at bulk mail too, which gets its row now. */
+/** Marks attempts at an email that never ended, the first one too, which gets its row now. */
 export function interruptAttempts(tx: Tx, email: EmailRow, now_ms: number): void {
   keepFirstAttempt(tx, email);
   store.interruptRows(tx, email, now_ms);

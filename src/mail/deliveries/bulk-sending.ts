@@ -21,9 +21,15 @@ import {
   takeMailbox,
 } from '../mailboxes/service.ts';
 import type { Attempts, Conclusion } from './attempts.ts';
-import { type Attempt, interruptAttempts, putOnRecord, recipientsLeft, requestOf } from './beginning.ts';
+import {
+  type Attempt,
+  interruptAttempts,
+  putOnRecord,
+  recipientsLeft,
+  requestOf,
+  triedBefore,
+} from './beginning.ts';
 import type { Listeners } from './listeners.ts';
-import * as store from './store.ts';
 import { endWithheld } from './withholding.ts';
 
 /**
@@ -188,11 +194,7 @@ export class BulkSending {
       emailLife.finish(tx, email.id, { status: 'canceled' });
       return null;
     }
-    // A mail that never began was tried nowhere.
-    const tried =
-      email.began_at === null && email.attempts === 0
-        ? []
-        : store.listTriedMailboxes(tx, email.id, email.attempts + 1);
+    const tried = triedBefore(tx, email);
     // Waiting mail is held or taken back at once; mail that was being tried then, and has not left, is asked
     // about here.
     const decision = email.attempts > 0 || tried.length > 0 ? this.listeners.decideSend(tx, email) : 'send';

@@ -263,6 +263,7 @@ const UNTRIED = {
   failed_at: null,
   replied_at: null,
   began_at: null,
+  choice: null,
   tls: null,
 } satisfies Partial<EmailRow>;
 

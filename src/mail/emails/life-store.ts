@@ -19,12 +19,12 @@ type Value = string | number | null;
 const beginRow = rawSql<never, Value[]>(`
     UPDATE emails SET attempts = ?, mailbox_id = ?, quota_day = ?, from_email = ?, domain = ?,
       status = CASE WHEN status IN ('scheduled', 'queued', 'sending') THEN 'sending' ELSE status END,
-      queued_at = coalesce(queued_at, ?), due_at = NULL, began_at = ?
+      queued_at = coalesce(queued_at, ?), due_at = NULL, began_at = ?, choice = ?
     WHERE id = ?`);
 
 export function beginAttempt(tx: Tx, begun: EmailRow, now_ms: number): void {
-  const { id, attempts, mailbox_id, quota_day, from_email, domain, began_at } = begun;
-  beginRow.run(tx, attempts, mailbox_id, quota_day, from_email, domain, now_ms, began_at, id);
+  const { id, attempts, mailbox_id, quota_day, from_email, domain, began_at, choice } = begun;
+  beginRow.run(tx, attempts, mailbox_id, quota_day, from_email, domain, now_ms, began_at, choice, id);
 }
 
 const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`

@@ -36,18 +36,24 @@ export const emailLife = {
   listFailed,
 
   /**
-   * Notes that an attempt begins, and what it goes out from; returns the email as it is then. Without
-   * `has_row` the log alone tells of the attempt.
+   * Notes that an attempt begins, what it goes out from and why; returns the email as it is then. Where it has
+   * a row of its own (`has_row`), that says why.
    */
   begin(
     tx: Tx,
     email: EmailRow,
-    from: Pick<EmailRow, 'mailbox_id' | 'from_email' | 'domain'>,
+    from: Pick<EmailRow, 'mailbox_id' | 'from_email' | 'domain' | 'choice'>,
     { has_row, now_ms }: { has_row: boolean; now_ms: number },
   ): EmailRow {
     const { attempts, quota_day } = email;
-    const at = { quota_day: quota_day ?? utcDay(now_ms), began_at: has_row ? null : now_ms };
-    const begun = { ...email, ...from, ...at, attempts: attempts + 1 };
+    const own = has_row ? { began_at: null, choice: null } : { began_at: now_ms };
+    const begun = {
+      ...email,
+      ...from,
+      ...own,
+      quota_day: quota_day ?? utcDay(now_ms),
+      attempts: attempts + 1,
+    };
     store.beginAttempt(tx, begun, now_ms);
     return begun;
   },

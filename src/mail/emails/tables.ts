@@ -82,6 +82,7 @@ export const emails = sqliteTable('emails', {
   merge: text(),
   due_at: integer(),
   began_at: integer(),
+  choice: text(),
   tls: text(),
 });
 export type EmailRow = typeof emails.$inferSelect;

@@ -92,16 +92,13 @@ describe('retries', () => {
     const over_tls = await sendAndSettle({ domain: 'secured.example.com' });
     const nowhere = await sendAndSettle({ domain: await domainWithout() });
     const facts = (id: unknown) => {
-      const { story } = sender.app.services.deliveries.explain(String(id));
-      const [row] = rows(sender.app, `SELECT tls FROM email_attempts WHERE email_id = '${id}'`);
-      return [row, story.find((line) => line.startsWith('Attempt 1'))];
+      const { events, story } = sender.app.services.deliveries.explain(String(id));
+      const attempt = events.find(({ kind }) => kind === 'attempt');
+      return [attempt?.tls, story.find((line) => line.startsWith('Attempt 1'))];
     };
-    expect(facts(plain.id)).toEqual([{ tls: 'none' }, expect.stringContaining('was taken without TLS: 250')]);
-    expect(facts(over_tls.id)).toEqual([
-      { tls: 'TLSv1.3' },
-      expect.stringContaining('was taken over TLSv1.3: 250'),
-    ]);
-    expect(facts(nowhere.id)).toEqual([{ tls: null }, expect.not.stringContaining('TLS')]);
+    expect(facts(plain.id)).toEqual(['none', expect.stringContaining('was taken without TLS: 250')]);
+    expect(facts(over_tls.id)).toEqual(['TLSv1.3', expect.stringContaining('was taken over TLSv1.3: 250')]);
+    expect(facts(nowhere.id)).toEqual([null, expect.not.stringContaining('TLS')]);
     await secured.stop();
   });
 

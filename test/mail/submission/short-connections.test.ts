@@ -46,6 +46,8 @@ test('of a server that takes their mail no connection and no descriptor stays', 
   mails += await visit(portOf(on), key, 8);
   await rest();
   await until(() => countDescriptors() <= before);
+  // Its thread tells of them a little later.
+  await until(() => submission.measures()?.taken === mails);
   expect(submission.measures()).toMatchObject({ taken: mails, put_off: 0, refused: 0, failed_sign_ins: 0 });
   const sent = "SELECT count(*) AS n FROM emails WHERE status = 'sent'";
   expect(database.read.$client.query<{ n: number }, []>(sent).get()?.n).toBe(mails);

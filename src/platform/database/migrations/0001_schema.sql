@@ -648,7 +648,8 @@ CREATE TABLE emails ( -- EmailRow
   allowed_mailboxes TEXT NOT NULL DEFAULT '[]', -- JSON string[]; addresses that bind every attempt; none: any that fits
   merge TEXT, -- what its content is rendered from as it is sent; such a mail has no row in email_bodies
   due_at INTEGER,   -- of bulk mail that waits, which has no job: when it is tried next, 0 at once
-  began_at INTEGER, -- of bulk mail: its first attempt, which has no row of its own where the relay took the mail
+  began_at INTEGER, -- when its first attempt began, which has no row of its own where the relay just took the mail
+  choice TEXT,      -- of that attempt: why its mailbox; null for bulk mail, where all mails of a piece share it
   tls TEXT          -- of that attempt
 ) STRICT;
 CREATE INDEX emails_by_project ON emails (project_id, id);
