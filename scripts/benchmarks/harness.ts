@@ -120,8 +120,9 @@ export async function spawnListening(
 }
 
 /** A process that nobody listens to. */
-export function spawnQuiet(command: string[]): { stop(): Promise<void> } {
-  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+export function spawnQuiet(command: string[], env: Record<string, string> = {}): { stop(): Promise<void> } {
+  const all = { ...process.env, ...env };
+  const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore', env: all });
   processes.add(child);
   return {
     async stop() {

@@ -8,6 +8,7 @@ import { measureEmails } from './emails.ts';
 import { cleanUp, limitGroup, type Row } from './harness.ts';
 import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
+import { measurePeers } from './peers.ts';
 import { measureSequences } from './sequences.ts';
 import { measureStore } from './store.ts';
 import { measureSubmission } from './submission.ts';
@@ -16,6 +17,7 @@ import { measureVariants } from './variants.ts';
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
   uploads: measureUploads,
+  peers: measurePeers,
   store: measureStore,
   variants: measureVariants,
   lists: measureLists,
