@@ -75,12 +75,12 @@ export async function measureEmails(): Promise<Row[]> {
   return [...(await measureAcceptance()), ...(await measureDrain()), ...(await measureBacklog())];
 }
 
-async function addMailbox(satchel: Satchel, port: number | string): Promise<void> {
+export async function addMailbox(satchel: Satchel, port: number | string): Promise<void> {
   await satchel.cli('domain', 'add', 'bench.example.com', '--default', '--trust');
   await satchel.cli('mailbox', 'add', 'shop@bench.example.com', '--smtp', `smtp://127.0.0.1:${port}`);
 }
 
-function send(
+export function send(
   satchel: Satchel,
   key: string,
   body: Record<string, unknown>,
@@ -93,7 +93,7 @@ function send(
   });
 }
 
-const orderMail = (n: number) => ({
+export const orderMail = (n: number) => ({
   to: `user${n}@example.org`,
   subject: `Order ${n}`,
   body_html: HTML,
@@ -174,7 +174,7 @@ async function scheduleMails(satchel: Satchel, key: string, count: number, in_ms
   return due;
 }
 
-async function waitFor(sink: Sink, count: number): Promise<SinkState> {
+export async function waitFor(sink: Sink, count: number): Promise<SinkState> {
   const give_up_at = Date.now() + DRAIN_LIMIT_MS;
   for (;;) {
     const state = await sink.state();

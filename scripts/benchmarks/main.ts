@@ -1,4 +1,5 @@
 /** The benchmarks: runs the groups asked for and prints one table of ratios. Speed is judged here and in no test. */
+import { measureApiMail } from './api-mail.ts';
 import { measureBeside } from './beside.ts';
 import { measureBroadcasts } from './broadcasts.ts';
 import { measureClicks } from './clicks.ts';
@@ -22,6 +23,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   variants: measureVariants,
   lists: measureLists,
   emails: measureEmails,
+  'api-mail': measureApiMail,
   submission: measureSubmission,
   management: measureManagement,
   imports: measureImports,
