@@ -12,9 +12,9 @@ beforeAllInConsole(async (started) => {
 });
 
 const open = async (path: string) => openSignedIn(on, path);
-const stored = () => {
+const stored = async () => {
   const { objects, projects } = on.app.services;
-  return objects.list(projects.require('shop').id, { page: 1, per_page: 50 }).data;
+  return (await objects.list(projects.require('shop').id, { page: 1, per_page: 50 })).data;
 };
 
 describe.skipIf(executable === null)('files in a browser', () => {
@@ -29,11 +29,13 @@ describe.skipIf(executable === null)('files in a browser', () => {
     await page.getByLabel('Days to keep').fill('0');
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.locator('[name=expires_in_days][aria-invalid=true]').waitFor();
-    expect(stored()).toEqual([]);
+    expect(await stored()).toEqual([]);
     await page.getByLabel('Days to keep').fill('5');
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.getByRole('link', { name: 'note.txt' }).waitFor();
-    expect(stored()).toMatchObject([{ original_filename: 'note.txt', visibility: 'private', size_bytes: 3 }]);
+    expect(await stored()).toMatchObject([
+      { original_filename: 'note.txt', visibility: 'private', size_bytes: 3 },
+    ]);
 
     await page.getByLabel('File name').fill('nothing like it');
     await page.getByText('Nothing matches').waitFor();
@@ -49,7 +51,7 @@ describe.skipIf(executable === null)('files in a browser', () => {
     await page.getByLabel('Expiry').selectOption('never');
     await page.getByRole('button', { name: 'Save the changes' }).click();
     await page.getByRole('heading', { name: 'renamed.txt', level: 1 }).waitFor();
-    const [file] = stored();
+    const [file] = await stored();
     expect(file).toMatchObject({ original_filename: 'renamed.txt', visibility: 'public' });
     const row = on.app.services.objects.requireAny(file?.public_id ?? '');
     expect(row.expires_at).toBeNull();
@@ -66,7 +68,7 @@ describe.skipIf(executable === null)('files in a browser', () => {
     await page.getByLabel('Type renamed.txt to go on').fill('renamed.txt');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete the file' }).click();
     await page.getByText('No file yet').waitFor();
-    expect(stored()).toEqual([]);
+    expect(await stored()).toEqual([]);
     // The one refusal is told by the browser, too.
     expect(complaints.filter((told) => !told.includes('422'))).toEqual([]);
   });
@@ -89,11 +91,11 @@ describe.skipIf(executable === null)('files in a browser', () => {
     );
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.getByRole('dialog').getByText('The disk is full.').waitFor();
-    expect(stored()).toEqual([]);
+    expect(await stored()).toEqual([]);
     await page.unroute('**/objects');
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.getByRole('link', { name: 'dropped.txt' }).waitFor();
-    expect(stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
+    expect(await stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
   });
 
   test('that are images are shown small in the list and on their page, made for it; what is no image after all has the icon', async () => {

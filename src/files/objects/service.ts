@@ -13,10 +13,11 @@ import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Idempotency, IdempotentRequest, KeptAnswer } from '../../platform/http/idempotency.ts';
-import { findInPieces, type Page, type PageQuery, pageOf, paginate } from '../../platform/http/pagination.ts';
+import type { Page } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import type { ObjectBytes, Pins } from './bytes.ts';
 import { ObjectListeners } from './listeners.ts';
+import { listPage, type ObjectQuery, searchPage } from './listing.ts';
 import {
   type ChangedObject,
   type ListedObject,
@@ -36,11 +37,8 @@ import {
   insertObject,
   isNoted,
   listKnownIds,
-  listObjects,
   listProjectObjectIds,
   listThere,
-  listThese,
-  matchesOf,
   saveContents,
   updateObject,
 } from './store.ts';
@@ -84,13 +82,6 @@ interface ObjectsDeps {
   max_upload_bytes: number;
   public_url: string;
   allowed_mime_types: readonly string[];
-}
-
-/** Names that a search looks at before others have their turn: about a millisecond. */
-const SEARCH_PIECE = 5_000;
-
-interface ObjectQuery extends PageQuery {
-  visibility?: Visibility | undefined;
 }
 
 export class Objects {
@@ -227,38 +218,23 @@ export class Objects {
     return { mime_type, refusal: { file: [message] } };
   }
 
-  /** A page of those whose name contains `q`, newest first. Names are looked at a piece a turn. */
+  /** A page of those whose name contains `q`, newest first. */
   async search(project_id: number, query: ObjectQuery & { q: string }): Promise<Page<ListedObject>> {
-    const { database, clock } = this.deps;
-    const { q, visibility } = query;
-    const at = { now_ms: clock.now(), piece: SEARCH_PIECE };
-    const pieces = matchesOf(() => database.read, { project_id, visibility, q }, at);
-    const found = await findInPieces(query, pieces);
-    return pageOf(query, { ...found, data: listThese(database.read, found.data) }).map((row) =>
-      this.#toListItem(row),
-    );
+    return (await searchPage(this.deps, project_id, query)).map((row) => this.#toListItem(row));
   }
 
   /** A page of the project's unexpired objects, newest first. */
-  list(project_id: number, query: ObjectQuery): Page<ListedObject> {
-    return this.#list(project_id, query).map((row) => this.#toListItem(row));
+  async list(project_id: number, query: ObjectQuery): Promise<Page<ListedObject>> {
+    return (await listPage(this.deps, project_id, query)).map((row) => this.#toListItem(row));
   }
 
   /** As `list`, with where their bytes are: that is for operators. */
-  listWithStores(project_id: number, query: ObjectQuery): Page<ListedObject & { store: StoreName }> {
-    return this.#list(project_id, query).map((row) => ({ ...this.#toListItem(row), store: row.store }));
-  }
-
-  #list(project_id: number, query: ObjectQuery): Page<ObjectRow> {
-    const { read } = this.deps.database;
-    const now_ms = this.deps.clock.now();
-    const filter = { project_id, visibility: query.visibility };
-    const { total, expired } = countObjects(read, filter, now_ms);
-    return paginate(query, {
-      total,
-      fetch: (limit, offset) =>
-        listObjects(read, filter, { limit, offset, now_ms, has_expired: expired > 0 }),
-    });
+  async listWithStores(
+    project_id: number,
+    query: ObjectQuery,
+  ): Promise<Page<ListedObject & { store: StoreName }>> {
+    const page = await listPage(this.deps, project_id, query);
+    return page.map((row) => ({ ...this.#toListItem(row), store: row.store }));
   }
 
   /**

@@ -170,26 +170,46 @@ export function countObjects(
   return { total: stored - expired, expired };
 }
 
+/** Where a page of objects begins: `offset` behind the object with the id `behind`. */
+interface ObjectPage {
+  behind: number;
+  offset: number;
+  now_ms: number;
+  has_expired: boolean;
+}
+
+function isListed(filter: ObjectFilter, page: ObjectPage): SQL | undefined {
+  return and(
+    eq(objects.project_id, filter.project_id),
+    filter.visibility ? eq(objects.visibility, filter.visibility) : IS_LISTED,
+    page.has_expired ? unexpired(page.now_ms) : undefined,
+    lt(objects.id, page.behind),
+  );
+}
+
 /** A page of unexpired objects, newest first. With `has_expired` false the index alone answers. */
-export function listObjects(
-  tx: Tx,
-  filter: ObjectFilter,
-  page: { limit: number; offset: number; now_ms: number; has_expired: boolean },
-): ObjectRow[] {
+export function listObjects(tx: Tx, filter: ObjectFilter, page: ObjectPage & { limit: number }): ObjectRow[] {
   return tx
     .select()
     .from(objects)
-    .where(
-      and(
-        eq(objects.project_id, filter.project_id),
-        filter.visibility ? eq(objects.visibility, filter.visibility) : IS_LISTED,
-        page.has_expired ? unexpired(page.now_ms) : undefined,
-      ),
-    )
+    .where(isListed(filter, page))
     .orderBy(desc(objects.id))
     .limit(page.limit)
     .offset(page.offset)
     .all();
+}
+
+/** The id of the object at which such a page begins; null where the list ends before. */
+export function findObjectAt(tx: Tx, filter: ObjectFilter, page: ObjectPage): number | null {
+  const found = tx
+    .select({ id: objects.id })
+    .from(objects)
+    .where(isListed(filter, page))
+    .orderBy(desc(objects.id))
+    .limit(1)
+    .offset(page.offset)
+    .get();
+  return found?.id ?? null;
 }
 
 // Raw, as the builder can't name an index.
