@@ -147,7 +147,7 @@ describe.skipIf(executable === null)('a stranger', () => {
         noNote,
       );
       const url = await database.write((tx) =>
-        subscriptions.unsubscribeUrl(tx, shop(), { public_id: contact.id }),
+        subscriptions.unsubscribeLinks(tx, shop())({ public_id: contact.id }),
       );
       const context = await openBrowser(on, {});
       const page = await context.newPage();

@@ -37,8 +37,10 @@ export function listMailboxesOf(tx: Tx, domain_id: number): MailboxRow[] {
     .all();
 }
 
+const all = rawSql<MailboxRow, []>('SELECT * FROM mailboxes ORDER BY address', mailboxes);
+
 export function listMailboxes(tx: Tx): MailboxRow[] {
-  return tx.select().from(mailboxes).orderBy(asc(mailboxes.address)).all();
+  return all.all(tx);
 }
 
 export function updateMailbox(tx: Tx, id: number, changes: Partial<Omit<MailboxRow, 'id'>>): void {

@@ -180,10 +180,11 @@ export class BroadcastEngine {
       list,
       settings: { ...settings, from_name, reply_to },
     });
+    const planOf = marketing_mail.planner(tx, mailing);
     const rows = contacts.findByIds(people.flatMap(({ id }) => (reasons.has(id) ? [] : [id])));
     return (contact_id) => {
       const contact = rows.get(contact_id);
-      const planned = contact && marketing_mail.planFixed(tx, mailing, sourceOf(contact_id) ?? 0, contact);
+      const planned = contact && planOf(sourceOf(contact_id) ?? 0, contact);
       return planned?.ok ? planned : null;
     };
   }

@@ -134,7 +134,7 @@ export interface MarketingMailDeps {
   clock: Clock;
   marketing: MarketingSettings;
   templates: Templates;
-  subscriptions: Pick<Subscriptions, 'unsubscribeUrl'>;
+  subscriptions: Pick<Subscriptions, 'unsubscribeLinks'>;
   tracking: Pick<TrackingChoices, 'isTracked'>;
   emails: Pick<Emails, 'renderWith'>;
   link_domains: Pick<LinkDomains, 'baseOf'>;
@@ -164,25 +164,35 @@ export class MarketingMail {
   /** The mail to a contact as things stand now, within the transaction that accepts it. */
   plan(tx: Tx, of: Mailing, contact: MailContact): MailPlan {
     const made = this.#sourceOf(tx, of);
-    return made.ok ? this.#planFor(tx, of, made, contact) : made;
+    if (!made.ok) return made;
+    return this.#planFor(tx, of, made, contact, this.deps.subscriptions.unsubscribeLinks(tx, of.owner));
   }
 
-  /** Composes what all mails of a mailing share, as things stand now. Returns its id, for `planFixed`. */
+  /** Composes what all mails of a mailing share, as things stand now. Returns its id, for `planner`. */
   fix(tx: Tx, of: Mailing): { ok: true; id: number } | Refusal {
     return this.#sourceOf(tx, of);
   }
 
-  /** The mail to a contact from what was put together before, whatever became of the template since. */
-  planFixed(tx: Tx, of: Mailing, source_id: number, contact: MailContact): MailPlan {
-    const framed = this.#load(tx, of.owner.id, source_id);
-    if (!framed) throw new AppError('internal', 'What a mail is made from is no longer kept.');
-    return this.#planFor(tx, of, { id: source_id, source: framed.source }, contact);
+  /** For mails to many contacts from what was put together before, whatever became of the template since. */
+  planner(tx: Tx, of: Mailing): (source_id: number, contact: MailContact) => MailPlan {
+    const linkFor = this.deps.subscriptions.unsubscribeLinks(tx, of.owner);
+    return (id, contact) => {
+      const framed = this.#load(tx, of.owner.id, id);
+      if (!framed) throw new AppError('internal', 'What a mail is made from is no longer kept.');
+      return this.#planFor(tx, of, { id, source: framed.source }, contact, linkFor);
+    };
   }
 
-  #planFor(tx: Tx, of: Mailing, made: StoredSource, contact: MailContact): MailPlan {
+  #planFor(
+    tx: Tx,
+    of: Mailing,
+    made: StoredSource,
+    contact: MailContact,
+    linkFor: (contact: MailContact) => string,
+  ): MailPlan {
     const { id: contact_id, email: to } = contact;
     const { source, owner } = of;
-    const unsubscribe_url = this.deps.subscriptions.unsubscribeUrl(tx, owner, contact);
+    const unsubscribe_url = linkFor(contact);
     const is_untracked = !this.deps.tracking.isTracked(tx, { project_id: owner.id, email: to });
     const mail = { contact_id, to, unsubscribe_url, source, prefix: '' };
     return is_untracked

@@ -9,7 +9,7 @@ import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { type KeyOwner, MarketingKeys } from './keys.ts';
 import type { Settings, SettingsChanges } from './schemas.ts';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
-import { findSettings, saveSettings } from './store.ts';
+import { findSettings, findTracking, saveSettings } from './store.ts';
 
 export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
 export { changes as settingsChanges, type Settings } from './schemas.ts';
@@ -63,6 +63,11 @@ export class MarketingSettings {
     if (!row) return DEFAULT_SETTINGS;
     const { project_id: _project, updated_at: _updated, ...settings } = row;
     return settings;
+  }
+
+  /** Whose mail has what tells that it was read, where they said nothing of it themselves. */
+  tracking(project_id: number, read: Tx): Settings['tracking'] {
+    return findTracking(read, project_id) ?? DEFAULT_SETTINGS.tracking;
   }
 
   /**

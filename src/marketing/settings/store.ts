@@ -16,6 +16,15 @@ export function findSettings(tx: Tx, project_id: number): SettingsRow | undefine
   return settingsOf(tx).get({ project_id });
 }
 
+// Raw, as each mail asks for it.
+const trackingOf = rawSql<Pick<SettingsRow, 'tracking'>, [number]>(
+  'SELECT tracking FROM marketing_settings WHERE project_id = ?',
+);
+
+export function findTracking(tx: Tx, project_id: number): SettingsRow['tracking'] | undefined {
+  return trackingOf.get(tx, project_id)?.tracking;
+}
+
 export function saveSettings(tx: Tx, row: SettingsRow): void {
   const { project_id: _project, ...changes } = row;
   tx.insert(marketingSettings)

@@ -444,10 +444,11 @@ export class Subscriptions {
     });
   }
 
-  /** The link in a mail by which its contact leaves, within the transaction that accepts the mail. */
-  unsubscribeUrl(tx: Tx, owner: KeyOwner, contact: Pick<ContactRow, 'public_id'>): string {
+  /** Makes the links by which contacts leave, for mails that the transaction accepts. */
+  unsubscribeLinks(tx: Tx, owner: KeyOwner): (contact: Pick<ContactRow, 'public_id'>) => string {
     const hash = this.deps.marketing.keys.obtain(tx, owner, 'unsubscribe', this.deps.clock.now());
-    return unsubscribeUrl(this.deps.link_domains.baseOf(owner.id, tx), contact.public_id, hash);
+    const base = this.deps.link_domains.baseOf(owner.id, tx);
+    return ({ public_id }) => unsubscribeUrl(base, public_id, hash);
   }
 
   /** Sign-ups that are not carried out yet: what is done keeps no address. */

@@ -35,7 +35,7 @@ type UntrackedListener = (tx: Tx, of: TrackedAddress) => void;
 export class TrackingChoices {
   readonly #listeners: UntrackedListener[] = [];
 
-  constructor(private readonly deps: { marketing: Pick<MarketingSettings, 'settings'> }) {}
+  constructor(private readonly deps: { marketing: Pick<MarketingSettings, 'tracking'> }) {}
 
   /** Adds a listener for each address that stops being tracked by its own choice or by one for it. */
   listen(listener: UntrackedListener): void {
@@ -46,7 +46,7 @@ export class TrackingChoices {
   isTracked(read: Tx, { project_id, email }: TrackedAddress): boolean {
     const tracking = store.findChoice(read, project_id, email)?.tracking;
     if (tracking !== undefined) return tracking === 'allowed';
-    return this.deps.marketing.settings(project_id, read).tracking === 'all';
+    return this.deps.marketing.tracking(project_id, read) === 'all';
   }
 
   /** Null where nobody said anything. */

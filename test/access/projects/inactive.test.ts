@@ -180,7 +180,7 @@ test('its sign-up page is none, and whoever wants to leave can', async () => {
   const contact = app.services.contacts.findByPublicId(ids.bob ?? '');
   if (!contact) throw new Error('no contact');
   const url = await app.services.database.write((tx) =>
-    app.services.subscriptions.unsubscribeUrl(tx, owner, contact),
+    app.services.subscriptions.unsubscribeLinks(tx, owner)(contact),
   );
   expect((await app.call('POST', new URL(url).pathname)).status).toBe(200);
   expect(app.services.contacts.findById(contact.id, read)?.status).toBe('unsubscribed');

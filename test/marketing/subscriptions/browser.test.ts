@@ -140,7 +140,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     expect(contact).toMatchObject({ status: 'active', consent_basis: 'double_opt_in' });
     const { subscriptions, projects, database } = on.app.services;
     const url = await database.write((tx) =>
-      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact?.id) }),
+      subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: String(contact?.id) }),
     );
     await page.goto(on.app.url + new URL(url).pathname);
     expect(await page.textContent('h1')).toBe('Unsubscribe');
@@ -233,7 +233,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     await on.contact(offers, 'chooser@example.com');
     const { subscriptions, projects, database } = on.app.services;
     const url = await database.write((tx) =>
-      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(reader.id) }),
+      subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: String(reader.id) }),
     );
     const { page, complaints } = await openPage();
     await page.goto(`${on.app.url}${new URL(url).pathname}#choices`);
@@ -259,7 +259,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     const contact = await on.contact(await on.list(), `${'long'.repeat(12)}@example.com`);
     const { subscriptions, projects, database } = on.app.services;
     const url = await database.write((tx) =>
-      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(contact.id) }),
+      subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: String(contact.id) }),
     );
     const { page, complaints } = await openPage('dark');
     await page.goto(on.app.url + new URL(url).pathname);

@@ -41,7 +41,7 @@ function pageOf(list: string, email: string): Promise<string> {
   const contact = rowOf(list, email);
   if (!contact) throw new Error(email);
   return on.app.services.database.write((tx) => {
-    const { pathname } = new URL(on.app.services.subscriptions.unsubscribeUrl(tx, owner(), contact));
+    const { pathname } = new URL(on.app.services.subscriptions.unsubscribeLinks(tx, owner())(contact));
     return pathname;
   });
 }

@@ -78,7 +78,7 @@ async function unsubscribePath(language: Language | null, email: string): Promis
   const { id } = await on.contact(listOf(language), email);
   const { subscriptions, projects, database } = on.app.services;
   const url = await database.write((tx) =>
-    subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(id) }),
+    subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: String(id) }),
   );
   return new URL(url).pathname;
 }

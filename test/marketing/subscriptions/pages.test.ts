@@ -25,7 +25,7 @@ async function someone(): Promise<{ email: string; path: string }> {
   const { id } = await on.contact(list, email);
   const { subscriptions, projects, database } = on.app.services;
   const url = await database.write((tx) =>
-    subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: String(id) }),
+    subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: String(id) }),
   );
   return { email, path: new URL(url).pathname };
 }

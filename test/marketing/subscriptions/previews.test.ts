@@ -112,7 +112,7 @@ describe('the preview', () => {
     const { subscriptions, contacts, projects, database } = on.app.services;
     const [{ id } = { id: '' }] = contacts.ofAddress(on.project.id, 'ann@example.com');
     const url = await database.write((tx) =>
-      subscriptions.unsubscribeUrl(tx, projects.require('shop'), { public_id: id }),
+      subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: id }),
     );
     const { pathname } = new URL(url);
     const page = await visit(pathname);

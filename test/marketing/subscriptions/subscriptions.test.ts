@@ -364,7 +364,7 @@ describe('leaving by link', () => {
     await on.contact(other, 'bye@example.com');
     const { database, subscriptions } = on.app.services;
     const url = await database.write((tx) =>
-      subscriptions.unsubscribeUrl(tx, on.project, { public_id: String(contact.id) }),
+      subscriptions.unsubscribeLinks(tx, on.project)({ public_id: String(contact.id) }),
     );
     const path = new URL(url).pathname;
     const page = await open('GET', path);

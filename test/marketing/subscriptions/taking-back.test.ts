@@ -38,7 +38,7 @@ async function someone(...lists: string[]): Promise<{ email: string; path: strin
   const contacts: Record<string, unknown>[] = [];
   for (const list of lists) contacts.push(await on.contact(list, email));
   const url = await services().database.write((tx) =>
-    services().subscriptions.unsubscribeUrl(tx, owner(), { public_id: String(contacts[0]?.id) }),
+    services().subscriptions.unsubscribeLinks(tx, owner())({ public_id: String(contacts[0]?.id) }),
   );
   return { email, path: new URL(url).pathname };
 }
