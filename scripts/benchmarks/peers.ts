@@ -134,7 +134,9 @@ async function startPocketBase(): Promise<FileServer | null> {
   await Bun.spawn([path, 'superuser', 'upsert', email, password, '--dir', dir], { stdout: 'ignore' }).exited;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const { stop } = spawnQuiet([path, 'serve', '--http', `127.0.0.1:${port}`, '--dir', dir]);
+  // It would write what it made of the collection beside the directory, for whoever comes next.
+  const options = ['--dir', dir, '--automigrate=false'];
+  const { stop } = spawnQuiet([path, 'serve', '--http', `127.0.0.1:${port}`, ...options]);
   await untilUp(`${url}/api/health`);
   const json = { 'Content-Type': 'application/json' };
   const signed_in = await request(`${url}/api/collections/_superusers/auth-with-password`, {
