@@ -127,7 +127,8 @@ export class ProjectFiles {
       } finally {
         await file.close();
       }
-      this.#readAbout(partial);
+      const project = readProject(partial);
+      if (project instanceof AppError) throw project;
       publish(partial, this.pathOf({ id }), 'a project file');
       await flushFolder(this.#folder);
       return this.require(id);
@@ -191,25 +192,27 @@ export class ProjectFiles {
     const stat = statSync(path, { throwIfNoEntry: false });
     const created_ms = timeOf(id);
     if (!stat || created_ms + TRANSFER_FILE_MS <= this.deps.clock.now()) return null;
+    const project = readProject(path);
+    // It was whole as it came: the disk has damaged it since, and its day ends it.
+    if (project instanceof AppError) return null;
     return {
       id,
       size_bytes: stat.size,
       created_at: toIso(created_ms),
       expires_at: toIso(created_ms + TRANSFER_FILE_MS),
-      project: this.#readAbout(path),
+      project,
     };
   }
+}
 
-  #readAbout(path: string): FileRecord['project'] {
-    try {
-      return parse(projectFile, openAbout(path).about).project;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      throw invalid(
-        { _: ['This is no project file: satchel project export and the console make them.'] },
-        { cause: error },
-      );
-    }
+/** Whose file it is, or why it is none. */
+function readProject(path: string): FileRecord['project'] | AppError {
+  try {
+    return parse(projectFile, openAbout(path).about).project;
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    const message = 'This is no project file: satchel project export and the console make them.';
+    return invalid({ _: [message] }, { cause });
   }
 }
 

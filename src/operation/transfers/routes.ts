@@ -142,8 +142,13 @@ function routesOut({ projects, transfers }: Services): Route[] {
   ];
 }
 
+const loadFrom =
+  (files: Transfers['files']) =>
+  ({ ctx }: { ctx: RequestContext }): FileRecord =>
+    files.require(ctx.params.project_file ?? '');
+
 function routesOfFiles({ transfers: { files } }: Services): Route[] {
-  const load = ({ ctx }: { ctx: RequestContext }): FileRecord => files.require(ctx.params.project_file ?? '');
+  const load = loadFrom(files);
   return [
     managementRoute({
       method: 'GET',
@@ -214,7 +219,7 @@ function routesOfFiles({ transfers: { files } }: Services): Route[] {
 }
 
 function routesOfImport({ transfers: { files } }: Services): Route[] {
-  const load = ({ ctx }: { ctx: RequestContext }): FileRecord => files.require(ctx.params.project_file ?? '');
+  const load = loadFrom(files);
   return [
     managementRoute({
       method: 'POST',

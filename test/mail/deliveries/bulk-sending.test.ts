@@ -186,6 +186,18 @@ test('a mail that is deferred leaves its piece, and is tried again by itself', a
   ]);
 });
 
+test('a relay that can not be reached fails one attempt where there is no other mailbox', async () => {
+  await useRelay(MAILBOX, 9);
+  const list = await on.list();
+  await on.contact(list, 'ann@example.com');
+  await on.send(await on.broadcast(list));
+  const { events } = on.app.services.deliveries.explain(idOf('ann@example.com'));
+  expect(events.filter(({ kind }) => kind === 'attempt')).toMatchObject([
+    { outcome: 'unreachable', who: MAILBOX },
+  ]);
+  expect(query('SELECT status, attempts FROM emails')).toEqual([{ status: 'queued', attempts: 1 }]);
+});
+
 test('a relay that can not be reached has its mail go out from another mailbox', async () => {
   await useRelay(MAILBOX, 1);
   await on.app.services.mailboxes.add(actor, {

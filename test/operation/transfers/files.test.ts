@@ -1,6 +1,6 @@
 /** Moving a project over HTTP: its file made, downloaded, sent elsewhere, looked into and imported; and what is refused. */
 import { beforeAll, expect, test } from 'bun:test';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMINISTER } from '../../../src/platform/http/callers.ts';
 import { upload } from '../../support/deployment.ts';
@@ -182,4 +182,17 @@ test('who may not administer is told so, and a read-only person too', async () =
     ['POST', '/project-files'],
   ] as const)
     expect((await from.call(method, `${API}${path}`, { token, body: { passphrase } })).status).toBe(403);
+});
+
+test('a file that the disk has damaged is in nobody’s way: the others are listed', async () => {
+  const make = () => call(from, 'POST', '/projects/shop/export', { passphrase, copy: true });
+  const [hurt, whole] = [
+    (await make()).body.data as { id: string },
+    (await make()).body.data as { id: string },
+  ];
+  writeFileSync(join(from.data_dir, 'transfers', `${hurt.id}.satchel`), 'no project file');
+  const { status, body } = await call(from, 'GET', '/project-files');
+  const listed = (body.data as { files: { id: string }[] }).files.map(({ id }) => id);
+  expect([status, listed.includes(whole.id), listed.includes(hurt.id)]).toEqual([200, true, false]);
+  expect((await call(from, 'GET', `/project-files/${hurt.id}`)).status).toBe(404);
 });

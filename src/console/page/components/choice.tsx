@@ -16,3 +16,20 @@ export function Choice<T extends string>(props: {
     </fieldset>
   );
 }
+
+export type Scheme = 'light' | 'dark';
+
+/** In which colours the reader's system asks for what is shown. */
+export function SchemeChoice({ now, onChoose }: { now: Scheme; onChoose(value: Scheme): void }) {
+  return (
+    <Choice<Scheme>
+      label="Colours"
+      choices={[
+        ['light', 'Light'],
+        ['dark', 'Dark'],
+      ]}
+      now={now}
+      onChoose={onChoose}
+    />
+  );
+}

@@ -1,7 +1,7 @@
 /** A mail as its readers see it: HTML in light, dark and on a telephone; the text part; and whatever else belongs beside them. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Choice } from './choice.tsx';
+import { Choice, type Scheme, SchemeChoice } from './choice.tsx';
 import { PreviewFrame } from './preview-frame.tsx';
 
 export interface MailViewProps {
@@ -15,7 +15,7 @@ export interface MailViewProps {
 
 export function MailView({ title, html, text, more = {} }: MailViewProps) {
   const [part, setPart] = useState('');
-  const [scheme, setScheme] = useState<'light' | 'dark'>('light');
+  const [scheme, setScheme] = useState<Scheme>('light');
   const [width, setWidth] = useState<'full' | 'phone'>('full');
   const parts = [
     ...(html === null ? [] : ['HTML']),
@@ -35,15 +35,7 @@ export function MailView({ title, html, text, more = {} }: MailViewProps) {
         {shown === 'HTML' && (
           <>
             <span class="spacer" />
-            <Choice<'light' | 'dark'>
-              label="Colours"
-              choices={[
-                ['light', 'Light'],
-                ['dark', 'Dark'],
-              ]}
-              now={scheme}
-              onChoose={setScheme}
-            />
+            <SchemeChoice now={scheme} onChoose={setScheme} />
             <Choice<'full' | 'phone'>
               label="Width"
               choices={[

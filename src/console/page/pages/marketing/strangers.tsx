@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { PagesPreview, PagesPreviewRequest } from '../../api.generated.ts';
 import type { ApiError } from '../../api.ts';
-import { Choice } from '../../components/choice.tsx';
+import { Choice, type Scheme, SchemeChoice } from '../../components/choice.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { PreviewFrame } from '../../components/preview-frame.tsx';
 import { readRefusal } from '../../components/refusal.ts';
@@ -41,7 +41,7 @@ interface StrangersProps {
 export function Strangers({ project, first, typed, list }: StrangersProps) {
   const [view, setView] = useState<View>(first);
   const [language, setLanguage] = useState<Language>('en');
-  const [scheme, setScheme] = useState<'light' | 'dark'>('light');
+  const [scheme, setScheme] = useState<Scheme>('light');
   const body = useRested({ ...typed, ...(list !== undefined && { list }), language });
   const load = useLoad('POST /projects/{project}/email-marketing/pages/preview', { path: { project }, body });
   const shown = load.data;
@@ -80,15 +80,7 @@ export function Strangers({ project, first, typed, list }: StrangersProps) {
               </option>
             ))}
           </select>
-          <Choice<'light' | 'dark'>
-            label="Colours"
-            choices={[
-              ['light', 'Light'],
-              ['dark', 'Dark'],
-            ]}
-            now={scheme}
-            onChoose={setScheme}
-          />
+          <SchemeChoice now={scheme} onChoose={setScheme} />
         </div>
         {shown && shown.language !== language && !load.is_loading && (
           <p class="muted fine">The list has a language, whatever its reader's browser asks for.</p>
@@ -100,7 +92,7 @@ export function Strangers({ project, first, typed, list }: StrangersProps) {
   );
 }
 
-function Shown(props: { view: View; shown: PagesPreview; scheme: 'light' | 'dark' }) {
+function Shown(props: { view: View; shown: PagesPreview; scheme: Scheme }) {
   const { view, shown, scheme } = props;
   if (view === 'newsletter') return <Mail mail={shown.newsletter} scheme={scheme} />;
   if (view === 'confirmation')
@@ -138,10 +130,7 @@ function Shown(props: { view: View; shown: PagesPreview; scheme: 'light' | 'dark
 }
 
 /** The page's own frame, or what a mail program shows who likes text. */
-function Mail(props: {
-  mail: { body_html: string | null; body_text: string | null };
-  scheme: 'light' | 'dark';
-}) {
+function Mail(props: { mail: { body_html: string | null; body_text: string | null }; scheme: Scheme }) {
   const { mail, scheme } = props;
   const [part, setPart] = useState<'HTML' | 'Text'>('HTML');
   const is_text = mail.body_html === null || (part === 'Text' && mail.body_text !== null);
