@@ -148,6 +148,19 @@ test('one is made, looked into or imported at a time', async () => {
   expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
 });
 
+test('a file that the disk has damaged is in nobody’s way: the others are listed', async () => {
+  const make = () => call(from, 'POST', '/projects/shop/export', { passphrase, copy: true });
+  const [hurt, whole] = [
+    (await make()).body.data as { id: string },
+    (await make()).body.data as { id: string },
+  ];
+  writeFileSync(join(from.data_dir, 'transfers', `${hurt.id}.satchel`), 'no project file');
+  const { status, body } = await call(from, 'GET', '/project-files');
+  const listed = (body.data as { files: { id: string }[] }).files.map(({ id }) => id);
+  expect([status, listed.includes(whole.id), listed.includes(hurt.id)]).toEqual([200, true, false]);
+  expect((await call(from, 'GET', `/project-files/${hurt.id}`)).status).toBe(404);
+});
+
 test('a file is kept for a day', async () => {
   expect(filesOf(from).length).toBeGreaterThan(0);
   const [newest] = from.services.transfers.files.list();
@@ -182,17 +195,4 @@ test('who may not administer is told so, and a read-only person too', async () =
     ['POST', '/project-files'],
   ] as const)
     expect((await from.call(method, `${API}${path}`, { token, body: { passphrase } })).status).toBe(403);
-});
-
-test('a file that the disk has damaged is in nobody’s way: the others are listed', async () => {
-  const make = () => call(from, 'POST', '/projects/shop/export', { passphrase, copy: true });
-  const [hurt, whole] = [
-    (await make()).body.data as { id: string },
-    (await make()).body.data as { id: string },
-  ];
-  writeFileSync(join(from.data_dir, 'transfers', `${hurt.id}.satchel`), 'no project file');
-  const { status, body } = await call(from, 'GET', '/project-files');
-  const listed = (body.data as { files: { id: string }[] }).files.map(({ id }) => id);
-  expect([status, listed.includes(whole.id), listed.includes(hurt.id)]).toEqual([200, true, false]);
-  expect((await call(from, 'GET', `/project-files/${hurt.id}`)).status).toBe(404);
 });
