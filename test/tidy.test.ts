@@ -64,6 +64,8 @@ interface Import {
   /** The imported file's path from the root, or null for a package. */
   target: string | null;
   type_only: boolean;
+  /** Only loaded when that line runs. */
+  is_lazy: boolean;
 }
 
 type Rule = (sources: readonly Source[]) => string[];
@@ -124,6 +126,7 @@ function importsOf(file: Source): Import[] {
         specifier,
         target: specifier.startsWith('.') ? normalize(join(dirname(file.path), specifier)) : null,
         type_only: match.groups?.type_only !== undefined,
+        is_lazy: /^(?:import\s*\(|new URL)/.test(match[0]),
       };
     })
     .filter((found) => found.target !== null || !found.specifier.includes(':/'));
@@ -246,6 +249,23 @@ const noImportCircles: Rule = (sources) => {
     done.add(path);
   };
   for (const path of imports.keys()) if (!done.has(path)) visit(path, [path]);
+  return complaints;
+};
+
+/** What every line of the command line loads, `--help` too, is neither a noun nor the database. */
+const lightFirstLines: Rule = (sources) => {
+  const complaints: string[] = [];
+  const seen = new Set(['src/main.ts']);
+  for (const path of seen)
+    for (const { target, type_only, is_lazy, line } of sources
+      .filter((file) => file.path === path)
+      .flatMap(importsOf)) {
+      if (target === null || type_only || is_lazy) continue;
+      const is_light =
+        /^src\/([a-z-]+\.ts$|app\/(command-line|first-words)\.ts|platform\/(cli|host|http|mail)\/)/;
+      if (is_light.test(target)) seen.add(target);
+      else complaints.push(`${path}:${line} has every verb load ${target}: import it where it is used`);
+    }
   return complaints;
 };
 
@@ -393,6 +413,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'imports run one way, and nouns meet in service.ts': importDirection,
   'imports make no circles': noImportCircles,
   'nouns stand on each other in one order': nounsInOrder,
+  'a verb loads what it needs': lightFirstLines,
   'districts stand on each other one way': districtsInOrder,
   'Elysia stays at the edge': elysiaOnlyAtTheEdge,
   'no file is dead': noDeadFiles,
@@ -656,6 +677,15 @@ const SAMPLES: Readonly<Record<string, { files: Record<string, string>; expected
   'the type checker is not silenced': {
     files: { 'src/app.ts': '\n// @ts-ignore\n', 'test/a.test.ts': '// @ts-nocheck' },
     expected: ['src/app.ts:2 ', 'test/a.test.ts:1 '],
+  },
+  'a verb loads what it needs': {
+    files: {
+      'src/main.ts': "import { a } from './app/command-line.ts';",
+      'src/app/command-line.ts':
+        "import type { B } from './app.ts';\nimport { c } from './serve.ts';\nconst d = () => import('./verbs.ts');",
+      'src/app/serve.ts': "import { e } from './app.ts';",
+    },
+    expected: ['src/app/command-line.ts:2 '],
   },
   'nothing exports another file whole': {
     files: { 'src/access/keys/service.ts': "\nexport * from './store.ts';" },

@@ -1,21 +1,11 @@
-/** The whole command line, apart from the process that it runs in. Each noun registers its own verbs. */
+/** The whole command line, apart from the process that it runs in. */
 import { Command } from 'commander';
-import type { Config, ConfigFlags } from '../config.ts';
-import { notedSettings } from '../noted-settings.ts';
-import { Cli, type CliHost, type CliProcess, UsageError } from '../platform/cli/cli.ts';
-import { textOption } from '../platform/cli/options.ts';
-import { formatFields } from '../platform/cli/tables.ts';
+import { Cli, type CliHost, type CliProcess } from '../platform/cli/cli.ts';
 import { systemClock } from '../platform/host/clock.ts';
-import { openDataDirectory, requireDatabase } from '../platform/host/data-directory.ts';
-import { silentLogger } from '../platform/host/logger.ts';
-import { touchWakeFile } from '../platform/jobs/wake-file.ts';
-import { BACKEND_VERSION, VERSION } from '../version.ts';
-import { createServices, type Services } from './app.ts';
-import { doctorDeps } from './checks.ts';
-import { serve } from './serve.ts';
-import { registerVerbs } from './verbs.ts';
+import type { Services } from './app.ts';
+import { FIRST_WORDS } from './first-words.ts';
 
-/** Every verb there is. Nothing is opened or read before one of them runs. */
+/** Every verb there is. Of nouns only the one that is named is loaded; nothing is opened before a verb runs. */
 export function createCli(process: CliProcess): Cli<Services> {
   const program = new Command('satchel')
     .description('Files, email, secrets and API keys for a small team: one executable, one data directory.')
@@ -32,115 +22,7 @@ Examples:
 A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
 and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,
     );
-  const cli = new Cli(program, { process, clock: systemClock, open: openServices });
-  registerServe(cli);
-  registerVerbs(cli, doctorDeps(systemClock));
-  registerVersion(cli);
-  return cli;
-}
-
-/** Opens the data directory for one verb. */
-async function openServices(config: Config): ReturnType<CliHost<Services>['open']> {
-  const clock = systemClock;
-  // Otherwise a mistyped or forgotten --data-dir would look like an installation that lost everything.
-  requireDatabase(config.data_dir);
-  const directory = await openDataDirectory(config, { clock });
-  const { database, key_ring } = directory;
-  const services = createServices(config, { clock, logger: silentLogger, database, key_ring });
-  return {
-    services,
-    async close() {
-      await services.mailer.stop(0);
-      services.webhook_sender.stop();
-      services.report_reader.stop();
-      services.templates.stop();
-      if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
-      await directory.close();
-    },
-  };
-}
-
-function registerServe(cli: Cli<Services>): void {
-  cli.program
-    .command('serve')
-    .description('start the server; it is ready when it prints "satchel listening on ..."')
-    .option('--data-dir <dir>', 'database, objects, master key (SATCHEL_DATA_DIR, else ./data)')
-    .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
-    .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
-    .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
-    .option(
-      '--tls <names>',
-      'serve https at these names, comma-separated, with certificates by ACME (SATCHEL_TLS)',
-    )
-    .option(
-      '--acme-directory <url>',
-      "the authority's directory (SATCHEL_ACME_DIRECTORY, else Let's Encrypt)",
-    )
-    .option('--acme-email <address>', 'where the authority writes to (SATCHEL_ACME_EMAIL)')
-    .option('--tls-http-port <port>', 'port that http://NAME arrives at (SATCHEL_TLS_HTTP_PORT, else 80)')
-    .option('--take-over', 'go on in place of another Satchel that uses the object store')
-    .option('--now', 'with --take-over: do not wait until the other one has been silent for 90 s')
-    .option(
-      '--new-store-owner',
-      'use an object store whose files this database does not know; they go after 7 days',
-    )
-    .addHelpText(
-      'after',
-      `
-All other settings are environment variables: see /docs/guide/configuration. Of all Satchels that use one object
-store (SATCHEL_OBJECT_STORE), one serves: another is refused, until it is told to take over, once. The
-one before then answers whoever reads, and changes and sends nothing any more. A database that knows
-none of the files in a store is refused whatever it is told, but for --new-store-owner: restore theirs first.
-
-With --tls it listens at all addresses, on port 443, and on port 80, where the authority looks and everybody
-else is sent on to https; links start with the first name. The names must lead to this machine before. Certificates
-are renewed in time. To use it is to agree to the authority's terms.
-
-Examples:
-  satchel serve
-  satchel serve --data-dir /var/lib/satchel --port 8080 --public-url https://files.example.com
-  satchel serve --tls example.com,www.example.com --acme-email admin@example.com
-  satchel serve --take-over --now       # another machine is lost, and this has its database`,
-    )
-    .action(async (_: unknown, command: Command) => {
-      const options: Record<string, unknown> = command.optsWithGlobals();
-      const flag = (name: string): string | undefined => textOption(options, name);
-      const flags: ConfigFlags = {
-        data_dir: flag('dataDir'),
-        host: flag('host'),
-        port: flag('port'),
-        public_url: flag('publicUrl'),
-        tls: flag('tls'),
-        acme_directory: flag('acmeDirectory'),
-        acme_email: flag('acmeEmail'),
-        tls_http_port: flag('tlsHttpPort'),
-      };
-      const config = cli.loadConfig(flags);
-      const take_over = {
-        take_over: options.takeOver === true,
-        now: options.now === true,
-        new_owner: options.newStoreOwner === true,
-      };
-      if (take_over.now && !take_over.take_over) throw new UsageError('--now goes with --take-over');
-      if ((take_over.take_over || take_over.new_owner) && !config.object_store)
-        throw new UsageError(
-          `${take_over.take_over ? '--take-over' : '--new-store-owner'} needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over`,
-        );
-      const { environment } = cli.host.process;
-      const settingsAt = (port: number) => notedSettings(environment, flags, { ...config, port });
-      cli.exitWith(await serve(config, cli, { take_over, settingsAt }));
-    });
-}
-
-function registerVersion(cli: Cli<Services>): void {
-  cli.program
-    .command('version')
-    .description('which Satchel this is')
-    .option('--json', 'print exactly one JSON document on stdout')
-    .addHelpText('after', '\nExample:\n  satchel version --json')
-    .action((_: unknown, command: Command) => {
-      const options: Record<string, unknown> = command.optsWithGlobals();
-      const version = { version: VERSION, backend_version: BACKEND_VERSION };
-      cli.print(options.json === true ? JSON.stringify(version) : formatFields(version));
-    });
+  const open: CliHost<Services>['open'] = async (config) =>
+    (await import('./open-services.ts')).openServices(config);
+  return new Cli(program, { process, clock: systemClock, words: FIRST_WORDS, open });
 }

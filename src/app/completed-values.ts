@@ -9,7 +9,7 @@ import { CAPABILITY_WORDS } from '../platform/cli/capability-option.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { completeWords, type Line, type Values, type Word } from '../platform/cli/completion.ts';
 import type { Tx } from '../platform/database/database.ts';
-import { requireDatabase } from '../platform/host/data-directory.ts';
+import { requireDatabase } from '../platform/host/database-file.ts';
 
 export function completedValues<S>(cli: Cli<S>): Values {
   /** Whatever is in the way, somebody is about to type a line: there is nothing to tell them. */

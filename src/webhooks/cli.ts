@@ -20,7 +20,7 @@ const ID = '01J00000000000000000000000';
 
 /** Registers `satchel webhook add | list | show | change | test | rotate | deliveries | replay | remove`. */
 export function registerWebhookCommands(cli: Cli<Needs>): void {
-  const webhook = cli.noun('webhook', 'URLs that are told what happens in a project');
+  const webhook = cli.noun('webhook');
   registerAdding(webhook);
   webhook
     .verb('list', 'the webhooks of a project, newest first')

@@ -141,9 +141,9 @@ const OTHERS = `
 /** The first id that a verb prints, not the number in a name or secret. */
 const ID = /\b[0-9A-HJKMNP-TV-Z]{26}\b|(?<=Key |Token |[oO]rigin )\d+/;
 
-test('every verb changes something and is walked here, or is listed among the others', () => {
+test('every verb changes something and is walked here, or is listed among the others', async () => {
   const walked = CHANGES.map(([command]) => command);
-  const named = allVerbs()
+  const named = (await allVerbs())
     .map((verb) => pathOf(verb).replace('satchel ', ''))
     .filter((verb) => !OTHERS.includes(verb));
   expect(named.filter((verb) => !walked.some((command) => `${command} `.startsWith(`${verb} `)))).toEqual([]);

@@ -71,7 +71,7 @@ async function paste(
 /** Those that remove things come last. */
 async function listExamples(): Promise<string[]> {
   const root = (await satchel(['--help'])).stdout;
-  const examples = [...examplesIn(root), ...allVerbs().flatMap(examplesOf)]
+  const examples = [...examplesIn(root), ...(await allVerbs()).flatMap(examplesOf)]
     // A server stays, a completion script goes where shells look for it, and npm and psql are no programs of ours.
     .filter((example) => !/^satchel serve|^satchel completion|npm start$|psql/.test(example));
   expect(examples.length).toBeGreaterThan(60);

@@ -5,11 +5,8 @@ import { type App, createApp, type Maintenance, type Services } from '../../src/
 import { createMaintenance } from '../../src/app/maintenance.ts';
 import { type Config, type Environment, loadConfig } from '../../src/config.ts';
 import type { FlushWorker } from '../../src/platform/database/wal-flusher.ts';
-import {
-  type DataDirectory,
-  hasDatabase,
-  openDataDirectory,
-} from '../../src/platform/host/data-directory.ts';
+import { type DataDirectory, openDataDirectory } from '../../src/platform/host/data-directory.ts';
+import { hasDatabase } from '../../src/platform/host/database-file.ts';
 import type { Actor } from '../../src/platform/http/callers.ts';
 import { isPlainObject } from '../../src/platform/http/schema.ts';
 import { captureLog } from './captured-log.ts';

@@ -4,12 +4,14 @@ import { createCli } from '../../src/app/command-line.ts';
 import { standInProcess } from './command.ts';
 
 /** Every verb that help shows. */
-export function allVerbs(): Command[] {
+export async function allVerbs(): Promise<Command[]> {
   const leaves = (command: Command): Command[] => {
     const children = command.createHelp().visibleCommands(command);
     return children.length === 0 ? [command] : children.flatMap(leaves);
   };
-  return leaves(createCli(standInProcess().process).program);
+  const cli = createCli(standInProcess().process);
+  await cli.register(() => true);
+  return leaves(cli.program);
 }
 
 /** `satchel key create` */

@@ -9,7 +9,7 @@ import type { Audit } from './service.ts';
 /** Registers `satchel audit list`. */
 export function registerAuditCommands(cli: Cli<{ audit: Audit; projects: Projects }>): void {
   cli
-    .noun('audit', 'who did what, when and from where')
+    .noun('audit')
     .verb('list', 'the newest events')
     .option('--event <event>', 'only this event, such as api_key.revealed')
     .option('--actor <name>', 'only what this token, person or shell user did')

@@ -23,7 +23,7 @@ type Services = { projects: Projects; keys: Keys };
 
 /** Registers `satchel key ...`, and returns the noun, below which the verbs of a key's origins go. */
 export function registerKeyCommands<S extends Services>(cli: Cli<S>): Noun<S> {
-  const key = cli.noun('key', 'API keys of projects, and the origins they are restricted to');
+  const key = cli.noun('key');
   registerCreate(key);
   key
     .verb('list', 'the keys of a project, newest first')

@@ -13,15 +13,11 @@ import type { Origins } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys; origins: Origins };
 
-/** Registers `satchel key origin add | list | remove` below `key_noun`, and those of `satchel origin`. */
-export function registerOriginCommands(cli: Cli<Services>, key_noun: Noun<Services>): void {
-  registerKeyOrigins(key_noun.noun('origin', 'where requests with a key may come from'));
-  registerGlobalOrigins(cli.noun('origin', 'origins that every restricted key accepts'));
-}
-
 const OF_PROJECT = "the key's project, where <key> is its name rather than its id or prefix";
 
-function registerKeyOrigins(noun: Noun<Services>): void {
+/** Registers `satchel key origin add | list | remove`. */
+export function registerKeyOrigins(key: Noun<Services>): void {
+  const noun = key.noun('origin', 'where requests with a key may come from');
   noun
     .verb('add <key>', 'allow an origin or app')
     .creates(FIELDS)
@@ -74,7 +70,9 @@ function presentOrigin(origin: OriginRecord) {
   return { id, type, value, 'pinned certificates': pins.join(',') };
 }
 
-function registerGlobalOrigins(noun: Noun<Services>): void {
+/** Registers `satchel origin add | list | remove`. */
+export function registerGlobalOrigins(cli: Cli<Services>): void {
+  const noun = cli.noun('origin');
   noun
     .verb('add', 'allow an origin or app for every restricted key')
     .creates(GLOBAL_FIELDS)

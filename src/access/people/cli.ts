@@ -27,7 +27,7 @@ type Services = { people: People; invitations: Invitations };
 
 /** Registers `satchel person add | list | change | reset | remove`. */
 export function registerPersonCommands(cli: Cli<Services>): void {
-  const person = cli.noun('person', 'people who sign in to the console');
+  const person = cli.noun('person');
   registerAdding(person);
   registerChanging(person);
   registerEnding(person);

@@ -21,7 +21,7 @@ interface Services {
 
 /** Registers `satchel project create | list | show | change | delete`, to which others add. */
 export function registerProjectCommands<S extends Services>(cli: Cli<S>): Noun<S> {
-  const project = cli.noun('project', 'what keys, files, mail and secrets belong to');
+  const project = cli.noun('project');
   registerCreate(project);
   project
     .verb('list', 'all projects, newest first')

@@ -19,7 +19,7 @@ import type { Tokens } from './service.ts';
 
 /** Registers `satchel token create | list | revoke`. */
 export function registerTokenCommands(cli: Cli<{ tokens: Tokens }>): void {
-  const token = cli.noun('token', 'access tokens of the management plane');
+  const token = cli.noun('token');
   token
     .verb('create', 'make a token; it is shown once')
     .requiredOption('--name <name>', 'what or who it is for')

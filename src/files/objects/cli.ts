@@ -18,7 +18,7 @@ const filter = t.Object({ visibility: t.Optional(oneOf(['public', 'private'])) }
 
 /** Registers `satchel object list | show | put | get | link | move | delete | revoke-links`. */
 export function registerObjectCommands(cli: Cli<Services>): void {
-  const object = cli.noun('object', 'stored files');
+  const object = cli.noun('object');
   object
     .verb('list', 'the files of a project, newest first')
     .ofProject()

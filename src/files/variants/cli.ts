@@ -4,7 +4,7 @@ import { makeVariants } from './maker.ts';
 import { MAKER_VERB } from './protocol.ts';
 
 export function registerVariantMaker<S>(cli: Cli<S>): void {
-  cli.program.command(MAKER_VERB, { hidden: true }).action(async () => {
+  cli.command(MAKER_VERB).action(async () => {
     const made = makeVariants();
     if (made === null) throw new UsageError(`${MAKER_VERB} is for a server to start`);
     await made;

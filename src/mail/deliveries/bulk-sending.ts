@@ -5,9 +5,10 @@
  */
 
 import { messageOf } from '../../errors.ts';
-import { type Database, mayPass, sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
+import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { persist } from '../../platform/database/persisting.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';

@@ -21,7 +21,7 @@ interface Needs {
  * Registers `satchel email why | captured | bounce | retry`, and returns the noun for the verbs of the log.
  */
 export function registerEmailCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
-  const email = cli.noun('email', 'why an email was or was not sent, what was captured, trying again');
+  const email = cli.noun('email');
   email
     .verb('why <id>', 'what happened to an email, and what comes next')
     .example('satchel email why 01J00000000000000000000000')

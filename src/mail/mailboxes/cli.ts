@@ -25,7 +25,7 @@ interface Needs {
 }
 
 export function registerMailboxCommands(cli: Cli<Needs>): void {
-  const mailbox = cli.noun('mailbox', 'addresses that mail goes out from, each with its relay');
+  const mailbox = cli.noun('mailbox');
   registerAdd(cli, mailbox);
   registerChange(cli, mailbox);
   mailbox

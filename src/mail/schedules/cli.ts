@@ -25,7 +25,7 @@ const named_schedule = ({ projects, schedule_names }: Services) => ({ projects, 
 
 /** Registers `satchel schedule create | change | list | show | pause | resume | run | delete`. */
 export function registerScheduleCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('schedule', 'recurring emails');
+  const noun = cli.noun('schedule');
   noun
     .verb('list', 'the schedules of a project, newest first')
     .ofProject()

@@ -27,7 +27,7 @@ interface Needs {
  * rotate`.
  */
 export function registerDomainCommands<S extends Needs>(cli: Cli<S>): Noun<S> {
-  const domain = cli.noun('domain', 'domains that mail goes out from, and the DNS records they need');
+  const domain = cli.noun('domain');
   domain
     .verb('add <name>', 'add a domain: makes its DKIM key and prints the DNS records to publish')
     .example('satchel domain add mail.example.com')

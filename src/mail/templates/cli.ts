@@ -28,7 +28,7 @@ const named_template = ({ projects, template_names }: Services) => ({ projects, 
 
 /** Registers `satchel template list | show | push | pull | delete`. */
 export function registerTemplateCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('template', 'saved emails with placeholders');
+  const noun = cli.noun('template');
   noun
     .verb('list', 'the templates of a project, newest first')
     .ofProject()

@@ -37,7 +37,7 @@ const AB_HELP =
  * copy | recipients`.
  */
 export function registerBroadcastCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('broadcast', 'newsletters: one mail to a list');
+  const noun = cli.noun('broadcast');
   registerWriting(cli, noun);
   registerLooking(noun);
   registerSending(noun);

@@ -18,7 +18,7 @@ type Services = MarketingServices & { privacy: Privacy };
 
 /** Registers `satchel contact list | show | add | unsubscribe | why | export | forget`. */
 export function registerContactCommands(cli: Cli<Services>): void {
-  const contact = cli.noun('contact', 'who is on a list, and what is held about an address');
+  const contact = cli.noun('contact');
   addProjectOfName(contact.verb('list', 'contacts of a list, newest first'))
     .requiredOption('--list <list>', 'the list: its id or name')
     .addOption(new Option('--status <status>', 'only these').choices(FIELDS.status.stored.enum))

@@ -34,7 +34,7 @@ type Services = MarketingServices & { objects: Objects; blobs: BlobStore };
 
 /** Registers `satchel import start | show | resume | cancel`. */
 export function registerImportCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('import', 'contacts from a CSV file');
+  const noun = cli.noun('import');
   noun
     .verb('start <list> <file>', 'import a CSV file; a long one goes on in the server')
     .named(({ projects, list_names }) => ({ projects, ...list_names }))

@@ -16,7 +16,7 @@ const named_list = ({ projects, list_names }: MarketingServices) => ({ projects,
 
 /** Registers `satchel list create | list | show | change | archive`. */
 export function registerListCommands(cli: Cli<MarketingServices>): void {
-  const list = cli.noun('list', 'the lists that contacts are on');
+  const list = cli.noun('list');
   list
     .verb('create', 'make a list')
     .ofProject()

@@ -18,7 +18,7 @@ const ofList = ({ projects, list_names }: MarketingServices, project: { id: numb
 
 /** Registers `satchel segment create | list | show | change | remove`. */
 export function registerSegmentCommands(cli: Cli<MarketingServices>): void {
-  const noun = cli.noun('segment', 'filters of a list, kept under a name');
+  const noun = cli.noun('segment');
   registerMaking(noun);
   registerLooking(noun);
   noun

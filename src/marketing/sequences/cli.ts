@@ -26,7 +26,7 @@ const { recordOf, named, copy, transition } = campaignVerbs<Services, SequenceRe
 
 /** Registers `satchel sequence` and its verbs. */
 export function registerSequenceCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('sequence', 'mails that follow one another, for the contacts of a list');
+  const noun = cli.noun('sequence');
   registerLooking(noun);
   registerForesight(noun);
   registerTransitions(noun);

@@ -12,7 +12,7 @@ const OF_WINDOW = { send_window_start: '--window', send_window_end: '--window' }
 
 /** Registers `satchel marketing show | change`. */
 export function registerMarketingCommands(cli: Cli<MarketingServices>): void {
-  const noun = cli.noun('marketing', "a project's marketing: its sender, its look, its times");
+  const noun = cli.noun('marketing');
   noun
     .verb('show', 'the settings, and what keeps mail from going out')
     .ofProject()

@@ -8,7 +8,7 @@ import type { SuppressionKind } from './service.ts';
 
 /** Registers `satchel suppression list | add | remove`. */
 export function registerSuppressionCommands(cli: Cli<MarketingServices>): void {
-  const suppression = cli.noun('suppression', 'addresses that get no marketing mail of a project');
+  const suppression = cli.noun('suppression');
   suppression
     .verb('list', 'suppressions of a project as hashes, newest first')
     .ofProject()

@@ -6,7 +6,7 @@ import { blobName } from '../../platform/files/archive.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import { listStoredObjects, type StoredObject, takeAsLocal } from './store.ts';
 import type { BackupWriter } from './writer.ts';
 

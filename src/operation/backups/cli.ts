@@ -13,15 +13,9 @@ import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
 import { type VerifyResult, verifyBackup } from './verification.ts';
 
-export function registerBackupCommands<S>(cli: Cli<S>, clock: Clock): void {
-  registerBackup(cli, clock);
-  registerRestore(cli, clock);
-  registerVerify(cli);
-}
-
-function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
+export function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb('backup <file>', 'write everything but the master key to one new file, while the server runs')
+    .topVerb('backup')
     .option(
       '--keep <n>',
       'take <file> for a folder: write a dated file into it, and keep the newest n of those',
@@ -100,9 +94,9 @@ function presentBackup(
   };
 }
 
-function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
+export function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb('restore <file>', 'put a backup into the data directory; the server must be stopped')
+    .topVerb('restore')
     .option('--yes', 'even where there is data already; it is kept in a folder beside')
     .addOption(
       new Option('--to <store>', 'where bytes go that a backup --with-store brought along')
@@ -139,9 +133,9 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
     );
 }
 
-function registerVerify<S>(cli: Cli<S>): void {
+export function registerVerify<S>(cli: Cli<S>): void {
   cli
-    .verb('verify <file>', 'read a whole backup, restore it to a scratch folder, and check all of it')
+    .topVerb('verify')
     .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
     .option('--deep', 'read and hash what it lists of the object store too, instead of asking for its size')
     .example('satchel verify /var/backups/satchel-2026-01-31.tar')

@@ -9,7 +9,7 @@
  *   two blocks of zeros
  */
 import type { ArchiveKind } from '../../platform/files/archive.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 
 export const DATABASE = databasePathOf('.');
 export const SUMS = 'SHA256SUMS';

@@ -16,7 +16,7 @@ import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import { requireDatabase } from '../../platform/host/data-directory.ts';
+import { requireDatabase } from '../../platform/host/database-file.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { copyStored } from './brought.ts';
 import { DATABASE, STORED, storedLine } from './format.ts';

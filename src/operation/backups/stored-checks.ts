@@ -4,7 +4,7 @@ import type { S3Settings } from '../../config.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
-import { databasePathOf, hasDatabase } from '../../platform/host/data-directory.ts';
+import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { countStoredObjects, isNamed, listStoredObjects, type StoredObject } from './store.ts';
 import { describeIds } from './unpacking.ts';
 

@@ -9,7 +9,7 @@ import { listPendingMigrations } from '../../platform/database/migrate.ts';
 import { connect, listDefects, readCount, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';

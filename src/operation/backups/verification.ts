@@ -2,7 +2,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { BackupReader } from './reader.ts';
 import { checkStored, type StoreQuestion } from './stored-checks.ts';

@@ -5,7 +5,7 @@ import { printClient } from './service.ts';
 
 export function registerClientCommands<S>(cli: Cli<S>, describeApi: () => Promise<ApiDocument>): void {
   cli
-    .noun('client', 'typed clients of the API, for apps')
+    .noun('client')
     .verb(
       'typescript',
       'print the client for TypeScript: one file without dependencies, for this very version',

@@ -8,7 +8,7 @@ import { type DoctorDeps, examine, worstOf } from './service.ts';
 
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
   cli
-    .verb('doctor', 'look for what is wrong, and name the command that mends it; changes nothing')
+    .topVerb('doctor')
     .option('--deep', 'look for each object in the object store too')
     .addHelpText(
       'after',

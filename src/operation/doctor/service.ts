@@ -10,7 +10,7 @@ import { SOUNDNESS_KEPT_MS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { databasePathOf, hasDatabase } from '../../platform/host/data-directory.ts';
+import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { isServed, serverProcessOf } from '../../platform/host/directory-lock.ts';
 import {
   type CheckedDirectory,

@@ -9,7 +9,7 @@ import type { Jobs } from './service.ts';
 
 /** Registers `satchel job list | show`. */
 export function registerJobCommands(cli: Cli<{ jobs: Jobs; projects: Projects }>): void {
-  const noun = cli.noun('job', 'what is done outside requests, such as sending');
+  const noun = cli.noun('job');
   noun
     .verb('list', 'the jobs of a project, newest first')
     .ofProject()

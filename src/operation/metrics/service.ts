@@ -2,7 +2,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import type { EventLoopWatch } from '../../platform/host/event-loop.ts';
 import type { Histogram, Tally } from '../../platform/host/measures.ts';
 import { letOthers } from '../../platform/host/waiting.ts';

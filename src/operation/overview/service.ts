@@ -3,7 +3,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';

@@ -13,7 +13,7 @@ import { PassingFault, StoreFault } from '../../platform/files/s3-requests.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
-import { databasePathOf, hasDatabase } from '../../platform/host/data-directory.ts';
+import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { REPLICA_PATHS } from '../replica/service.ts';
 import { type Mark, ownerIn, readMark } from './mark.ts';
 

@@ -7,15 +7,12 @@ import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { databasePathOf, requireDatabase } from '../../platform/host/data-directory.ts';
+import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
 import { makeReplicaConfig, REPLICA_PATHS, replicaPathsIn, writeReplicaConfig } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';
 
 export function registerReplicaCommands<S>(cli: Cli<S>, clock: Clock): void {
-  const noun = cli.noun(
-    'replica',
-    'a copy of the database in an S3 store, kept a second behind by Litestream',
-  );
+  const noun = cli.noun('replica');
   noun
     .verb('config', "print Litestream's configuration and a systemd unit that runs it, or write them")
     .requiredOption('--to <url>', 'where to: s3://BUCKET[/PREFIX]?endpoint=URL[&region=R][&style=path]')

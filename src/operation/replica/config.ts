@@ -3,7 +3,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, wr
 import { dirname, join, resolve } from 'node:path';
 import type { Config, S3Place } from '../../config.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import { accountName } from '../../platform/host/user-accounts.ts';
 import { socketPathOf } from './litestream.ts';
 

@@ -1,7 +1,7 @@
 /** What Litestream beside a data directory tells of itself, by its control socket. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 
 /** Litestream's own folder beside a database. */
 export const LITESTREAM_FOLDER = '.satchel.db-litestream';

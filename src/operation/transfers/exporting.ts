@@ -12,7 +12,7 @@ import { blobName } from '../../platform/files/archive.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
-import { databasePathOf } from '../../platform/host/data-directory.ts';
+import { databasePathOf } from '../../platform/host/database-file.ts';
 import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
 import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';

@@ -7,7 +7,7 @@ import { findArrived, insertArriving, lostLinkDomains, showArriving } from '../.
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { SWEEP_BATCH } from '../../limits.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import { sqliteErrorOf, type Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
 import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { insertRecord } from '../../platform/database/records.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
@@ -15,6 +15,7 @@ import type { ByteStore } from '../../platform/files/byte-store.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
+import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import { letOthers } from '../../platform/host/waiting.ts';

@@ -3,11 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { settingsForVerb } from '../../noted-settings.ts';
-import { type Note, recordAudit } from '../database/audit-trail.ts';
-import { sqliteErrorOf } from '../database/database.ts';
+import type { Note, recordAudit } from '../database/audit-trail.ts';
 import type { Clock } from '../host/clock.ts';
-import { hasDatabase } from '../host/data-directory.ts';
-import { describeDiskFailure } from '../host/disk-failures.ts';
+import { hasDatabase } from '../host/database-file.ts';
+import { diskFailureOf } from '../host/disk-failures.ts';
 import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
 import { readServerNote } from '../host/server-note.ts';
 import type { Actor } from '../http/callers.ts';
@@ -17,6 +16,9 @@ import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import { PLAIN_COLUMNS, type Table } from './tables.ts';
 import { Noun, type Run, Verb } from './verb.ts';
+
+/** The hidden verb that shells complete lines by. */
+export const COMPLETE_VERB = '__complete';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -87,11 +89,26 @@ export interface CliProcess {
  */
 type Finds = 'any' | 'own' | 'none';
 
+/** A word that a line begins with: a noun, or a verb without one. Only what is named is loaded. */
+export interface FirstWord<S> {
+  /** As help shows it: `key`, `backup [options] <file>`. */
+  readonly usage: string;
+  /** What help says of it; null hides it. */
+  readonly about: string | null;
+  /** Makes its commands. */
+  register(cli: Cli<S>): Promise<void>;
+}
+
 export interface CliHost<S> {
   readonly process: CliProcess;
   readonly clock: Clock;
-  /** Opens the data directory and everything on it. After writes, `close` also wakes a running server. */
-  open(config: Config): Promise<{ services: S; close(): Promise<void> }>;
+  /** In help's order. */
+  readonly words: readonly FirstWord<S>[];
+  /**
+   * Opens the data directory and everything on it. `record` writes on the audit trail. After writes, `close`
+   * also wakes a running server.
+   */
+  open(config: Config): Promise<{ services: S; record: typeof recordAudit; close(): Promise<void> }>;
 }
 
 export { UsageError };
@@ -120,13 +137,34 @@ export class Cli<S> {
   }
 
   /** A noun: `satchel project`. Without a verb it prints its help. */
-  noun(name: string, description: string): Noun<S> {
-    return new Noun(this, this.program, name, description);
+  noun(name: string): Noun<S> {
+    return new Noun(this, this.program, name, this.#word(name).about ?? '');
   }
 
-  /** A verb without a noun: `satchel doctor`. `signature` is commander's: `verify <file>`. */
-  verb(signature: string, description: string): Verb<S> {
-    return new Verb(this, this.program, signature, description);
+  /** A verb without a noun: `satchel doctor`, with the arguments that its usage shows. */
+  topVerb(name: string): Verb<S> {
+    const { usage, about } = this.#word(name);
+    return new Verb(this, this.program, usage.replace(' [options]', ''), about ?? '');
+  }
+
+  /** Another first word: commander's command alone, with what help says of it. */
+  command(name: string): Command {
+    const { about } = this.#word(name);
+    return this.program.command(name, { hidden: about === null }).description(about ?? '');
+  }
+
+  #word(name: string): FirstWord<S> {
+    const word = this.host.words.find(({ usage }) => nameIn(usage) === name);
+    if (!word) throw new Error(`no line begins with ${name}`);
+    return word;
+  }
+
+  /** Makes the commands of these words, and of each other word as much as help shows. Once, before a line is read. */
+  async register(isNamed: (name: string) => boolean): Promise<void> {
+    for (const word of this.host.words) {
+      if (isNamed(nameIn(word.usage))) await word.register(this);
+      else if (word.about !== null) this.program.command(word.usage).description(word.about);
+    }
   }
 
   addCommonOptions(command: Command): void {
@@ -138,10 +176,10 @@ export class Cli<S> {
   /** The action of a verb: opens the data directory, runs, prints, closes. `args` come from commander. */
   action(run: Run<CliSession<S>, CliResult>): (...raw: unknown[]) => Promise<void> {
     return this.plainAction(async (context, options, ...args) => {
-      const { services, close } = await this.host.open(context.config);
+      const { services, record, close } = await this.host.open(context.config);
       try {
         const onTrail: CliSession<S>['onTrail'] = (project) => (tx, entry) =>
-          recordAudit(tx, context.actor, { ...entry, project }, this.host.clock.now());
+          record(tx, context.actor, { ...entry, project }, this.host.clock.now());
         return await run({ ...context, services, onTrail }, options, ...args);
       } finally {
         await close();
@@ -254,7 +292,10 @@ export class Cli<S> {
   /** Runs the executable with these arguments (without the program's name). Returns its exit status. */
   async main(argv: readonly string[]): Promise<number> {
     try {
-      await this.program.parseAsync(inFull(argv, this.program), { from: 'user' });
+      const line = firstWordFirst(argv);
+      const named = namedIn(line, this.program);
+      await this.register((name) => named.includes(name));
+      await this.program.parseAsync(inFull(line, this.program), { from: 'user' });
       return this.#exit;
     } catch (error) {
       if (error instanceof CommanderError) {
@@ -282,14 +323,33 @@ function readableSettings(service: InstalledService): Environment | null {
   }
 }
 
-/** `--version` is the verb of that name, and `help key create` is `key create --help`. */
-function inFull(argv: readonly string[], program: Command): string[] {
-  const [first, ...words] = argv;
-  if (first === 'help') return isCommand(program, words) ? [...words, '--help'] : words;
+/** The first word of a command, without what follows it in its usage. */
+function nameIn(usage: string): string {
+  return usage.split(' ', 1)[0] ?? usage;
+}
+
+/** `--version` is the verb of that name. */
+function firstWordFirst(argv: readonly string[]): readonly string[] {
   const has_verb = argv.some((arg) => !arg.startsWith('-'));
   return !has_verb && argv.includes('--version')
     ? ['version', ...argv.filter((arg) => arg !== '--version')]
-    : [...argv];
+    : argv;
+}
+
+/** The first words that a line is about: its own, and the one that is asked about or completed. */
+function namedIn(line: readonly string[], program: Command): string[] {
+  const words = line.filter((arg, n) => {
+    const takes_it = program.options.some((option) => option.required && option.long === line[n - 1]);
+    return !arg.startsWith('-') && !takes_it;
+  });
+  return words.slice(0, words[0] === 'help' || words[0] === COMPLETE_VERB ? 2 : 1);
+}
+
+/** `help key create` is `key create --help`. */
+function inFull(line: readonly string[], program: Command): string[] {
+  const [first, ...words] = line;
+  if (first === 'help') return isCommand(program, words) ? [...words, '--help'] : words;
+  return [...line];
 }
 
 /** Whether words lead to a command; without the option --help, commander complains of those that do not. */
@@ -311,10 +371,6 @@ function withoutValues(text: string): string {
 function codeOf(error: unknown): string {
   if (diskFailureOf(error) !== null) return 'unavailable';
   return error instanceof AppError ? (error.code ?? error.kind) : 'internal';
-}
-
-function diskFailureOf(error: unknown): string | null {
-  return describeDiskFailure(sqliteErrorOf(error)?.code);
 }
 
 /** The message of a failure with every field's own, for a person at a terminal. */

@@ -3,7 +3,7 @@
  * tree of commands and for some values from what there is.
  */
 import { Argument, type Command, Option } from 'commander';
-import type { Cli } from './cli.ts';
+import { type Cli, COMPLETE_VERB } from './cli.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
@@ -157,12 +157,9 @@ complete -c satchel -f -a '(__satchel_complete)'
 `,
 };
 
-export function registerCompletionCommand<S>(cli: Cli<S>, values: Values): void {
-  cli.program
+export function registerCompletionCommand<S>(cli: Cli<S>): void {
+  cli
     .command('completion')
-    .description(
-      'print a script that completes commands, options and some values (projects, keys, capabilities) in a shell',
-    )
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .addHelpText(
       'after',
@@ -177,8 +174,11 @@ Examples:
       const options: Record<string, unknown> = command.optsWithGlobals();
       cli.print(options.json === true ? JSON.stringify({ shell: name, script }) : script);
     });
-  cli.program
-    .command('__complete', { hidden: true })
+}
+
+export function registerCompleteCommand<S>(cli: Cli<S>, values: Values): void {
+  cli
+    .command(COMPLETE_VERB)
     .argument('[words...]')
     .action((words: string[]) => {
       const { kind, words: found } = complete(cli.program, words, values);

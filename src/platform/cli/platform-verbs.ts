@@ -3,7 +3,8 @@ import type { Config } from '../../config.ts';
 import { recordAudit } from '../database/audit-trail.ts';
 import { listPendingMigrations, type Migration } from '../database/migrate.ts';
 import type { Clock } from '../host/clock.ts';
-import { databasePathOf, openDataDirectory, requireDatabase } from '../host/data-directory.ts';
+import { openDataDirectory } from '../host/data-directory.ts';
+import { databasePathOf, requireDatabase } from '../host/database-file.ts';
 import { lockDirectory } from '../host/directory-lock.ts';
 import { touchWakeFile } from '../jobs/wake-file.ts';
 import type { Cli, CliContext, CliResult } from './cli.ts';
@@ -11,7 +12,7 @@ import { textOption } from './options.ts';
 import { readSecret } from './secret-input.ts';
 
 export function registerMasterKeyCommand<S>(cli: Cli<S>, clock: Clock): void {
-  const noun = cli.noun('master-key', 'the key that all stored secrets depend on');
+  const noun = cli.noun('master-key');
   noun
     .verb('rotate', 'change the master key; every secret stays readable')
     .option(
@@ -76,7 +77,7 @@ async function rotateMasterKey<S>(
 
 export function registerMigrateCommand<S>(cli: Cli<S>, clock: Clock): void {
   cli
-    .verb('migrate', 'bring the database up to date, as the next start of the server would')
+    .topVerb('migrate')
     .option('--dry-run', 'only say what would be done')
     .example('satchel migrate --dry-run')
     .action(cli.plainAction(({ config }, options) => runMigrate(config, options.dryRun === true, clock)));

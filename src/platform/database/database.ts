@@ -1,13 +1,13 @@
 /** The database: opening it with the right settings, reading, and `write()`, the only way to change rows. */
 
-import { SQLiteError, Database as Sqlite, type Statement } from 'bun:sqlite';
+import { Database as Sqlite, type Statement } from 'bun:sqlite';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync } from 'node:fs';
 import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite';
 import { AppError } from '../../errors.ts';
 import { BUSY_TIMEOUT_MS, DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
-import { describeDiskFailure } from '../host/disk-failures.ts';
+import { diskFailureOf, sqliteErrorOf } from '../host/disk-failures.ts';
 import { DISK_BOUNDS_S, Histogram, Tally } from '../host/measures.ts';
 import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher.ts';
 
@@ -94,16 +94,6 @@ function openConnection(path: string, options: { query_only: boolean }): Sqlite 
     throw new AppError('internal', `The database at ${path} does not accept WAL, FULL and foreign keys.`);
   }
   return sqlite;
-}
-
-/** SQLite's own error, also where drizzle wrapped it; null for any other. */
-export function sqliteErrorOf(error: unknown): SQLiteError | null {
-  if (error instanceof SQLiteError) return error;
-  return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
-}
-
-function diskFailureOf(error: unknown): string | null {
-  return describeDiskFailure(sqliteErrorOf(error)?.code);
 }
 
 /** What SQLite's own failures mean to a caller, of a read too; anything else is passed on as it is. */

@@ -1,6 +1,6 @@
 /** What to do when a row refers to another one that is gone. */
 import { notFound } from '../../errors.ts';
-import { sqliteErrorOf } from './database.ts';
+import { sqliteErrorOf } from '../host/disk-failures.ts';
 
 /** Whether SQLite refused a row because a row that it refers to is not there. */
 export function isOfMissingRow(error: unknown): boolean {

@@ -6,7 +6,7 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { conflict } from '../../errors.ts';
-import { sqliteErrorOf } from '../database/database.ts';
+import { sqliteErrorOf } from './disk-failures.ts';
 import { giveToFolderOwner } from './ownership.ts';
 
 interface DirectoryLock {

@@ -1,4 +1,5 @@
 /** What keeps something from being written: a full disk heals by itself, a closed folder does not. */
+import { SQLiteError } from 'bun:sqlite';
 
 const FAILURES: readonly [RegExp, string][] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL)/, "the server's disk is full"],
@@ -17,4 +18,15 @@ const FAILURES: readonly [RegExp, string][] = [
 export function describeDiskFailure(code: unknown): string | null {
   if (typeof code !== 'string') return null;
   return FAILURES.find(([pattern]) => pattern.test(code))?.[1] ?? null;
+}
+
+/** SQLite's own error, also where drizzle wrapped it; null for any other. */
+export function sqliteErrorOf(error: unknown): SQLiteError | null {
+  if (error instanceof SQLiteError) return error;
+  return error instanceof Error && error.cause !== undefined ? sqliteErrorOf(error.cause) : null;
+}
+
+/** As `describeDiskFailure`, of what SQLite threw. */
+export function diskFailureOf(error: unknown): string | null {
+  return describeDiskFailure(sqliteErrorOf(error)?.code);
 }

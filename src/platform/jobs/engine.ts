@@ -3,10 +3,11 @@
  * `run_at`. An enqueue, a task that ended or another process that wrote wakes it; it never polls.
  */
 import { messageOf } from '../../errors.ts';
-import { type Database, mayPass, sqliteErrorOf, type Tx } from '../database/database.ts';
+import { type Database, mayPass, type Tx } from '../database/database.ts';
 import { DATABASE_RETRY_MS, persist } from '../database/persisting.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
+import { sqliteErrorOf } from '../host/disk-failures.ts';
 import type { Logger } from '../host/logger.ts';
 import { until } from '../host/waiting.ts';
 import {

@@ -30,7 +30,7 @@ const MASK = '********';
 
 /** Registers `satchel vault services | show | set | import | reveal | env | run | delete`. */
 export function registerVaultCommands(cli: Cli<Services>): void {
-  const noun = cli.noun('vault', "credentials and configuration files of a project's services");
+  const noun = cli.noun('vault');
   noun
     .verb('services', 'every service a vault knows, with its fields')
     .example('satchel vault services')

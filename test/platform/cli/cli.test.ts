@@ -37,15 +37,15 @@ import { allVerbs, examplesOf, pathOf } from '../../support/verbs.ts';
 // Every step starts a process, and a busy machine takes its time for that.
 setDefaultTimeout(60_000);
 
-test("every verb's help ends with an example of that very verb", () => {
-  const lacking = allVerbs().filter(
+test("every verb's help ends with an example of that very verb", async () => {
+  const lacking = (await allVerbs()).filter(
     (command) => !examplesOf(command).some((example) => example.includes(pathOf(command))),
   );
   expect(lacking.map(pathOf)).toEqual([]);
 });
 
-test('every list verb takes --limit and --page', () => {
-  const lists = allVerbs().filter((verb) => verb.name() === 'list');
+test('every list verb takes --limit and --page', async () => {
+  const lists = (await allVerbs()).filter((verb) => verb.name() === 'list');
   const lacking = lists.filter(({ options }) =>
     ['--limit', '--page'].some((name) => !options.some(({ long }) => long === name)),
   );

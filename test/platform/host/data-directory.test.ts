@@ -3,11 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
-import {
-  makeDataDirectory,
-  openDataDirectory,
-  requireDatabase,
-} from '../../../src/platform/host/data-directory.ts';
+import { makeDataDirectory, openDataDirectory } from '../../../src/platform/host/data-directory.ts';
+import { requireDatabase } from '../../../src/platform/host/database-file.ts';
 import { makeDatabase, makeTempDir, TestClock } from '../../support/temp.ts';
 
 const NOBODY = 65_534;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requireDatabase } from '../../../src/platform/host/data-directory.ts';
+import { requireDatabase } from '../../../src/platform/host/database-file.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import {
   findInstalledService,
