@@ -29,6 +29,7 @@ import { variantCronEntries } from '../files/variants/tasks.ts';
 import { STOP_MAILER_DEADLINE_MS, STOP_REQUESTS_DEADLINE_MS } from '../limits.ts';
 import { AttachmentPins } from '../mail/emails/service.ts';
 import { createMail, mailCronEntries, mailTasks } from '../mail/mail.ts';
+import { fateOfMail } from '../mail/mailboxes/service.ts';
 import { listUnknown } from '../mail/sending-domains/service.ts';
 import {
   createMarketing,
@@ -163,6 +164,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const links = {
     databaseLinks: createDatabaseLinks(database),
     unknownDomains: listUnknown,
+    fateOfMail,
     keysOf: keysShownBy(database),
   };
   const projects = new Projects({ ...on, ...links });

@@ -40,12 +40,20 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     await click('button', 'Send');
     await page.getByRole('heading', { name: 'Hello Bob', level: 1 }).waitFor();
     await on.app.app.engine.whenIdle();
+    await page.getByText('Mail of this project is kept here, and sent to nobody.').waitFor();
+    await page.getByText('kept here', { exact: true }).waitFor();
+    await expectSound(opened);
     const sent = on.app.services.database.read.$client.query('SELECT status, to_email FROM emails').all();
     expect(sent).toEqual([{ status: 'sent', to_email: 'bob@example.org' }]);
     expect(on.app.services.mailboxes.list()).toMatchObject([
       { address: 'hello@capture.test', kind: 'capture', used_today: 1 },
     ]);
     expect(clicks).toBe(5);
+    const home = await openSignedIn(on, '/');
+    await home.page.getByRole('link', { name: '1 mail kept here this week, and sent to nobody' }).click();
+    await home.page.getByRole('heading', { name: 'Set up sending', level: 1 }).waitFor();
+    const log = await openSignedIn(on, '/projects/shop/emails');
+    await log.page.getByRole('cell', { name: 'sent kept here' }).waitFor();
     const again = await openSignedIn(on, '/projects/shop/emails/new');
     expect(await again.page.getByLabel('Subject').inputValue()).toBe('');
   });
@@ -64,6 +72,11 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     await page.getByText('In the DNS of the domain, at Cloudflare.').waitFor();
     await page.getByRole('button', { name: 'Copy the value of the DKIM record' }).waitFor();
     await expectSound(opened);
+    // Mail is kept until this one can send.
+    expect(on.app.services.sending_domains.list()).toMatchObject([
+      { name: 'capture.test', is_default: true },
+      { name: 'mail.example.com', is_default: false },
+    ]);
 
     await page.getByLabel('Host').fill(sink.host);
     await page.getByText('Port and encryption').click();
@@ -99,6 +112,7 @@ describe.skipIf(executable === null)('on an empty installation', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await page.getByRole('heading', { name: 'Hello Bob', level: 1 }).waitFor();
     const [, mail] = await sink.waitForMails(2);
+    expect(await page.getByText('Mail of this project is kept here').count()).toBe(0);
     expect(mail?.envelope).toMatchObject({ to: ['bob@example.org'] });
   });
 

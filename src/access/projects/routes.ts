@@ -75,7 +75,7 @@ export function projectRoutes(services: { projects: Projects; link_domains: Link
       path: '/projects/:project',
       tag: 'Projects',
       summary: 'Read a project',
-      unversioned: ['api_keys', 'link_domain_status', 'link_domain_problem'],
+      unversioned: ['api_keys', 'link_domain_status', 'link_domain_problem', 'mail'],
       description: NAMED_BY,
       response: projectWithKeys,
       load,

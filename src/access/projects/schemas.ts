@@ -21,6 +21,9 @@ import { named, nullable, oneOf, type Static, t, text, webUrl } from '../../plat
 
 export const projectStatus = oneOf(['active', 'inactive']);
 
+const MAIL_FATES = ['relayed', 'captured', 'refused'] as const;
+export type MailFate = (typeof MAIL_FATES)[number];
+
 const domain = { min: 1, max: MAX_DNS_NAME_CHARS };
 const words = t.Array(text({ min: 1, max: MAX_NAME_CHARS }), { maxItems: MAX_LIST_ENTRIES });
 const link_domain = t.String({ description: 'Its links and public pages begin with it while it is active.' });
@@ -151,7 +154,16 @@ export type AbbreviatedKey = Static<typeof abbreviatedKey>;
 
 export const projectWithKeys = named(
   'ProjectWithKeys',
-  t.Object({ ...projectRecord.properties, api_keys: t.Array(abbreviatedKey) }),
+  t.Object({
+    ...projectRecord.properties,
+    api_keys: t.Array(abbreviatedKey),
+    mail: {
+      ...oneOf(MAIL_FATES),
+      description:
+        'What becomes now of its transactional mail that names no domain, whatever the day has room for: `captured` is kept here ' +
+        'and sent to nobody, `refused` is not taken.',
+    },
+  }),
 );
 export type ProjectWithKeys = Static<typeof projectWithKeys>;
 export const projectWithKeyCount = named(

@@ -22,6 +22,7 @@ import {
   type CascadeCounts,
   CHANGED_FIELDS,
   FIELDS,
+  type MailFate,
   type NewProjectInput,
   type ProjectChanges,
   type ProjectRecord,
@@ -45,6 +46,7 @@ export { LinkDomains } from './link-domains.ts';
 export {
   type AbbreviatedKey,
   abbreviatedProject,
+  type MailFate,
   type ProjectRecord,
   projectRecord,
 } from './schemas.ts';
@@ -85,6 +87,8 @@ interface ProjectsDeps {
   clock: Clock;
   /** Those of these names that no sending domain has; mail/sending-domains implements it. */
   unknownDomains(read: Tx, names: readonly string[]): string[];
+  /** What becomes of the mail of an active project; mail/mailboxes implements it. */
+  fateOfMail(read: Tx, project_id: number, now_ms: number): MailFate;
   cascades?: readonly ProjectCascade[];
   databaseLinks: DatabaseLinks;
   /** The keys of a project, newest first; access/keys implements it. */
@@ -187,7 +191,12 @@ export class Projects {
 
   /** A project's own record: with its keys. */
   presentWithKeys(project: ProjectRow): ProjectWithKeys {
-    return { ...this.present(project), api_keys: this.deps.keysOf(project.id) };
+    const { database, clock, keysOf, fateOfMail } = this.deps;
+    return {
+      ...this.present(project),
+      api_keys: keysOf(project.id),
+      mail: project.status === 'active' ? fateOfMail(database.read, project.id, clock.now()) : 'refused',
+    };
   }
 
   countApiKeys(project: ProjectRow): number {

@@ -261,8 +261,8 @@ export class Attempts {
     const complainer = captured?.envelope.to.find(isComplaintAddress);
     const tls = has_row ? null : outcome.tls;
     const status = complainer === undefined ? verdict.status : 'complained';
-    if (emailLife.end(tx, email, { ...verdict, status, tls }, now_ms).is_emptied)
-      store.emptyDelivery(tx, email.id);
+    const state = { ...verdict, status, tls, is_captured: captured !== null } as const;
+    if (emailLife.end(tx, email, state, now_ms).is_emptied) store.emptyDelivery(tx, email.id);
     const is_captured = email.is_test || end.is_simulated === true;
     this.#announce(tx, email, { verdict, complainer, is_captured, at: now_ms });
   }

@@ -10,7 +10,7 @@ import { DAY_MS } from '../../platform/host/clock.ts';
 import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
 import { recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
-import { insertReport, listReportsOf, wasCaptured } from './store.ts';
+import { insertReport, listReportsOf } from './store.ts';
 import type { ReportKind } from './tables.ts';
 
 export interface Evidence {
@@ -45,7 +45,7 @@ export function report(
   const is_own = address === email.to_email;
   // A refusal because of us says nothing of the recipient, and the relay has taken the mail.
   if (is_own && kind !== 'refused') emailLife.report(tx, email, { kind, smtp_code, words, at });
-  const is_captured = told.is_captured ?? (email.is_test || wasCaptured(tx, email_id));
+  const is_captured = told.is_captured ?? (email.is_test || email.is_captured);
   listeners.tell(tx, email, { kind, address, at, is_report_of_copy: !is_own, is_captured });
   if (kind === 'soft_bounced' && countSoftDays(tx, email.project_id, address) >= SOFT_BOUNCE_DAYS_TO_HARD) {
     const days = `on ${SOFT_BOUNCE_DAYS_TO_HARD} days without a delivery, an open or a click between`;

@@ -205,14 +205,6 @@ export function findCaptured(tx: Tx, email_id: string): CapturedRow | undefined 
     .get();
 }
 
-export function wasCaptured(tx: Tx, email_id: string): boolean {
-  const { id } = capturedMessages;
-  return (
-    tx.select({ id }).from(capturedMessages).where(eq(capturedMessages.email_id, email_id)).get() !==
-    undefined
-  );
-}
-
 /** Forgets up to `limit` of what was captured before a moment; returns how many. */
 export function deleteCapturedBefore(tx: Tx, before_ms: number, limit: number): number {
   const { id, captured_at } = capturedMessages;

@@ -265,6 +265,7 @@ const UNTRIED = {
   began_at: null,
   choice: null,
   tls: null,
+  is_captured: false,
 } satisfies Partial<EmailRow>;
 
 /** What is kept of a content; nothing of one that is rendered as it is sent. An empty body counts as none. */

@@ -32,6 +32,7 @@ const FIELDS = [
   'bounce_type',
   'refused',
   'error',
+  'captured',
   'app_id',
   'ip',
   'user_agent',

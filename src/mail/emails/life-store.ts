@@ -33,7 +33,8 @@ const endRow = rawSql<Pick<EmailRow, 'id' | 'job_id' | 'to_email'>, Value[]>(`
         THEN status ELSE ?2 END,
       smtp_code = ?3, smtp_response = ?4, bounce_type = coalesce(?5, bounce_type), error = ?6, taken = ?7, refused = ?8,
       sent_at = coalesce(sent_at, ?9), bounced_at = coalesce(bounced_at, ?10),
-      complained_at = coalesce(complained_at, ?11), failed_at = ?12, tls = ?13
+      complained_at = coalesce(complained_at, ?11), failed_at = ?12, tls = ?13,
+      is_captured = is_captured OR ?14
     WHERE id = ?1 RETURNING id, job_id, to_email`);
 
 /** How an email stands after an attempt. */
@@ -49,6 +50,8 @@ export interface EmailState {
   refused: readonly RefusedRecord[];
   /** The TLS version of an attempt that has no row of its own. */
   tls?: string | null;
+  /** It was kept in place of being sent. */
+  is_captured?: boolean;
 }
 
 export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): { is_emptied: boolean } {
@@ -69,6 +72,7 @@ export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number
     at('complained'),
     at('failed', 'unknown'),
     state.tls ?? null,
+    Number(state.is_captured ?? false),
   );
   const is_emptied = row !== null && isEmptied(row);
   if (is_emptied) emptyEmail(tx, row);
@@ -155,6 +159,7 @@ export function reopenEmail(
     bounce_type: null,
     failed_at: null,
     bounced_at: null,
+    is_captured: false,
   });
 }
 

@@ -35,6 +35,7 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
     bounce_type: row.bounce_type,
     refused: row.refused,
     error: row.error,
+    captured: row.is_captured,
     app_id: row.app_id,
     ip: row.ip,
     user_agent: row.user_agent,

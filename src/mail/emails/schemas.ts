@@ -192,6 +192,9 @@ export const emailRecord = named(
       },
     ),
     error: nullable(t.String()),
+    captured: t.Boolean({
+      description: 'Kept here in place of being sent: by a capturing mailbox, or for a test key.',
+    }),
     app_id: nullable(t.String()),
     ip: nullable(t.String()),
     user_agent: nullable(t.String()),

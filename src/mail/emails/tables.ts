@@ -84,6 +84,7 @@ export const emails = sqliteTable('emails', {
   began_at: integer(),
   choice: text(),
   tls: text(),
+  is_captured: integer({ mode: 'boolean' }).notNull(),
 });
 export type EmailRow = typeof emails.$inferSelect;
 

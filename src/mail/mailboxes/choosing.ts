@@ -169,6 +169,18 @@ export function chooseMailbox(candidates: readonly Candidate[], request: ChoiceR
   };
 }
 
+/** What becomes now of a project's transactional mail that names no domain, quotas apart. */
+export function fateOfMail(tx: Tx, project_id: number, now_ms: number): 'relayed' | 'captured' | 'refused' {
+  // Of a test: no quota is asked.
+  const request = { project_id, domain: null, purpose: 'transactional', is_test: true } as const;
+  const day = utcDay(now_ms);
+  const candidates = listCandidates(tx, { project_id, day });
+  const choice = chooseMailbox(candidates, { ...request, day, now_ms });
+  if (!choice.ok) return 'refused';
+  const chosen = candidates.find(({ mailbox_id }) => mailbox_id === choice.mailbox_id);
+  return chosen?.kind === 'capture' ? 'captured' : 'relayed';
+}
+
 function refuse(error: AppError, others = ''): Choice {
   return { ok: false, error, explanation: `${error.message} ${others}`.trim() };
 }

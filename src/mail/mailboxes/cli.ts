@@ -111,7 +111,9 @@ function registerAdd(cli: Cli<Needs>, mailbox: Noun<Needs>): void {
     .option('--for <purposes>', 'transactional, marketing or both (transactional)')
     .option('--return-path <address>', 'envelope sender, where bounces go (the address itself)')
     .remark(`A mailbox that captures stands in for no relay: it is used only where its domain is asked for or is the default,
-and no mailbox of that domain has a relay for such mail, not even a paused one.`)
+and no mailbox of that domain has a relay for such mail, not even a paused one. Where the default is a domain below .test
+that only captures, as one that Satchel is tried with, the first other one that is verified or trusted and has a relay
+for transactional mail becomes the default in its place.`)
     .example(
       'satchel mailbox add shop@mail.example.com --capture',
       'satchel mailbox add shop@mail.example.com --smtp-host smtp.example.net --smtp-user shop --smtp-password @password.txt',

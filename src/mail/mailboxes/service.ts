@@ -35,6 +35,7 @@ export {
   type ChoiceRequest,
   type ChosenMailbox,
   chooseMailbox,
+  fateOfMail,
   listCandidates,
   refuseDomain,
   senderAt,
@@ -144,6 +145,7 @@ export class Mailboxes {
       });
       if (input.inbox) this.deps.inboxes.set(tx, mailbox.id, input.inbox);
       this.#audit(tx, actor, 'mailbox.added', mailbox.address, now);
+      this.deps.sending_domains.takeOver(tx, actor, domain.id);
       return this.#recordOf(tx, mailbox, domain.name, now);
     });
   }
@@ -191,6 +193,7 @@ export class Mailboxes {
           ...(inbox === undefined ? {} : inboxChange(was_read, this.deps.inboxes.find(tx, id))),
         });
       if (status !== undefined) note(status === 'active' ? 'mailbox.resumed' : 'mailbox.paused');
+      this.deps.sending_domains.takeOver(tx, actor, domain.id);
       return this.#recordOf(tx, { ...before, ...settings }, domain.name, now);
     });
   }
@@ -243,6 +246,20 @@ export class Mailboxes {
   reportsTo(tx: Tx, domain_id: number): string | null {
     const own = store.listMailboxesOf(tx, domain_id);
     return own.find(({ id }) => this.deps.inboxes.find(tx, id) !== null)?.address ?? null;
+  }
+
+  /** Whether an active mailbox of a domain hands transactional mail to a relay. */
+  canRelay(tx: Tx, domain_id: number): boolean {
+    return store
+      .listMailboxesOf(tx, domain_id)
+      .some(
+        ({ kind, status, for_transactional }) => kind === 'smtp' && status === 'active' && for_transactional,
+      );
+  }
+
+  /** Whether no mailbox of a domain has a relay. */
+  onlyCapture(tx: Tx, domain_id: number): boolean {
+    return store.listMailboxesOf(tx, domain_id).every(({ kind }) => kind === 'capture');
   }
 
   /** Has the mailboxes of a domain take up what changed of it. */

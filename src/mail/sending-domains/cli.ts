@@ -192,7 +192,7 @@ function presentRotation({ state, record, old_name, old_unneeded_from }: DkimRot
 }
 
 function explainState(check: DomainRecord): string {
-  if (check.is_verified) return `${check.name} is verified.`;
+  if (check.is_verified) return `${check.name} is verified${check.is_default ? ', and is the default' : ''}.`;
   return check.is_trusted
     ? `${check.name} is not verified, but trusted, so it is used all the same.`
     : `${check.name} is not verified: ownership, SPF and DKIM must all be found. DMARC is needed for marketing only.`;

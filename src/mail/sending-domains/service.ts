@@ -70,6 +70,10 @@ interface SendingDomainsDeps {
     reportsTo(tx: Tx, domain_id: number): string | null;
     /** Has them take up what changed of their domain. */
     renew(tx: Tx, domain_id: number): void;
+    /** Whether an active one of them hands mail of apps to a relay. */
+    canRelay(tx: Tx, domain_id: number): boolean;
+    /** Whether none of them has a relay. */
+    onlyCapture(tx: Tx, domain_id: number): boolean;
   };
 }
 
@@ -114,6 +118,7 @@ export class SendingDomains {
         old_dkim_selector: null,
         old_dkim_public_key: null,
         dkim_rotated_at: null,
+        has_been_default: false,
         created_at: now,
       });
       if (input.is_default || !has_default) store.setDefaultDomain(tx, domain.id);
@@ -240,6 +245,7 @@ export class SendingDomains {
       if (fits && verified_at === null) {
         store.updateDomain(tx, domain.id, { verified_at: clock.now() });
         this.#audit(tx, actor, 'sending_domain.verified', domain.name);
+        this.takeOver(tx, actor, domain.id);
       } else if (misfits && verified_at !== null) {
         store.updateDomain(tx, domain.id, { verified_at: null });
         this.#audit(tx, actor, 'sending_domain.unverified', domain.name);
@@ -321,10 +327,6 @@ export class SendingDomains {
       if (!domain) throw notFound('Sending domain', 'satchel domain list');
       if (is_default === false && domain.is_default) throw invalid({ is_default: [STAYS_DEFAULT] });
       const note = (event: string): void => this.#audit(tx, actor, `sending_domain.${event}`, domain.name);
-      if (is_default) {
-        store.setDefaultDomain(tx, domain.id);
-        note('made_default');
-      }
       if (is_active !== undefined) {
         store.updateDomain(tx, domain.id, { is_active });
         note(is_active ? 'activated' : 'deactivated');
@@ -333,8 +335,33 @@ export class SendingDomains {
         store.updateDomain(tx, domain.id, { is_trusted });
         note(is_trusted ? 'trusted' : 'distrusted');
       }
+      if (is_default) this.#makeDefault(tx, actor, this.#reload(tx, domain.id));
+      this.takeOver(tx, actor, domain.id);
       return this.#recordOf(tx, this.#reload(tx, domain.id));
     });
+  }
+
+  /**
+   * Has the domain of a trial, below .test and without a relay, give way as the default to one that can send
+   * by now; once for each, so that who chooses the trial's again keeps it. To be called by each change that
+   * may complete a domain.
+   */
+  takeOver(tx: Tx, actor: Actor, id: number): void {
+    const domain = this.#reload(tx, id);
+    if (domain.has_been_default || domain.name.endsWith('.test') || !this.#canSend(tx, domain)) return;
+    const trial = store.listDomains(tx).find(({ is_default }) => is_default);
+    if (trial?.name.endsWith('.test') && this.deps.mailboxes().onlyCapture(tx, trial.id))
+      this.#makeDefault(tx, actor, domain);
+  }
+
+  #makeDefault(tx: Tx, actor: Actor, domain: DomainRow): void {
+    store.setDefaultDomain(tx, domain.id);
+    if (this.#canSend(tx, domain)) store.updateDomain(tx, domain.id, { has_been_default: true });
+    this.#audit(tx, actor, 'sending_domain.made_default', domain.name);
+  }
+
+  #canSend(tx: Tx, { id, is_active, is_trusted, verified_at }: DomainRow): boolean {
+    return is_active && (is_trusted || verified_at !== null) && this.deps.mailboxes().canRelay(tx, id);
   }
 
   /**

@@ -19,5 +19,6 @@ export const sendingDomains = sqliteTable('sending_domains', {
   old_dkim_selector: text(),
   dkim_rotated_at: integer(),
   old_dkim_public_key: text(),
+  has_been_default: integer({ mode: 'boolean' }).notNull(),
 });
 export type DomainRow = typeof sendingDomains.$inferSelect;

@@ -15,7 +15,7 @@ export const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 export function readActivity(
   read: Tx,
   project_id: number,
-  { now_ms, count }: { now_ms: number; count: number },
+  { now_ms, count, may_administer }: { now_ms: number; count: number; may_administer: boolean },
 ): Activity {
   const first = Math.floor(now_ms / DAY_MS) - HOME_DAYS + 1;
   const days = Array.from(
@@ -37,7 +37,7 @@ export function readActivity(
   }
   return {
     ...compareDays(days),
-    todo: listTodo(read, JSON.stringify([project_id]), { now_ms, findings: 0 }),
+    todo: listTodo(read, JSON.stringify([project_id]), { now_ms, findings: 0, may_administer }),
     days: days.slice(-count),
     last_errors: store
       .listErrors(read, project_id, ACTIVITY_ERRORS)

@@ -18,7 +18,7 @@ export function registerActivityCommand(project: Noun<Services>): void {
     .example('satchel project activity shop --days 30')
     .does(({ services }, options, ref) => {
       const { id } = services.projects.require(ref);
-      const activity = services.overviews.activity(id, Number(options.days));
+      const activity = services.overviews.activity(null, id, Number(options.days));
       return { json: activity, text: activityTable(activity) };
     });
 }

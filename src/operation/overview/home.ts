@@ -1,5 +1,6 @@
 /** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
 import { ACTIVITY_DAYS } from '../../limits.ts';
+import { fateOfMail } from '../../mail/mailboxes/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
@@ -79,27 +80,45 @@ const WAITING = [
 
 /**
  * What waits for somebody in the projects of a scope (JSON; null means all), by project. `findings` are
- * problems of the installation, 0 for who may not know of them.
+ * problems of the installation, 0 for who may not know of them. Mail that is kept here waits for who may set
+ * up sending, once for all projects.
  */
 export function listTodo(
   read: Tx,
   scope: string | null,
-  { now_ms, findings }: { now_ms: number; findings: number },
+  { now_ms, findings, may_administer }: { now_ms: number; findings: number; may_administer: boolean },
 ): Todo[] {
+  const week_ago = now_ms - WEEK * DAY_MS;
   const waiting = store.listWaiting(read, scope, {
     failed_since: now_ms - DAY_MS,
-    import_since: firstIdOf(now_ms - WEEK * DAY_MS),
+    import_since: firstIdOf(week_ago),
+    captured_since: week_ago,
   });
+  const pageOf = (slug: string, page: string): string => `/console/projects/${slug}/${page}`;
   const of_projects = waiting.flatMap(({ slug, ...counts }) =>
     WAITING.filter(({ of }) => counts[of] > 0).map(
-      ({ of, kind, page }): Todo => ({
-        kind,
-        count: counts[of],
-        where: `/console/projects/${slug}/${page}`,
-      }),
+      ({ of, kind, page }): Todo => ({ kind, count: counts[of], where: pageOf(slug, page) }),
     ),
   );
+  const kept = waiting.filter((project) => project.captured_mail > 0 && isCaptured(read, project, now_ms));
+  const count = kept.reduce((sum, { captured_mail }) => sum + captured_mail, 0);
+  const of_captured = !may_administer
+    ? kept.map(
+        ({ slug, captured_mail }): Todo => ({
+          kind: 'captured_mail',
+          count: captured_mail,
+          where: pageOf(slug, 'emails'),
+        }),
+      )
+    : count > 0
+      ? [{ kind: 'captured_mail' as const, count, where: '/console/set-up-sending' }]
+      : [];
   const of_all: Todo[] =
     findings > 0 ? [{ kind: 'finding', count: findings, where: '/console/findings' }] : [];
-  return [...of_all, ...of_projects].slice(0, store.TODO_MAX);
+  return [...of_all, ...of_captured, ...of_projects].slice(0, store.TODO_MAX);
+}
+
+/** Whether mail of a project goes nowhere now. */
+function isCaptured(read: Tx, { id, status }: { id: number; status: string }, now_ms: number): boolean {
+  return status === 'active' && fateOfMail(read, id, now_ms) === 'captured';
 }

@@ -39,7 +39,7 @@ export function overviewRoutes(overviews: Overviews): Route[] {
       }),
       response: activity,
       handle: ({ caller, query }) =>
-        overviews.activity(caller.project.id, Number(query.days ?? ACTIVITY_DAYS[0])),
+        overviews.activity(caller.manager, caller.project.id, Number(query.days ?? ACTIVITY_DAYS[0])),
     }),
   ];
 }

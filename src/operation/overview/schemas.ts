@@ -48,6 +48,7 @@ const home = {
           'paused_broadcast',
           'failed_import',
           'disabled_webhook',
+          'captured_mail',
           'finding',
         ]),
         count,
@@ -57,8 +58,9 @@ const home = {
     {
       description:
         'What waits for somebody, by project: mails that failed within a day (1,000 at most), sequences and broadcasts that were not paused by ' +
-        'hand, imports of a week that failed, webhooks that were switched off by themselves; with `can_administer` the findings of ' +
-        'the last examination too, on the overview.',
+        'hand, imports of a week that failed, webhooks that were switched off by themselves, and while a project captures its mail what capturing mailboxes kept of it in ' +
+        'seven days (1,000 at most); with `can_administer` that is one line for all projects, and the overview has the findings of the ' +
+        'last examination too.',
     },
   ),
 };

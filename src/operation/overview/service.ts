@@ -71,15 +71,23 @@ export class Overviews {
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
       ...compareDays(by_day),
-      todo: listTodo(read, scope, { now_ms: this.deps.clock.now(), findings: this.#findings(caller) }),
+      todo: listTodo(read, scope, {
+        now_ms: this.deps.clock.now(),
+        findings: this.#findings(caller),
+        may_administer: caller.capabilities.has(ADMINISTER),
+      }),
       ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
   }
 
-  /** Of one project; see activity.ts. */
-  activity(project_id: number, days: number): Activity {
-    return readActivity(this.deps.database.read, project_id, { now_ms: this.deps.clock.now(), count: days });
+  /** Of one project; see activity.ts. `caller` is null for the shell. */
+  activity(caller: ManagementCaller | null, project_id: number, days: number): Activity {
+    return readActivity(this.deps.database.read, project_id, {
+      now_ms: this.deps.clock.now(),
+      count: days,
+      may_administer: caller?.capabilities.has(ADMINISTER) ?? true,
+    });
   }
 
   #hours(scope: string | null): MailHour[] {

@@ -96,6 +96,13 @@ export interface WaitingCounts {
   paused_broadcast: number;
   failed_import: number;
   disabled_webhook: number;
+  captured_mail: number;
+}
+
+interface Waiting extends WaitingCounts {
+  id: number;
+  slug: string;
+  status: string;
 }
 
 const mailsThat = (status: string): string =>
@@ -105,15 +112,18 @@ const mailsThat = (status: string): string =>
 const pausedIn = (table: 'sequences' | 'broadcasts'): string =>
   `(SELECT count(*) FROM ${table} INDEXED BY ${table}_braked
      WHERE project_id = projects.id AND status = 'paused' AND pause_reason <> 'manual')`;
-const waiting = rawSql<{ slug: string } & WaitingCounts, [string | null, number, string]>(
-  `SELECT * FROM (SELECT slug, ${mailsThat('failed')} AS failed_mail, ${mailsThat('unknown')} AS unknown_mail,
+const waiting = rawSql<Waiting, [string | null, number, string, number]>(
+  `SELECT * FROM (SELECT id, slug, status, ${mailsThat('failed')} AS failed_mail, ${mailsThat('unknown')} AS unknown_mail,
      ${pausedIn('sequences')} AS paused_sequence, ${pausedIn('broadcasts')} AS paused_broadcast,
      (SELECT count(*) FROM contact_imports INDEXED BY contact_imports_by_project
        WHERE project_id = projects.id AND id >= ?3 AND status = 'failed') AS failed_import,
      (SELECT count(*) FROM webhooks INDEXED BY webhooks_disabled
-       WHERE project_id = projects.id AND disabled_reason IS NOT NULL) AS disabled_webhook
+       WHERE project_id = projects.id AND disabled_reason IS NOT NULL) AS disabled_webhook,
+     (SELECT count(*) FROM (SELECT 1 FROM emails INDEXED BY emails_captured_of_project
+       WHERE project_id = projects.id AND is_captured = 1 AND is_test = 0 AND sent_at >= +?4
+       LIMIT ${TODO_COUNT_MAX})) AS captured_mail
    FROM projects WHERE status <> 'arriving' AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) ORDER BY slug)
-   WHERE failed_mail + unknown_mail + paused_sequence + paused_broadcast + failed_import + disabled_webhook > 0
+   WHERE failed_mail + unknown_mail + paused_sequence + paused_broadcast + failed_import + disabled_webhook + captured_mail > 0
    LIMIT ${TODO_MAX}`,
 );
 
@@ -121,9 +131,9 @@ const waiting = rawSql<{ slug: string } & WaitingCounts, [string | null, number,
 export function listWaiting(
   read: Tx,
   scope: string | null,
-  { failed_since, import_since }: { failed_since: number; import_since: string },
+  since: { failed_since: number; import_since: string; captured_since: number },
 ) {
-  return waiting.all(read, scope, failed_since, import_since);
+  return waiting.all(read, scope, since.failed_since, since.import_since, since.captured_since);
 }
 
 /* --- One project -------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,12 @@ const caller: ManagementCaller = {
 function makeProjects(parts: { cascades?: ProjectCascade[]; databaseLinks?: DatabaseLinks }) {
   const { database } = makeDatabase();
   const databaseLinks: DatabaseLinks = { visibleIdFor: () => null, link: () => {}, linkedId: () => null };
-  const without = { databaseLinks, unknownDomains: () => [], keysOf: () => [] };
+  const without = {
+    databaseLinks,
+    unknownDomains: () => [],
+    fateOfMail: () => 'refused' as const,
+    keysOf: () => [],
+  };
   return {
     database,
     projects: new Projects({

@@ -62,6 +62,7 @@ describe('creating', () => {
       database_project_id: null,
       created_at: '2030-01-15T12:00:00.000Z',
       api_keys: [],
+      mail: 'refused',
     });
     expect(stage.lastEvent()).toMatchObject({ event: 'project.created', target: 'project:3' });
   });

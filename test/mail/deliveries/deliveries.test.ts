@@ -715,7 +715,7 @@ describe('captured mail', () => {
     });
     await sender.settle();
     expect(sink.mails.length).toBe(0);
-    expect(await sender.log(answer.body.id)).toMatchObject({ status: 'sent' });
+    expect(await sender.log(answer.body.id)).toMatchObject({ status: 'sent', captured: true });
     const message = await sender.app.services.deliveries.readCaptured(String(answer.body.id));
     expect(message).toMatchObject({ from: 'hello@mail.example.com', to: [ADA, BOB], subject: 'Hello' });
     expect(message.raw).toContain('Hi Ada');
@@ -734,6 +734,26 @@ describe('captured mail', () => {
     expect(message.raw).toContain('From: hello@mail.example.com');
   });
 
+  test('is told from mail that went out, until a retry sends it', async () => {
+    await addDomain(sender.app, 'capture.example.com', null);
+    const { id: relayed } = await sendAndSettle();
+    const { id } = await sendAndSettle({ domain: 'capture.example.com' });
+    expect((await sender.log(relayed)).captured).toBe(false);
+    expect((await sender.log(id)).captured).toBe(true);
+    const { body } = await sender.get('/emails');
+    expect(body.data).toMatchObject([
+      { id, captured: true },
+      { id: relayed, captured: false },
+    ]);
+    expect((await sender.get('/emails.csv')).text).toMatch(/,captured,.*\n.*,true,.*\n.*,false,/);
+    const { deliveries } = sender.app.services;
+    await deliveries.reportByHand(actor, String(id), { kind: 'bounced' });
+    await deliveries.requeueOne(actor, String(id));
+    expect((await sender.log(id)).captured).toBe(false);
+    await sender.settle();
+    expect(await sender.log(id)).toMatchObject({ status: 'sent', captured: true });
+  });
+
   test('to the simulator acts its outcomes out', async () => {
     await addDomain(sender.app, 'capture.example.com', null);
     const to = async (local: string, fields = {}) =>
@@ -742,7 +762,11 @@ describe('captured mail', () => {
     const complained = await to('complaint');
     const deferred = await to('defer');
     await sender.settle();
-    expect(await sender.log(bounced.body.id)).toMatchObject({ status: 'bounced', bounce_type: 'permanent' });
+    expect(await sender.log(bounced.body.id)).toMatchObject({
+      status: 'bounced',
+      bounce_type: 'permanent',
+      captured: false,
+    });
     expect(await sender.log(complained.body.id)).toMatchObject({
       status: 'complained',
       sent_at: expect.any(String),

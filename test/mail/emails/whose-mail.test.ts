@@ -196,3 +196,41 @@ test('who administers sets them over the API, whatever the case; nobody else, an
     sending_domains: null,
   });
 });
+
+test('a project says what becomes of its mail now, whatever the day has room for', async () => {
+  const on = await startSender();
+  const { mailboxes, projects, sending_domains, tokens } = on.app.services;
+  const { token } = await tokens.create(actor, {
+    name: 't',
+    all_projects: true,
+    projects: [],
+    capabilities: [],
+  });
+  const path = `/api/public/v1/projects/${on.project.slug}`;
+  const read = async () => (await on.app.call('GET', path, { token })).body.data;
+  const change = (changes: Parameters<typeof projects.update>[2]) =>
+    projects.update(actor, projects.require(on.project.slug), changes);
+  expect(await read()).toMatchObject({ mail: 'refused' });
+  const etag = (await on.app.call('GET', path, { token })).headers.get('etag');
+  await addDomain(on.app, 'one.test', null);
+  expect(await read()).toMatchObject({ mail: 'captured' });
+  expect((await on.app.call('GET', path, { token })).headers.get('etag')).toBe(etag);
+  await change({ status: 'inactive' });
+  expect(await read()).toMatchObject({ mail: 'refused' });
+  await change({ status: 'active' });
+  // One that its mail does not go out from unless it is named.
+  await addDomain(on.app, 'two.test', sink, { daily_limit: 1 });
+  expect(await read()).toMatchObject({ mail: 'captured' });
+  await change({ sending_domain: 'two.test', sending_domains: ['two.test', 'one.test'] });
+  expect((await on.send({ queue: false })).status).toBe(201);
+  expect((await on.send({ queue: false })).status).toBe(429);
+  expect(await read()).toMatchObject({ mail: 'relayed' });
+  await mailboxes.setStatus(actor, 'hello@two.test', 'paused');
+  expect(await read()).toMatchObject({ mail: 'refused' });
+  await mailboxes.setStatus(actor, 'hello@two.test', 'active');
+  await mailboxes.change(actor, 'hello@two.test', { for_transactional: false, for_marketing: true });
+  expect(await read()).toMatchObject({ mail: 'refused' });
+  await sending_domains.change(actor, 'one.test', { is_trusted: false });
+  await change({ sending_domain: null, sending_domains: null });
+  expect(await read()).toMatchObject({ mail: 'refused' });
+});

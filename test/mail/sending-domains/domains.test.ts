@@ -410,3 +410,86 @@ test('what is changed is in the audit trail, with who did it', async () => {
     actor_name: 'tester',
   });
 });
+
+describe('a domain of a trial', () => {
+  const RELAY = parseRelay('smtp://relay.example.net:25');
+
+  /** An app whose default is below .test and captures, and what its default is. */
+  async function tried() {
+    const fresh = await startTestApp({ env: { SATCHEL_DNS_SERVERS: dns.address } });
+    const { sending_domains, mailboxes } = fresh.services;
+    await sending_domains.add(actor, { name: 'capture.test', is_trusted: true });
+    await mailboxes.add(actor, { address: 'hello@capture.test', relay: null });
+    const defaultOf = (): string | undefined =>
+      sending_domains.list().find(({ is_default }) => is_default)?.name;
+    const given = (): number =>
+      fresh.services.audit.listNewest({ event: 'sending_domain.made_default' }, 50).length;
+    return { ...fresh.services, defaultOf, given };
+  }
+
+  test('gives way in the change that completes another one, whichever comes last, and is then chosen again by hand alone', async () => {
+    const on = await tried();
+    const { sending_domains, mailboxes } = on;
+    const { name } = await sending_domains.add(actor, { name: 'mail.example.com' });
+    await mailboxes.add(actor, { address: `a@${name}`, relay: RELAY, for_transactional: true });
+    expect(on.defaultOf()).toBe('capture.test');
+    expect(await sending_domains.change(actor, name, { is_trusted: true })).toMatchObject({
+      is_default: true,
+    });
+    expect([on.defaultOf(), on.given()]).toEqual([name, 1]);
+    await sending_domains.change(actor, 'capture.test', { is_default: true });
+    await mailboxes.change(actor, `a@${name}`, { daily_limit: 10 });
+    await sending_domains.change(actor, name, { is_trusted: false });
+    await sending_domains.change(actor, name, { is_trusted: true });
+    expect(on.defaultOf()).toBe('capture.test');
+    // Another one has its own turn.
+    await sending_domains.add(actor, { name: 'two.example.com', is_trusted: true });
+    expect(on.defaultOf()).toBe('capture.test');
+    await mailboxes.add(actor, { address: 'b@two.example.com', relay: RELAY });
+    expect(on.defaultOf()).toBe('two.example.com');
+  });
+
+  test('gives way as the records are found, and as a mailbox gets a relay, is resumed or is for mail of apps', async () => {
+    for (const complete of ['verify', 'relay', 'resume', 'for', 'activate'] as const) {
+      const on = await tried();
+      const { sending_domains, mailboxes } = on;
+      const name = `${complete}.example.com`;
+      const { records } = await sending_domains.add(actor, { name, is_trusted: complete !== 'verify' });
+      if (complete === 'activate') await sending_domains.change(actor, name, { is_active: false });
+      const address = `a@${name}`;
+      const is_for = complete === 'for' ? { for_transactional: false, for_marketing: true } : {};
+      await mailboxes.add(actor, { address, relay: null, ...is_for });
+      if (complete === 'resume') await mailboxes.setStatus(actor, address, 'paused');
+      if (complete !== 'relay') await mailboxes.change(actor, address, { relay: RELAY });
+      expect(on.defaultOf()).toBe('capture.test');
+      if (complete === 'relay') await mailboxes.change(actor, address, { relay: RELAY });
+      if (complete === 'resume') await mailboxes.setStatus(actor, address, 'active');
+      if (complete === 'for') await mailboxes.change(actor, address, { for_transactional: true });
+      if (complete === 'activate') await sending_domains.change(actor, name, { is_active: true });
+      if (complete === 'verify') {
+        for (const record of records) dns.set(record.name, { txt: [record.value] });
+        expect(await sending_domains.verify(actor, name)).toMatchObject({ is_default: true });
+      }
+      expect([on.defaultOf(), on.given()]).toEqual([name, 1]);
+    }
+  });
+
+  test('gives way to none below .test, stays where it has a relay itself, and no other default does', async () => {
+    const on = await tried();
+    const { sending_domains, mailboxes } = on;
+    await sending_domains.add(actor, { name: 'other.test', is_trusted: true });
+    await mailboxes.add(actor, { address: 'a@other.test', relay: RELAY });
+    expect(on.defaultOf()).toBe('capture.test');
+    await mailboxes.add(actor, { address: 'relayed@capture.test', relay: RELAY });
+    await sending_domains.add(actor, { name: 'one.example.com', is_trusted: true });
+    await mailboxes.add(actor, { address: 'a@one.example.com', relay: RELAY });
+    expect(on.defaultOf()).toBe('capture.test');
+    await mailboxes.remove(actor, 'relayed@capture.test');
+    await mailboxes.remove(actor, 'hello@capture.test');
+    await mailboxes.change(actor, 'a@one.example.com', { daily_limit: 5 });
+    expect(on.defaultOf()).toBe('one.example.com');
+    await sending_domains.add(actor, { name: 'two.example.com', is_trusted: true });
+    await mailboxes.add(actor, { address: 'a@two.example.com', relay: RELAY });
+    expect([on.defaultOf(), on.given()]).toEqual(['one.example.com', 1]);
+  });
+});

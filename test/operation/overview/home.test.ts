@@ -1,7 +1,9 @@
 /** What a home page opens with: the present day and what is usual, shares of the mail, and what waits for whom. */
 import { beforeEach, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { firstIdOf } from '../../../src/platform/host/ids.ts';
+import { actor, addCapturingMailbox } from '../../support/helpers.ts';
 import { dataOf, type Management, startManagement } from '../../support/management.ts';
 
 const DAY_MS = 86_400_000;
@@ -98,4 +100,45 @@ test('findings are told to administrators alone', async () => {
   expect((await overview()).todo).toEqual([]);
   const token = await stage.makeToken({ capabilities: ['can_administer'] });
   expect((await overview(token)).todo).toEqual([{ kind: 'finding', count: 1, where: '/console/findings' }]);
+});
+
+test('mail that is kept here waits for whoever may send it, while it goes nowhere', async () => {
+  const { mine, other, app } = stage;
+  const mail = (
+    id: string,
+    project_id: number,
+    days_ago: number,
+    fields: { is_captured?: number; is_test?: number },
+  ) =>
+    write(sql`INSERT INTO emails (id, project_id, is_test, is_captured, source, status, from_email, domain, to_email, subject, message_id, created_at, sent_at)
+      VALUES (${id}, ${project_id}, ${fields.is_test ?? 0}, ${fields.is_captured ?? 1}, 'api', 'sent', 'f', 'd', 'a@example.org', 's', ${id},
+        0, ${app.clock.now() - days_ago * DAY_MS})`);
+  const admin = await stage.makeToken({ capabilities: ['can_administer'] });
+  await mail('a', mine.id, 0, {});
+  await mail('b', mine.id, 6, {});
+  await mail('c', mine.id, 8, {});
+  await mail('d', mine.id, 0, { is_test: 1 });
+  await mail('e', mine.id, 0, { is_captured: 0 });
+  await mail('f', other.id, 0, {});
+  expect((await overview()).todo).toEqual([]);
+  await addCapturingMailbox(app);
+  const captured = (count: number, where: string) => ({
+    kind: 'captured_mail',
+    count,
+    where: `/console/${where}`,
+  });
+  expect((await overview()).todo).toEqual([
+    captured(2, 'projects/mine/emails'),
+    captured(1, 'projects/other/emails'),
+  ]);
+  expect((await activity()).todo).toEqual([captured(2, 'projects/mine/emails')]);
+  expect((await overview(admin)).todo).toEqual([captured(3, 'set-up-sending')]);
+  const of_mine = await stage.call('GET', '/projects/mine/activity', admin);
+  expect(dataOf(of_mine).todo).toEqual([captured(2, 'set-up-sending')]);
+  await app.services.projects.update(actor, mine, { status: 'inactive' });
+  expect((await overview(admin)).todo).toEqual([captured(1, 'set-up-sending')]);
+  await app.services.mailboxes.change(actor, 'shop@mail.example.com', {
+    relay: parseRelay('smtp://127.0.0.1:9'),
+  });
+  expect((await overview(admin)).todo).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** Which project is looked at, and the way to another: to the same part of it, where there is one. */
 import { useState } from 'preact/hooks';
+import type { ProjectWithKeys } from '../api.generated.ts';
 import { PAGES } from '../pages.ts';
 import { hrefOf, to } from '../router.ts';
 import { useLoad } from '../use-load.ts';
@@ -11,17 +12,17 @@ import { useMenu } from './use-menu.ts';
 
 /** More than that is searched for by name. */
 const SHOWN = 8;
-/** That it was set inactive is told after this. */
-const REFRESH_MS = 10_000;
-
-export function ProjectSwitcher({ project, path }: { project: string | null; path: string }) {
+export function ProjectSwitcher(props: {
+  project: string | null;
+  /** Null until it is known. */
+  known: ProjectWithKeys | null;
+  path: string;
+}) {
+  const { project, known, path } = props;
   const menu = useMenu();
   const [is_open, setOpen] = useState(false);
-  const { data } = useLoad('GET /projects/{project}', project === null ? null : { path: { project } }, {
-    every_ms: REFRESH_MS,
-  });
-  const name = project === null ? 'Choose a project' : (data?.name ?? project);
-  const is_inactive = project !== null && data?.status === 'inactive';
+  const name = project === null ? 'Choose a project' : (known?.name ?? project);
+  const is_inactive = known?.status === 'inactive';
   return (
     <details class="menu switcher" ref={menu} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary

@@ -11,7 +11,7 @@ export function ReadOnlyNote({ person }: { person: SignedIn }) {
     setTold(true);
   };
   return (
-    <div class="notice read-only" role="status">
+    <div class="notice above" role="status">
       <p>
         <strong>You may look, and change nothing.</strong> So there are no buttons that add, change or send.
         Whoever runs this Satchel can let you do more.

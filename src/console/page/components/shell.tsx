@@ -1,8 +1,10 @@
 /** What is around every page: navigation at the side (a drawer where it is narrow), search and account above. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SignedIn } from '../api.generated.ts';
+import type { ProjectWithKeys, SignedIn } from '../api.generated.ts';
 import { usePath } from '../router.ts';
+import { useLoad } from '../use-load.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { CapturedNote } from './captured-note.tsx';
 import { Icon } from './icon.tsx';
 import { KeysHelp } from './keys-help.tsx';
 import { findPage, PageView } from './page-view.tsx';
@@ -11,9 +13,22 @@ import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThemeToggle } from './theme-toggle.tsx';
 
+/** That it was set inactive, or its mail goes out by now, is told after this. */
+const REFRESH_MS = 10_000;
+
+/** The project that is looked at; null until it is known. */
+function useProject(ref: string | null): ProjectWithKeys | null {
+  const { data } = useLoad('GET /projects/{project}', ref === null ? null : { path: { project: ref } }, {
+    every_ms: REFRESH_MS,
+  });
+  const names = data ? [data.slug, data.public_id, String(data.id)] : [];
+  return ref !== null && names.includes(ref) ? data : null;
+}
+
 export function Shell({ person }: { person: SignedIn }) {
   const path = usePath();
   const project = findPage(path)?.params.project ?? null;
+  const known = useProject(project);
   // Whatever was chosen in the drawer, it has done its part: it is open at the page where it was opened only.
   const [opened_at, setOpenedAt] = useState<string | null>(null);
   const is_open = opened_at === path;
@@ -40,7 +55,7 @@ export function Shell({ person }: { person: SignedIn }) {
       <a class="skip" href="#main">
         Skip to the page
       </a>
-      <Sidebar project={project} path={path} />
+      <Sidebar project={project} known={known} path={path} />
       {is_open && <button type="button" class="scrim" aria-label="Close the navigation" onClick={close} />}
       <div class="body" inert={is_open}>
         <header class="topbar">
@@ -63,6 +78,7 @@ export function Shell({ person }: { person: SignedIn }) {
         </header>
         <main id="main" tabIndex={-1}>
           <ReadOnlyNote person={person} />
+          <CapturedNote project={known} />
           <PageView />
         </main>
       </div>

@@ -1,4 +1,5 @@
 /** The navigation: Satchel's own pages, or those of the project that is looked at. */
+import type { ProjectWithKeys } from '../api.generated.ts';
 import { mayOpen } from '../capabilities.ts';
 import { type Group, PAGES, type PageEntry } from '../pages.ts';
 import { hrefOf } from '../router.ts';
@@ -23,10 +24,12 @@ const GROUPS_OF_PROJECT: Titles = [
 
 interface SidebarProps {
   project: string | null;
+  /** Null until it is known. */
+  known: ProjectWithKeys | null;
   path: string;
 }
 
-export function Sidebar({ project, path }: SidebarProps) {
+export function Sidebar({ project, known, path }: SidebarProps) {
   const groups = project === null ? GROUPS : GROUPS_OF_PROJECT;
   return (
     <nav id="navigation" class="sidebar" aria-label="Main">
@@ -34,7 +37,7 @@ export function Sidebar({ project, path }: SidebarProps) {
         <span class="brand-mark" aria-hidden="true" />
         Satchel
       </a>
-      <ProjectSwitcher project={project} path={path} />
+      <ProjectSwitcher project={project} known={known} path={path} />
       {groups.map(([group, title]) => {
         const entries = PAGES.filter((entry) => entry.nav?.group === group && mayOpen(entry));
         return entries.length === 0 ? null : (

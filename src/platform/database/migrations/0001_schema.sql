@@ -475,7 +475,9 @@ CREATE TABLE sending_domains ( -- DomainRow
   next_sealed_dkim_private_key TEXT,
   old_dkim_selector TEXT,
   dkim_rotated_at INTEGER,
-  old_dkim_public_key TEXT -- what was signed with it comes back for some days after it was changed
+  old_dkim_public_key TEXT, -- what was signed with it comes back for some days after it was changed
+  -- it was the default when it could send, and takes that over from a trial's domain no more
+  has_been_default INTEGER NOT NULL DEFAULT 0 CHECK (has_been_default IN (0, 1))
 ) STRICT;
 CREATE UNIQUE INDEX sending_domains_one_default ON sending_domains (is_default) WHERE is_default = 1;
 
@@ -650,7 +652,8 @@ CREATE TABLE emails ( -- EmailRow
   due_at INTEGER,   -- of bulk mail that waits, which has no job: when it is tried next, 0 at once
   began_at INTEGER, -- when its first attempt began, which has no row of its own where the relay just took the mail
   choice TEXT,      -- of that attempt: why its mailbox; null for bulk mail, where all mails of a piece share it
-  tls TEXT          -- of that attempt
+  tls TEXT,         -- of that attempt
+  is_captured INTEGER NOT NULL DEFAULT 0 CHECK (is_captured IN (0, 1)) -- kept here in place of being sent
 ) STRICT;
 CREATE INDEX emails_by_project ON emails (project_id, id);
 CREATE INDEX emails_by_status ON emails (project_id, status, id);
@@ -663,6 +666,7 @@ CREATE INDEX emails_by_message_id ON emails (message_id) WHERE source = 'smtp';
 CREATE INDEX emails_failed ON emails (failed_at) WHERE status IN ('failed', 'unknown');
 -- What waits for somebody in a project; so are the other indexes of what is braked or disabled.
 CREATE INDEX emails_failed_of_project ON emails (project_id, status, failed_at) WHERE status IN ('failed', 'unknown') AND is_test = 0;
+CREATE INDEX emails_captured_of_project ON emails (project_id, sent_at) WHERE is_captured = 1 AND is_test = 0;
 CREATE TRIGGER emails_count_insert AFTER INSERT ON emails BEGIN
   INSERT INTO row_counts VALUES ('emails', NEW.project_id, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;

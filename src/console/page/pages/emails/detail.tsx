@@ -5,13 +5,13 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { Status } from '../../components/status.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { EmailContent } from './email-content.tsx';
 import { EmailFacts } from './email-facts.tsx';
 import { EmailReplies } from './email-replies.tsx';
+import { MailStatus } from './mail-status.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** A mail on its way is looked at again this often. */
@@ -29,7 +29,7 @@ export default function EmailPage({ params }: PageProps<'project' | 'email'>) {
       <PageHeader
         title={email ? email.subject || '(no subject)' : 'Mail'}
         back={{ href: hrefOf(to`/projects/${params.project}/emails`), label: 'Mail log' }}
-        beside={email && <Status of={email.status} />}
+        beside={email && <MailStatus of={email} />}
         lead={email && `To ${email.to}`}
         actions={email && <Acts path={path} email={email} onChange={load.reload} />}
       />

@@ -9,12 +9,12 @@ import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
+import { MailStatus } from './mail-status.tsx';
 
 const STATUSES = [
   'scheduled',
@@ -82,7 +82,7 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         columns={[
           { title: 'Subject', cell: (email) => email.subject || <span class="muted">(no subject)</span> },
           { title: 'To', cell: (email) => email.to },
-          { title: 'Status', cell: (email) => <Status of={email.status} /> },
+          { title: 'Status', cell: (email) => <MailStatus of={email} /> },
           {
             title: 'Template',
             cell: (email) => email.template ?? <span class="muted">—</span>,

@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<Todo['kind'], [noun: string, rest: string]>> = {
   failed_import: ['import', 'failed this week'],
   disabled_webhook: ['webhook', 'switched off after failing for days'],
   finding: ['finding', 'about this Satchel'],
+  captured_mail: ['mail', 'kept here this week, and sent to nobody'],
 };
 
 /** `of_several`: of which project each is. Nothing where nothing waits. */

@@ -79,9 +79,8 @@ function Capture({ next }: { next: string | null }) {
 
 function NewDomain({ next, is_first }: { next: string | null; is_first: boolean }) {
   const add = async (entered: Entered): Promise<void> => {
-    // In place of one that was only tried with.
-    const body = { name: entered.text('name'), ...(is_first && { is_default: true }) };
-    const { name } = await call('POST /sending-domains', { body });
+    // It becomes the default by itself once it can send: until then mail is kept, and not refused.
+    const { name } = await call('POST /sending-domains', { body: { name: entered.text('name') } });
     navigate(wayToSetUp(next, name));
   };
   return (
