@@ -176,7 +176,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const audit = new Audit(on);
   const search = new Search(on);
   const doctor = new Doctor({ ...on, examine: (now_ms, known) => on.maintenance.examine(now_ms, known) });
-  const overviews = new Overviews({ ...on, doctor });
+  const overviews = new Overviews({ ...on, doctor, projects });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });
   const database_accounts = new DatabaseAccounts(on);

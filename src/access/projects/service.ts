@@ -191,12 +191,14 @@ export class Projects {
 
   /** A project's own record: with its keys. */
   presentWithKeys(project: ProjectRow): ProjectWithKeys {
-    const { database, clock, keysOf, fateOfMail } = this.deps;
-    return {
-      ...this.present(project),
-      api_keys: keysOf(project.id),
-      mail: project.status === 'active' ? fateOfMail(database.read, project.id, clock.now()) : 'refused',
-    };
+    const api_keys = this.deps.keysOf(project.id);
+    return { ...this.present(project), api_keys, mail: this.fateOfMail(project) };
+  }
+
+  /** What becomes now of its transactional mail that names no domain. */
+  fateOfMail({ id, status }: { id: number; status: string }): MailFate {
+    const { database, clock, fateOfMail } = this.deps;
+    return status === 'active' ? fateOfMail(database.read, id, clock.now()) : 'refused';
   }
 
   countApiKeys(project: ProjectRow): number {

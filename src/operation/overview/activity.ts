@@ -2,7 +2,7 @@
 import { ACTIVITY_ERRORS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
-import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS } from './home.ts';
+import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
 import type { Activity, ActivityDay } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -15,9 +15,9 @@ export const HOURS_OF_DAY = DAY_MS / HOUR_MS;
 export function readActivity(
   read: Tx,
   project_id: number,
-  { now_ms, count, may_administer }: { now_ms: number; count: number; may_administer: boolean },
+  { count, ...asked }: Omit<TodoAsked, 'findings'> & { count: number },
 ): Activity {
-  const first = Math.floor(now_ms / DAY_MS) - HOME_DAYS + 1;
+  const first = Math.floor(asked.now_ms / DAY_MS) - HOME_DAYS + 1;
   const days = Array.from(
     { length: HOME_DAYS },
     (_, index): ActivityDay => ({
@@ -37,7 +37,7 @@ export function readActivity(
   }
   return {
     ...compareDays(days),
-    todo: listTodo(read, JSON.stringify([project_id]), { now_ms, findings: 0, may_administer }),
+    todo: listTodo(read, JSON.stringify([project_id]), { ...asked, findings: 0 }),
     days: days.slice(-count),
     last_errors: store
       .listErrors(read, project_id, ACTIVITY_ERRORS)

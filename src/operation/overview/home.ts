@@ -1,6 +1,5 @@
 /** A home page's beginning: how today compares, shares of bounced and clicked mail, what to do. */
 import { ACTIVITY_DAYS } from '../../limits.ts';
-import { fateOfMail } from '../../mail/mailboxes/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
@@ -78,15 +77,24 @@ const WAITING = [
   { of: 'disabled_webhook', kind: 'disabled_webhook', page: 'webhooks' },
 ] as const satisfies { of: keyof store.WaitingCounts; kind: Todo['kind']; page: string }[];
 
+/** What of a to-do list is asked for. */
+export interface TodoAsked {
+  now_ms: number;
+  /** Problems of the installation; 0 for who may not know of them. */
+  findings: number;
+  may_administer: boolean;
+  /** Whether mail of a project goes nowhere now. */
+  isCaptured(project: { id: number; status: string }): boolean;
+}
+
 /**
- * What waits for somebody in the projects of a scope (JSON; null means all), by project. `findings` are
- * problems of the installation, 0 for who may not know of them. Mail that is kept here waits for who may set
- * up sending, once for all projects.
+ * What waits for somebody in the projects of a scope (JSON; null means all), by project. Mail that is kept
+ * here waits for who may set up sending, once for all projects.
  */
 export function listTodo(
   read: Tx,
   scope: string | null,
-  { now_ms, findings, may_administer }: { now_ms: number; findings: number; may_administer: boolean },
+  { now_ms, findings, may_administer, isCaptured }: TodoAsked,
 ): Todo[] {
   const week_ago = now_ms - WEEK * DAY_MS;
   const waiting = store.listWaiting(read, scope, {
@@ -100,7 +108,7 @@ export function listTodo(
       ({ of, kind, page }): Todo => ({ kind, count: counts[of], where: pageOf(slug, page) }),
     ),
   );
-  const kept = waiting.filter((project) => project.captured_mail > 0 && isCaptured(read, project, now_ms));
+  const kept = waiting.filter((project) => project.captured_mail > 0 && isCaptured(project));
   const count = kept.reduce((sum, { captured_mail }) => sum + captured_mail, 0);
   const of_captured = !may_administer
     ? kept.map(
@@ -116,9 +124,4 @@ export function listTodo(
   const of_all: Todo[] =
     findings > 0 ? [{ kind: 'finding', count: findings, where: '/console/findings' }] : [];
   return [...of_all, ...of_captured, ...of_projects].slice(0, store.TODO_MAX);
-}
-
-/** Whether mail of a project goes nowhere now. */
-function isCaptured(read: Tx, { id, status }: { id: number; status: string }, now_ms: number): boolean {
-  return status === 'active' && fateOfMail(read, id, now_ms) === 'captured';
 }

@@ -1,5 +1,6 @@
 /** The overview: the numbers of what a caller may see, and for administrators how the machine is. */
 import { statfsSync, statSync } from 'node:fs';
+import type { Projects } from '../../access/projects/service.ts';
 import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
@@ -9,7 +10,7 @@ import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/
 import { VERSION } from '../../version.ts';
 import type { Doctor } from '../doctor/service.ts';
 import { HOURS_OF_DAY, readActivity } from './activity.ts';
-import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS } from './home.ts';
+import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
 import type { Activity, DayNumbers, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -24,6 +25,7 @@ export class Overviews {
       clock: Clock;
       config: { data_dir: string };
       doctor: Pick<Doctor, 'latest'>;
+      projects: Pick<Projects, 'fateOfMail'>;
     },
   ) {
     this.#data_dir = deps.config.data_dir;
@@ -71,11 +73,7 @@ export class Overviews {
       sequences: sumOf('sequences'),
       hours: this.#hours(scope),
       ...compareDays(by_day),
-      todo: listTodo(read, scope, {
-        now_ms: this.deps.clock.now(),
-        findings: this.#findings(caller),
-        may_administer: caller.capabilities.has(ADMINISTER),
-      }),
+      todo: listTodo(read, scope, { ...this.#asked(caller), findings: this.#findings(caller) }),
       ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };
@@ -83,11 +81,16 @@ export class Overviews {
 
   /** Of one project; see activity.ts. `caller` is null for the shell. */
   activity(caller: ManagementCaller | null, project_id: number, days: number): Activity {
-    return readActivity(this.deps.database.read, project_id, {
-      now_ms: this.deps.clock.now(),
-      count: days,
+    return readActivity(this.deps.database.read, project_id, { ...this.#asked(caller), count: days });
+  }
+
+  #asked(caller: ManagementCaller | null): Omit<TodoAsked, 'findings'> {
+    const { clock, projects } = this.deps;
+    return {
+      now_ms: clock.now(),
       may_administer: caller?.capabilities.has(ADMINISTER) ?? true,
-    });
+      isCaptured: (project) => projects.fateOfMail(project) === 'captured',
+    };
   }
 
   #hours(scope: string | null): MailHour[] {
