@@ -3,6 +3,7 @@ import type { Server, TCPSocketListener } from 'bun';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
 import { until } from '../host/waiting.ts';
+import { type Peer, Turns } from './turns.ts';
 
 /** Beyond it Bun answers an empty 413 before any handler. The contract wants 422: above every limit. */
 const MAX_REQUEST_BODY_BYTES = 2 ** 50;
@@ -26,12 +27,13 @@ interface ListenerOptions {
   port: number;
   /** The settings that name another port, to go behind a complaint. */
   settings: string;
-  fetch(request: Request, server: BunServer): Response | Promise<Response>;
+  fetch(request: Request, peer: Peer | null, server: BunServer): Response | Promise<Response>;
   error?(error: Error): Response;
 }
 
 export class Listener {
   readonly #options: ListenerOptions;
+  readonly #turns = new Turns();
   #port: number;
   /** Keeps the port from others until there is something to serve on it. */
   #holder: TCPSocketListener | null = null;
@@ -89,7 +91,7 @@ export class Listener {
   }
 
   #serve(options: { reusePort: boolean; tls?: { key: string; cert: string } }): number {
-    const { host, fetch, error } = this.#options;
+    const { host, error } = this.#options;
     const server = this.#claim(() =>
       Bun.serve({
         ...options,
@@ -98,7 +100,7 @@ export class Listener {
         idleTimeout: HTTP_IDLE_TIMEOUT_S,
         maxRequestBodySize: MAX_REQUEST_BODY_BYTES,
         development: false,
-        fetch: options.tls ? (request, by) => this.#answerOrPart(request, by) : fetch,
+        fetch: (request, by) => this.#take(request, by),
         ...(error ? { error } : {}),
       }),
     );
@@ -107,11 +109,14 @@ export class Listener {
     return this.#port;
   }
 
-  /** A listener on its way out has each connection end with its answer. */
-  async #answerOrPart(request: Request, by: BunServer): Promise<Response> {
-    const response = await this.#options.fetch(request, by);
-    if (by !== this.#servers.at(-1)) response.headers.set('Connection', 'close');
-    return response;
+  #take(request: Request, by: BunServer): Response | Promise<Response> {
+    const peer = by.requestIP(request);
+    return this.#turns.take(peer, async (is_last) => {
+      const response = await this.#options.fetch(request, peer, by);
+      // A listener on its way out has each connection end with its answer, too.
+      if (is_last || by !== this.#servers.at(-1)) response.headers.set('Connection', 'close');
+      return response;
+    });
   }
 
   #retire(server: BunServer): void {

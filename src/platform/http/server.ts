@@ -10,6 +10,7 @@ import { mayCompress } from './encoding.ts';
 import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
+import type { Peer } from './turns.ts';
 
 export interface HttpServer {
   /** Answers one request without a listener; tests call this. */
@@ -27,20 +28,20 @@ export interface HttpServer {
 
 export function createHttpServer(routes: readonly Route[], deps: HttpDeps): HttpServer {
   let server: BunServer | null = null;
-  const originals = new WeakMap<Request, Request>();
+  /** How a request came, also where it goes on as another one. */
+  const arrivals = new WeakMap<Request, { original: Request; peer: Peer | null }>();
   /** What a HEAD is told without a body to be counted: Elysia replaces it by the length of none. */
   const told_lengths = new WeakMap<Request, string>();
   const link_projects = new WeakMap<Request, number>();
 
   const contextOf = (request: Request, params: Record<string, string>): RequestContext => {
-    const original = originals.get(request) ?? request;
-    const peer = server?.requestIP(original)?.address ?? null;
+    const { original, peer } = arrivals.get(request) ?? { original: request, peer: null };
     return {
       request,
       url: new URL(request.url),
       params,
       request_id: requestIdOf(request, deps.clock.now()),
-      ip: deps.clientIp(peer, request.headers.get('x-forwarded-for')),
+      ip: deps.clientIp(peer?.address ?? null, request.headers.get('x-forwarded-for')),
       user_agent: request.headers.get('user-agent'),
       link_project_id: link_projects.get(request) ?? null,
       keepOpen: () => server?.timeout(original, 0),
@@ -60,13 +61,14 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     return response;
   };
 
-  const handle = async (received: Request): Promise<Response> => secured(await respond(received));
+  const handle = async (received: Request, peer: Peer | null = null): Promise<Response> =>
+    secured(await respond(received, peer));
 
-  const respond = async (received: Request): Promise<Response> => {
+  const respond = async (received: Request, peer: Peer | null): Promise<Response> => {
     const request = withUsableUrl(received);
     const host = nameOfHost(request.headers.get('host') ?? '');
     if (host === null) return badHost(request, deps.clock.now());
-    if (request !== received) originals.set(request, received);
+    arrivals.set(request, { original: received, peer });
     const link_project_id = deps.projectAtHost(host);
     if (link_project_id !== null) link_projects.set(request, link_project_id);
     else if (isPreflight(request) && new URL(request.url).pathname.startsWith(`${PLANE_PREFIX.data}/`)) {
@@ -86,16 +88,16 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     host: deps.config.host,
     port: deps.config.port,
     settings: 'Choose another with SATCHEL_HOST and SATCHEL_PORT, or --host and --port.',
-    fetch(request, by) {
+    fetch(request, peer, by) {
       // Where there are two, either tells of a request of the other.
       server = by;
-      return handle(request);
+      return handle(request, peer);
     },
     error: (error) => secured(unsentResponse(error, deps)),
   });
 
   return {
-    handle,
+    handle: (request) => handle(request),
     hold: () => listener.hold(),
     listen: (identity) => (identity ? listener.listenTls(identity) : listener.listen()),
     stop: () => listener.stop(),

@@ -1,7 +1,9 @@
 /** What listens on a port: held before it is served, served by another certificate from then on, stopped in order. */
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { Listener } from '../../../src/platform/http/listener.ts';
+import { RawConnection } from '../../e2e/raw-http.ts';
 import { DUE } from '../../support/pebble.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { until } from '../../support/until.ts';
@@ -94,4 +96,49 @@ test('another certificate is shown to who connects, while kept connections and r
   });
   await listener.stop();
   await expect(fetch(`https://127.0.0.1:${port}/`)).rejects.toThrow();
+});
+
+/** One millisecond of work. */
+async function work(): Promise<Response> {
+  const until_ms = performance.now() + 1;
+  while (performance.now() < until_ms);
+  return new Response('yes');
+}
+
+test('of what one connection brings at once sixteen are answered, and one more, which ends it', async () => {
+  let asked = 0;
+  const listener = makeListener(0, () => {
+    asked++;
+    return work();
+  });
+  const url = `http://127.0.0.1:${listener.listen()}`;
+  const request = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n';
+  const endsIt = async (connection: RawConnection) => (await connection.answer())?.headers.connection;
+
+  const greedy = await RawConnection.open(url);
+  await greedy.send(request.repeat(200));
+  for (let n = 1; n <= 16; n++) expect(await endsIt(greedy)).toBeUndefined();
+  expect(await endsIt(greedy)).toBe('close');
+  expect(await greedy.answer()).toBeNull();
+  expect(asked).toBe(17);
+
+  const patient = await RawConnection.open(url);
+  for (let n = 1; n <= 40; n++) {
+    await patient.send(n === 1 ? request.repeat(16) : request);
+    for (let left = n === 1 ? 16 : 1; left > 0; left--) expect(await endsIt(patient)).toBeUndefined();
+  }
+  patient.destroy();
+  await listener.stop();
+});
+
+test('a kept connection comes in its turn among clients that connect anew for each request', async () => {
+  const listener = makeListener(0, work);
+  const clients = 50;
+  const storm = join(import.meta.dir, '../../support/connection-storm.ts');
+  const args = [process.execPath, storm, listener.listen(), clients, 10].map(String);
+  const child = Bun.spawn(args, { stdout: 'pipe' });
+  const meanwhile = JSON.parse(await new Response(child.stdout).text());
+  expect(meanwhile).toHaveLength(10);
+  expect(Math.max(...meanwhile)).toBeLessThanOrEqual(2 * clients);
+  await listener.stop();
 });
