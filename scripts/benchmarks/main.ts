@@ -11,12 +11,14 @@ import { measureLists } from './lists.ts';
 import { measureManagement } from './management.ts';
 import { measurePeers } from './peers.ts';
 import { measureSequences } from './sequences.ts';
+import { measureStart } from './start.ts';
 import { measureStore } from './store.ts';
 import { measureSubmission } from './submission.ts';
 import { measureUploads } from './uploads.ts';
 import { measureVariants } from './variants.ts';
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
+  start: measureStart,
   uploads: measureUploads,
   peers: measurePeers,
   store: measureStore,

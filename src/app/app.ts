@@ -131,6 +131,7 @@ const NO_MAINTENANCE: Maintenance = {
 function createPlatform(config: Config, deps: AppDeps) {
   const { clock, database, logger, key_ring } = deps;
   const object_store = config.object_store && new S3Store(config.object_store);
+  const event_loop = new EventLoopWatch();
   return {
     config,
     clock,
@@ -141,8 +142,8 @@ function createPlatform(config: Config, deps: AppDeps) {
     generateDkimKey: deps.generateDkimKey ?? generateDkimKey,
     loadArgon2: deps.loadArgon2,
     limiter: new RateLimiter(clock),
-    requests: new RequestMeasures(),
-    event_loop: new EventLoopWatch(),
+    requests: new RequestMeasures(event_loop),
+    event_loop,
     rates: new DurableRates({ database, clock }),
     idempotency: new Idempotency(database, clock),
     mailer: createMailer({
@@ -400,7 +401,6 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.variants.start();
       scheduler.start();
       clicks.start();
-      event_loop.start();
       inbox_readers.start();
       webhook_dispatcher.start();
       swept = objects

@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { FINDING_EXAMPLES } from '../../limits.ts';
 import { type Database, type FlushThreadOptions, openDatabase } from '../database/database.ts';
-import { listPendingMigrations, migrate } from '../database/migrate.ts';
+import { listPendingMigrations, MIGRATIONS, migrate } from '../database/migrate.ts';
 import { createKeyRing, type KeyRing } from '../secrets/key-ring.ts';
 import { masterKeySourceOf } from '../secrets/master-key-source.ts';
 import type { Clock } from './clock.ts';
@@ -42,9 +42,10 @@ export async function openDataDirectory(
     const { clock } = options;
     const source = masterKeySourceOf(config);
     // A database that was cut off before its first migration has sealed nothing, so any key fits.
-    const [next] = is_new ? [] : listPendingMigrations(path);
+    const pending = is_new ? MIGRATIONS : listPendingMigrations(path);
+    const [next] = pending;
     if (next !== undefined && next.version > 1) await checkMasterKey(path, { source, clock });
-    const applied = migrate(path, { now_ms: clock.now() });
+    const applied = pending.length === 0 ? [] : migrate(path, { now_ms: clock.now() });
     const database = openDatabase(path, options.flush_thread);
     try {
       const key_ring = await createKeyRing({ database, source, clock });

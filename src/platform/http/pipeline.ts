@@ -22,7 +22,7 @@ export async function answer(
   deps: HttpDeps,
   may_compress = mayCompress(route),
 ): Promise<Response> {
-  const started_ms = monotonicMs();
+  const started_ms = deps.requests.begin();
   const trace: Trace = { rate: null, caller: null, ignored: [] };
   let response: Response;
   try {
@@ -61,7 +61,7 @@ export function answerUnrouted(
   ctx: RequestContext,
   deps: HttpDeps,
 ): Response {
-  const started_ms = monotonicMs();
+  const started_ms = deps.requests.begin();
   const trace: Trace = { rate: null, caller: null, ignored: [] };
   const response = failureResponse(refusal, refusal.thrown, ctx, deps.logger);
   finishHeaders(response.headers, refusal.plane, ctx, trace);

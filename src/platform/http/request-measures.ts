@@ -1,4 +1,6 @@
 /** Requests by route and status, and their times. Unknown paths count as one: no client makes labels. */
+import { monotonicMs } from '../host/clock.ts';
+import type { EventLoopWatch } from '../host/event-loop.ts';
 import { Histogram, WAIT_BOUNDS_S } from '../host/measures.ts';
 import { PLANE_PREFIX, type Route } from './routes.ts';
 
@@ -13,8 +15,17 @@ interface MeasuredRequests {
 export class RequestMeasures {
   readonly #of_route = new Map<Route | null, Map<number, Histogram>>();
 
+  constructor(private readonly event_loop: Pick<EventLoopWatch, 'enter' | 'leave'>) {}
+
+  /** A request begins; returns when, for `note`. */
+  begin(): number {
+    this.event_loop.enter();
+    return monotonicMs();
+  }
+
   /** Counts a request that is answered; null where it fits no route. */
   note(route: Route | null, status: number, started_ms: number): void {
+    this.event_loop.leave();
     let of_status = this.#of_route.get(route);
     if (!of_status) {
       of_status = new Map();

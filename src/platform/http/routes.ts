@@ -87,7 +87,7 @@ export interface HttpDeps {
   /** Runs `work`, with `check` in the transaction of its first change; see Database. */
   guarded<T>(check: () => void, work: () => Promise<T>): Promise<T>;
   clientIp(peer: string | null, forwarded_for: string | null): string | null;
-  requests: Pick<RequestMeasures, 'note'>;
+  requests: Pick<RequestMeasures, 'begin' | 'note'>;
   /** The project whose link domain a host is, by its name without a port; see access/projects. */
   projectAtHost(name: string): number | null;
   /** See Database. */

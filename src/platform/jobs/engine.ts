@@ -8,6 +8,7 @@ import { DATABASE_RETRY_MS, persist } from '../database/persisting.ts';
 import type { JobRow } from '../database/tables.ts';
 import { type Clock, monotonicMs } from '../host/clock.ts';
 import { sqliteErrorOf } from '../host/disk-failures.ts';
+import type { EventLoopWatch } from '../host/event-loop.ts';
 import type { Logger } from '../host/logger.ts';
 import { until } from '../host/waiting.ts';
 import {
@@ -130,6 +131,8 @@ interface JobEngineOptions {
   tasks: readonly Task[];
   /** Whether jobs of a project may begin. Others wait until a wake finds that they may. Default: all may. */
   mayBegin?: (tx: Tx, project_id: number) => boolean;
+  /** Told while jobs run. */
+  event_loop?: Pick<EventLoopWatch, 'enter' | 'leave'>;
 }
 
 export function createJobEngine(options: JobEngineOptions): JobEngine {
@@ -142,6 +145,7 @@ class Engine implements JobEngine {
   readonly #logger: Logger;
   readonly #tasks: ReadonlyMap<string, Task>;
   readonly #mayBegin: (tx: Tx, project_id: number) => boolean;
+  readonly #event_loop: JobEngineOptions['event_loop'];
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
@@ -165,6 +169,7 @@ class Engine implements JobEngine {
     this.#logger = options.logger;
     this.#tasks = new Map(options.tasks.map((task) => [task.type, task]));
     this.#mayBegin = options.mayBegin ?? (() => true);
+    this.#event_loop = options.event_loop;
   }
 
   enqueue(tx: Tx, job: NewJob): string {
@@ -383,6 +388,7 @@ class Engine implements JobEngine {
 
   async #run({ job, task, started }: Claimed): Promise<void> {
     this.#running += 1;
+    this.#event_loop?.enter();
     this.#running_by_lane.set(job.lane, (this.#running_by_lane.get(job.lane) ?? 0) + 1);
     try {
       const outcome = await this.#attempt(job, task, started);
@@ -392,6 +398,7 @@ class Engine implements JobEngine {
       this.#logger.error('recording a job failed', { job_id: job.id, error: messageOf(error) });
     } finally {
       this.#running -= 1;
+      this.#event_loop?.leave();
       this.#leaveLane(job.lane);
       this.wake();
     }

@@ -8,18 +8,21 @@ import type { Logger } from '../host/logger.ts';
 import { until } from '../host/waiting.ts';
 import { type Cron, parseCron } from './cron.ts';
 
+/** Whoever waits for the start is served first. */
+const AFTER_START_MS = 1_000;
+
 export interface CronEntry {
   /** Unique; what the log calls it. */
   name: string;
   /** Five fields or a preset, in UTC. */
   expression: string;
-  /** Runs at the start too: for what a machine that is off at the usual hour would otherwise never do. */
+  /** Runs a second after the start too: for what a machine that is off at the usual hour would otherwise never do. */
   at_start?: boolean;
   run(): Promise<unknown>;
 }
 
 export interface Scheduler {
-  /** Runs what is to run at the start, then looks at the entries at the beginning of each minute. */
+  /** Looks at the entries at the beginning of each minute, and soon runs what is to run at the start. */
   start(): void;
   /** Runs the entries that fell due since the last look; resolves when they have ended. For tests. */
   tick(): Promise<void>;
@@ -33,7 +36,6 @@ interface SchedulerOptions {
   logger: Logger;
 }
 
-/** Throws AppError `internal` for an entry whose expression is none, which is a mistake in the code. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   return new MinuteScheduler(options);
 }
@@ -41,24 +43,29 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 class MinuteScheduler implements Scheduler {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #entries: readonly { entry: CronEntry; cron: Cron }[];
+  readonly #entries: readonly CronEntry[];
+  /** The expressions, read when they are first asked: no start waits for that. */
+  readonly #crons = new Map<CronEntry, Cron>();
   /** Since when each entry runs that does: none of them runs beside itself. */
   readonly #running = new Map<string, number>();
   /** Ticks up to this moment are done. */
   #looked_at: number;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  #start_timer: ReturnType<typeof setTimeout> | null = null;
   #is_stopping = false;
 
   constructor(options: SchedulerOptions) {
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#entries = options.entries.map((entry) => ({ entry, cron: cronOf(entry) }));
+    this.#entries = options.entries;
     this.#looked_at = options.clock.now();
   }
 
   start(): void {
     this.#looked_at = this.#clock.now();
-    for (const { entry } of this.#entries) if (entry.at_start === true) void this.#run(entry);
+    this.#start_timer = setTimeout(() => {
+      for (const entry of this.#entries) if (entry.at_start === true) void this.#run(entry);
+    }, AFTER_START_MS);
     this.#sleep();
   }
 
@@ -67,14 +74,25 @@ class MinuteScheduler implements Scheduler {
     // A clock that was set back must not make entries wait for the time it was set back by.
     const since = Math.min(this.#looked_at, now);
     this.#looked_at = now;
-    const due = this.#entries.filter(({ cron }) => (cron.next(since) ?? Number.POSITIVE_INFINITY) <= now);
-    await Promise.all(due.map(({ entry }) => this.#run(entry)));
+    const isDue = (entry: CronEntry) => (this.#cronOf(entry).next(since) ?? Number.POSITIVE_INFINITY) <= now;
+    await Promise.all(this.#entries.filter(isDue).map((entry) => this.#run(entry)));
   }
 
   async stop(deadline_ms: number): Promise<void> {
     this.#is_stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
+    if (this.#start_timer) clearTimeout(this.#start_timer);
     await until(() => this.#running.size === 0, deadline_ms);
+  }
+
+  /** Throws AppError `internal` where the expression is none, which is a mistake in the code. */
+  #cronOf(entry: CronEntry): Cron {
+    const known = this.#crons.get(entry);
+    if (known) return known;
+    const cron = parseCron(entry.expression, 'UTC');
+    if (!cron.ok) throw new AppError('internal', `The entry ${entry.name} has no valid cron expression.`);
+    this.#crons.set(entry, cron);
+    return cron;
   }
 
   #sleep(): void {
@@ -104,10 +122,4 @@ class MinuteScheduler implements Scheduler {
       this.#running.delete(entry.name);
     }
   }
-}
-
-function cronOf(entry: CronEntry): Cron {
-  const parsed = parseCron(entry.expression, 'UTC');
-  if (!parsed.ok) throw new AppError('internal', `The entry ${entry.name} has no valid cron expression.`);
-  return parsed;
 }

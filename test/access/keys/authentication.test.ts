@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { NewKeyInput } from '../../../src/access/keys/schemas.ts';
 import type { ProjectRow } from '../../../src/access/projects/service.ts';
 import { AppError, messageOf, notFound } from '../../../src/errors.ts';
+import { EventLoopWatch } from '../../../src/platform/host/event-loop.ts';
 import type { KeyCaller, KeyCredentials } from '../../../src/platform/http/callers.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
@@ -266,7 +267,7 @@ describe('through HTTP', () => {
       clock: app.clock,
       logger: app.services.logger,
       limiter,
-      requests: new RequestMeasures(),
+      requests: new RequestMeasures(new EventLoopWatch()),
       authenticateKey: (credentials) => keys.authenticate(credentials),
       authenticateToken: (authorization, ip) => tokens.authenticate(authorization, ip),
       authenticateSession: () => null,

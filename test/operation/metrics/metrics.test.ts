@@ -150,15 +150,30 @@ describe('what is told', () => {
 
   test('how late the event loop was', async () => {
     const { event_loop } = on.app.services;
-    await until(() => (event_loop.delays.cumulative().at(-1) ?? 0) > 0);
-    const sum = event_loop.delays.sum;
+    const looks = () => event_loop.delays.cumulative().at(-1) ?? 0;
+    event_loop.enter();
+    const [before, sum] = [looks(), event_loop.delays.sum];
+    await until(() => looks() > before);
     Bun.sleepSync(300);
-    await until(() => event_loop.delays.sum > sum);
+    await until(() => event_loop.delays.sum > sum + 0.15);
+    event_loop.leave();
     const { values } = await readMetrics(on.app);
     expect(values.get('satchel_event_loop_delay_seconds_sum')).toBeGreaterThan(0.15);
     expect(values.get('satchel_event_loop_delay_seconds_bucket{le="0.1"}')).toBeLessThan(
       values.get('satchel_event_loop_delay_seconds_count') ?? 0,
     );
+  });
+
+  test('and nobody looks while nothing is done', async () => {
+    const { event_loop } = on.app.services;
+    const looks = () => event_loop.delays.cumulative().at(-1) ?? 0;
+    expect((await on.app.call('GET', '/api/health')).status).toBe(200);
+    const before = looks();
+    await until(() => looks() > before);
+    await Bun.sleep(500);
+    const rested = looks();
+    await Bun.sleep(500);
+    expect(looks()).toBe(rested);
   });
 
   test('when inboxes were read, and whether one fails', async () => {

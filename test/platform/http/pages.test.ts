@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { loadConfig } from '../../../src/config.ts';
 import { conflict } from '../../../src/errors.ts';
 import { MAX_FORM_BODY_BYTES } from '../../../src/limits.ts';
+import { EventLoopWatch } from '../../../src/platform/host/event-loop.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
 import { Html, html, pageResponse } from '../../../src/platform/http/pages.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
@@ -55,7 +56,12 @@ const nobody = (): never => {
 beforeAll(() => {
   server = createHttpServer(routes, {
     config: { ...loadConfig({}), port: 0 },
-    ...{ clock, logger: log.logger, limiter: new RateLimiter(clock), requests: new RequestMeasures() },
+    ...{
+      clock,
+      logger: log.logger,
+      limiter: new RateLimiter(clock),
+      requests: new RequestMeasures(new EventLoopWatch()),
+    },
     ...{
       authenticateKey: nobody,
       authenticateToken: nobody,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { loadConfig } from '../../../src/config.ts';
 import { AppError, conflict, invalid, notFound } from '../../../src/errors.ts';
+import { EventLoopWatch } from '../../../src/platform/host/event-loop.ts';
 import {
   CAPABILITIES,
   type KeyCaller,
@@ -57,7 +58,7 @@ const deps: HttpDeps = {
   clock,
   logger: log.logger,
   limiter: new RateLimiter(clock),
-  requests: new RequestMeasures(),
+  requests: new RequestMeasures(new EventLoopWatch()),
   authenticateKey(credentials) {
     if (credentials.api_key === null) throw keyRefused('missing');
     if (!credentials.api_key.startsWith('good')) throw keyRefused('invalid');
