@@ -131,7 +131,6 @@ interface JobEngineOptions {
   tasks: readonly Task[];
   /** Whether jobs of a project may begin. Others wait until a wake finds that they may. Default: all may. */
   mayBegin?: (tx: Tx, project_id: number) => boolean;
-  /** Told while jobs run. */
   event_loop?: Pick<EventLoopWatch, 'enter' | 'leave'>;
 }
 
@@ -145,7 +144,6 @@ class Engine implements JobEngine {
   readonly #logger: Logger;
   readonly #tasks: ReadonlyMap<string, Task>;
   readonly #mayBegin: (tx: Tx, project_id: number) => boolean;
-  readonly #event_loop: JobEngineOptions['event_loop'];
   readonly #running_by_lane = new Map<string, number>();
   /** The project served last in each lane: the next claim starts after it. */
   readonly #last_project = new Map<string, number>();
@@ -163,13 +161,12 @@ class Engine implements JobEngine {
   #idle_waiters: (() => void)[] = [];
   #clock_offset_ms = 0;
 
-  constructor(options: JobEngineOptions) {
+  constructor(private readonly options: JobEngineOptions) {
     this.#database = options.database;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#tasks = new Map(options.tasks.map((task) => [task.type, task]));
     this.#mayBegin = options.mayBegin ?? (() => true);
-    this.#event_loop = options.event_loop;
   }
 
   enqueue(tx: Tx, job: NewJob): string {
@@ -373,7 +370,12 @@ class Engine implements JobEngine {
     }
     startJob(tx, job.id, now);
     const begun = { ...job, status: 'processing' as const, attempts: job.attempts + 1, started_at: now };
-    const beginning = beginOrRefuse(tx, begun, task, now);
+    let beginning: Beginning<unknown>;
+    try {
+      beginning = task.begin(tx, begun, now);
+    } catch (error) {
+      throw new UnfitJob(begun, task, error);
+    }
     if (beginning.go) return { job: begun, task, started: beginning.started };
     if ('end' in beginning) finishJob(tx, job.id, beginning.end, now);
     else continueJob(tx, job.id, beginning.wait);
@@ -388,7 +390,7 @@ class Engine implements JobEngine {
 
   async #run({ job, task, started }: Claimed): Promise<void> {
     this.#running += 1;
-    this.#event_loop?.enter();
+    this.options.event_loop?.enter();
     this.#running_by_lane.set(job.lane, (this.#running_by_lane.get(job.lane) ?? 0) + 1);
     try {
       const outcome = await this.#attempt(job, task, started);
@@ -398,7 +400,7 @@ class Engine implements JobEngine {
       this.#logger.error('recording a job failed', { job_id: job.id, error: messageOf(error) });
     } finally {
       this.#running -= 1;
-      this.#event_loop?.leave();
+      this.options.event_loop?.leave();
       this.#leaveLane(job.lane);
       this.wake();
     }
@@ -486,20 +488,11 @@ class Engine implements JobEngine {
 
 /** A job whose `begin` threw, which undoes the whole claim. */
 class UnfitJob extends Error {
-  readonly job: JobRow;
-  readonly task: Task;
-
-  constructor(job: JobRow, task: Task, cause: unknown) {
+  constructor(
+    readonly job: JobRow,
+    readonly task: Task,
+    cause: unknown,
+  ) {
     super(messageOf(cause), { cause });
-    this.job = job;
-    this.task = task;
-  }
-}
-
-function beginOrRefuse(tx: Tx, job: JobRow, task: Task, now_ms: number): Beginning<unknown> {
-  try {
-    return task.begin(tx, job, now_ms);
-  } catch (error) {
-    throw new UnfitJob(job, task, error);
   }
 }
