@@ -551,6 +551,31 @@ describe('headers', () => {
     expect((await fetch(url('/api/public/v1/things'), { method: 'OPTIONS', headers })).status).toBe(404);
   });
 
+  test('a preflight allows what a page asks for besides: 50 header names, but no wildcard', async () => {
+    const allowed = async (asked: string): Promise<string[]> => {
+      const headers = {
+        Origin: 'https://app.example',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': asked,
+      };
+      const response = await fetch(url('/api/v1/anything'), { method: 'OPTIONS', headers });
+      expect(response.headers.get('vary')).toContain('Access-Control-Request-Headers');
+      return (response.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(', ');
+    };
+    const own = await allowed('');
+    expect(own).toContain('idempotency-key');
+    const added = async (asked: string) => (await allowed(asked)).slice(own.length);
+    expect(await added('baggage,cache-control, sentry-trace ,traceparent,x-api-key,X-Requested-With')).toEqual(
+      ['baggage', 'cache-control', 'sentry-trace', 'traceparent', 'x-requested-with'],
+    );
+    expect(await added(`*, ,,a b, "c", ä, ${'x'.repeat(65)}, ${'x'.repeat(64)}, d*`)).toEqual([
+      'x'.repeat(64),
+      'd*',
+    ]);
+    const many = Array.from({ length: 60 }, (_, index) => `x-${index}`);
+    expect(await added(`*,${many.join(',')}`)).toEqual(many.slice(0, 50));
+  });
+
   test('answers and refusals name the asking origin and vary by it', async () => {
     for (const [path, status] of [
       ['/api/v1/things', 200],
