@@ -130,6 +130,13 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     expect(origins.listGlobal().length).toBe(before);
+    await page.getByLabel('Origin', { exact: true }).fill('Tauri://localhost/');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('Every app that is made with Tauri may send tauri://localhost').waitFor();
+    expect(origins.listGlobal()[0]?.value).toBe('tauri://localhost');
+    await origins.removeGlobal(actor, Number(origins.listGlobal()[0]?.id));
+    await page.getByRole('button', { name: 'Close this notice' }).click();
+    await page.getByRole('button', { name: 'Add an origin' }).click();
     await page.getByLabel('Origin', { exact: true }).fill('http://localhost:*');
     await page.getByLabel('Note').fill(HOSTILE);
     await page.getByRole('button', { name: 'Add', exact: true }).click();

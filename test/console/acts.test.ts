@@ -85,8 +85,10 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByLabel('Write', { exact: true }).check();
       await page.getByLabel('No deleting').check();
       await page.getByLabel('From certain origins only').check();
-      await page.getByLabel('Origins', { exact: true }).fill('https://kiosk.example.com');
+      await page.getByLabel('Origins', { exact: true }).fill('https://kiosk.example.com\nionic://localhost');
       await page.getByRole('button', { name: 'Create the key' }).click();
+      await page.getByText('Every app that is made with Ionic may send ionic://localhost').waitFor();
+      await page.getByRole('button', { name: 'Close this notice' }).click();
       const secret = await secretOn(page);
       await page.setViewportSize(NARROW);
       await expectSound({ page, complaints });

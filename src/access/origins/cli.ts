@@ -9,7 +9,7 @@ import { parse } from '../../platform/http/schema.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Projects } from '../projects/service.ts';
 import { createOriginBody, FIELDS, GLOBAL_FIELDS, newGlobalOrigin, type OriginRecord } from './schemas.ts';
-import type { Origins } from './service.ts';
+import { type Origins, remarkOnValue } from './service.ts';
 
 type Services = { projects: Projects; keys: Keys; origins: Origins };
 
@@ -26,15 +26,17 @@ export function registerKeyOrigins(key: Noun<Services>): void {
       'satchel key origin add 12 --type domain --value app.example.com',
       "satchel key origin add 12 --type domain --value '*.example.com'    # every subdomain, and example.com itself",
       "satchel key origin add 12 --type domain --value 'http://localhost:*'",
+      'satchel key origin add 12 --type domain --value capacitor://localhost    # pages within a hybrid app',
       'satchel key origin add 12 --type android --value com.example.app --sha1 DA39A3EE5E6B4B0D3255BFEF95601890AFD80709',
     )
-    .does(async ({ services, fields, actor }, options, id) => {
+    .does(async ({ services, fields, actor, note }, options, id) => {
       const key = services.keys.require(id, textOption(options, 'project'));
       const origin = await services.origins.add(actor, key, parse(createOriginBody, fields));
-      const remark = key.restricted
+      const unrestricted = key.restricted
         ? ''
         : ' The key is not restricted, so it is accepted from anywhere still.';
-      const text = `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${remark}`;
+      remark(note, origin);
+      const text = `Origin ${origin.id} (${origin.value}) is allowed for key ${key.id}.${unrestricted}`;
       return { json: origin, text };
     });
   noun
@@ -64,6 +66,11 @@ export function registerKeyOrigins(key: Noun<Services>): void {
     });
 }
 
+function remark(note: (message: string) => void, { value }: OriginRecord): void {
+  const told = remarkOnValue(value);
+  if (told !== null) note(`satchel: ${told}`);
+}
+
 function presentOrigin(origin: OriginRecord) {
   const { id, type, value, sha256_fingerprints, sha1_fingerprints } = origin;
   const pins = [...(sha256_fingerprints ?? []), ...(sha1_fingerprints ?? [])];
@@ -77,8 +84,9 @@ export function registerGlobalOrigins(cli: Cli<Services>): void {
     .verb('add', 'allow an origin or app for every restricted key')
     .creates(GLOBAL_FIELDS)
     .example("satchel origin add --type domain --value 'http://localhost:*' --note development")
-    .does(async ({ services, fields, actor }) => {
+    .does(async ({ services, fields, actor, note }) => {
       const origin = await services.origins.addGlobal(actor, parse(newGlobalOrigin, fields));
+      remark(note, origin);
       const text = `Global origin ${origin.id} (${origin.value}): every restricted key accepts it from now on.`;
       return { json: origin, text };
     });

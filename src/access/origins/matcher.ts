@@ -81,6 +81,13 @@ interface ScopedRule {
 const LOCALHOST_ANY_PORT = 'http://localhost:*';
 const SUBDOMAINS_OF = 'https://*.';
 const EXTENSION_SCHEMES: readonly string[] = ['chrome-extension', 'moz-extension', 'safari-web-extension'];
+/** Schemes of pages within hybrid apps, with the tool that makes such apps. */
+const APP_SCHEMES: ReadonlyMap<string, string> = new Map([
+  ['capacitor', 'Capacitor'],
+  ['ionic', 'Ionic'],
+  ['tauri', 'Tauri'],
+  ['app', 'Electron'],
+]);
 /** Host names have no underscores by the book, but browsers load such names. */
 const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
 const ANDROID_PACKAGE = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+$/i;
@@ -141,8 +148,26 @@ function canonicalizeDomain(text: string): CanonicalOrigin {
   }
   if (authority.includes('@')) return refuse('An origin has no user name or password.');
   if (EXTENSION_SCHEMES.includes(scheme)) return canonicalizeExtension(scheme, authority.toLowerCase());
+  if (APP_SCHEMES.has(scheme)) return canonicalizeHybridApp(scheme, authority.toLowerCase());
   if (scheme === 'https' || scheme === 'http') return canonicalizeWeb(scheme, authority.toLowerCase());
-  return refuse(`An origin starts with https://, http:// or ${EXTENSION_SCHEMES.join('://, ')}://.`);
+  const others = [...EXTENSION_SCHEMES, ...APP_SCHEMES.keys()].map((each) => `${each}://`);
+  return refuse(`An origin starts with https:// or http://, or with one of ${others.join(', ')}.`);
+}
+
+function canonicalizeHybridApp(scheme: string, host: string): CanonicalOrigin {
+  const is_of_electron = scheme === 'app' && (host === '-' || host === '.');
+  if (is_of_electron || isHostName(host)) return { ok: true, value: `${scheme}://${host}` };
+  return refuse(
+    `The origin of a ${APP_SCHEMES.get(scheme)} app is ${scheme}:// and an ASCII host name, such as ${scheme}://localhost, without a port or wildcard.`,
+  );
+}
+
+/** Of a stored value that each app sends that a tool makes: what must be known of it. Null for all others. */
+export function remarkOnValue(value: string): string | null {
+  const tool = APP_SCHEMES.get(value.slice(0, value.indexOf(':')));
+  return tool === undefined
+    ? null
+    : `Every app that is made with ${tool} may send ${value}: it keeps web pages out, and no such app.`;
 }
 
 function canonicalizeExtension(scheme: string, id: string): CanonicalOrigin {
@@ -188,10 +213,14 @@ function findHostProblem(host: string, given: string): string | null {
     // `127.1` or `0x7f000001` would be read as an address that the admin may not have meant.
     return given.replace(/:\d*$/, '') === host ? null : 'Write an IPv4 address as four decimal numbers.';
   }
-  const is_name =
+  return isHostName(host) ? null : 'The host is not a valid name, such as app.example.com.';
+}
+
+function isHostName(host: string): boolean {
+  return (
     host.length <= limits.MAX_DNS_NAME_CHARS &&
-    host.split('.').every((label) => label.length <= limits.MAX_DNS_LABEL_CHARS && HOST_LABEL.test(label));
-  return is_name ? null : 'The host is not a valid name, such as app.example.com.';
+    host.split('.').every((label) => label.length <= limits.MAX_DNS_LABEL_CHARS && HOST_LABEL.test(label))
+  );
 }
 
 /* --- Matching -------------------------------------------------------------------------------------------------- */
@@ -270,7 +299,10 @@ function matchOrigin(origin: string, rules: readonly ScopedRule[]): OriginDecisi
     });
   }
   const found = rules.find(({ rule }) => rule.type === 'domain' && coversValue(rule, canonical.value));
-  if (found) return accept(found, `The Origin matches ${describeRule(found)}.`);
+  if (found) {
+    const remark = remarkOnValue(canonical.value);
+    return accept(found, `The Origin matches ${describeRule(found)}.${remark === null ? '' : ` ${remark}`}`);
+  }
   return deny('ORIGIN_NOT_ALLOWED', message, { why: explainMiss(canonical.value, rules) });
 }
 

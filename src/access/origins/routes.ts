@@ -53,8 +53,9 @@ function keyOriginRoutes(rules: Origins, key: (named: Named) => KeyRow): Route[]
       tag: 'Origins',
       summary: 'Add an origin to a key',
       description:
-        'A domain value is a host, an origin, `*.host` (https, all subdomains and the host itself), `http://localhost:*` ' +
-        'or the origin of a browser extension. It is stored in canonical form.',
+        'A domain value is a host, an origin, `*.host` (https, all subdomains and the host itself), `http://localhost:*`, ' +
+        'the origin of a browser extension, or that of a hybrid app (`capacitor://`, `ionic://`, `tauri://` or `app://` and a host name; ' +
+        'every app that its tool makes may send the same). It is stored in canonical form.',
       status: 201,
       body: createOriginBody,
       example: { type: 'domain', value: 'https://shop.example.com' },

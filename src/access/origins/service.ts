@@ -29,7 +29,7 @@ import {
 import * as store from './store.ts';
 import type { GlobalOriginRow, OriginRow } from './tables.ts';
 
-export type { OriginDecision, RequestOrigin } from './matcher.ts';
+export { type OriginDecision, type RequestOrigin, remarkOnValue } from './matcher.ts';
 export { describeRefusal } from './refusal.ts';
 export { type OriginRecord, originRecord } from './schemas.ts';
 export type { OriginRow } from './tables.ts';

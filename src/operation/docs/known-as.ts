@@ -26,6 +26,7 @@ export const KNOWN_AS: Readonly<Record<string, string>> = {
   'marketing#links-under-your-own-name': 'custom domain branded white label links tracking',
   'marketing#a-page-of-ones-own-choices': 'preference center preferences',
   'keys-in-pages#a-key-for-a-page': 'cors allowed origins browser frontend javascript client',
+  'keys-in-pages#a-key-for-an-app': 'capacitor ionic tauri electron cordova hybrid mobile',
   'keys-in-pages#a-key-of-a-server': 'rotate replace revoke regenerate api key leaked',
   'keys-in-pages#test-keys': 'sandbox test mode',
   'people#people': 'invite user team member admin account',

@@ -272,3 +272,18 @@ test('a key without any permission draws a warning', async () => {
   );
   expect((await make('form', '--can', 'captcha')).stderr).toBe('');
 });
+
+test('an origin that every app of a tool sends is added with words on stderr that say so', async () => {
+  const add = (...noun: string[]) =>
+    run(dir, ...noun, '--type', 'domain', '--value', 'capacitor://localhost', '--json');
+  for (const noun of [
+    ['key', 'origin', 'add', '1'],
+    ['origin', 'add'],
+  ]) {
+    const { stdout, stderr } = await add(...noun);
+    expect(JSON.parse(stdout)).toMatchObject({ value: 'capacitor://localhost' });
+    expect(stderr).toBe(
+      'satchel: Every app that is made with Capacitor may send capacitor://localhost: it keeps web pages out, and no such app.\n',
+    );
+  }
+});

@@ -95,6 +95,16 @@ describe('a domain value is stored in one form', () => {
       'safari-web-extension://0A1B2C3D-1111-2222-3333-444455556666',
       'safari-web-extension://0a1b2c3d-1111-2222-3333-444455556666',
     ],
+    ['capacitor://localhost', 'capacitor://localhost'],
+    ['Capacitor://LocalHost/', 'capacitor://localhost'],
+    ['capacitor://my_app.example', 'capacitor://my_app.example'],
+    ['ionic://localhost', 'ionic://localhost'],
+    ['tauri://localhost/', 'tauri://localhost'],
+    ['app://bundle', 'app://bundle'],
+    ['app://-', 'app://-'],
+    ['app://./', 'app://.'],
+    ['https://tauri.localhost', 'https://tauri.localhost'],
+    ['http://tauri.localhost', 'http://tauri.localhost'],
   ])('%s becomes %s', (value, canonical) => {
     expect(canonicalizeOrigin('domain', value)).toEqual({ ok: true, value: canonical });
     expect(canonicalizeOrigin('domain', canonical)).toEqual({ ok: true, value: canonical });
@@ -173,7 +183,6 @@ describe('a value that can never be an origin is refused', () => {
     ['ftp://example.com', /starts with https/],
     ['file:///etc/passwd', /needs a host/],
     ['ws://example.com', /starts with https/],
-    ['capacitor://localhost', /starts with https/],
     ['*', /wildcard/],
     ['*.', /not valid/],
     ['https://*', /wildcard/],
@@ -201,7 +210,24 @@ describe('a value that can never be an origin is refused', () => {
     [`chrome-extension://${EXTENSION_ID}:80`, /extension/],
     [`chrome-extension://${EXTENSION_ID}/page.html`, /path/],
     ['moz-extension://*.abc', /extension/],
-    [`opera-extension://${EXTENSION_ID}`, /starts with https/],
+    [`opera-extension://${EXTENSION_ID}`, /starts with https.*capacitor:.*app:/],
+    ['capacitor://', /needs a host/],
+    ['file://', /needs a host/],
+    ['file://localhost', /starts with https/],
+    ['capacitor://localhost:80', /Capacitor app.*without a port/],
+    ['capacitor://localhost:', /without a port/],
+    ['capacitor://*', /wildcard/],
+    ['capacitor://*.example.com', /wildcard/],
+    ['ionic://localhost/path', /leave out the path/],
+    ['ionic://me@localhost', /user name/],
+    ['tauri://bücher.example', /ASCII host name/],
+    ['tauri://localhost.', /ASCII host name/],
+    ['tauri://[::1]', /ASCII host name/],
+    [`tauri://${'a'.repeat(64)}`, /ASCII host name/],
+    ['tauri://-', /ASCII host name/],
+    ['tauri://.', /ASCII host name/],
+    ['app://..', /Electron app/],
+    ['app://--', /Electron app/],
   ])('%j', (value, message) => {
     expect(canonicalizeOrigin('domain', value)).toEqual({
       ok: false,
@@ -328,6 +354,19 @@ describe('an Origin against one domain rule', () => {
     [LOCALHOST, 'http://localhost:3000@evil.example', false],
     ['http://localhost:3000', 'http://localhost:3001', false],
     ['http://[::1]:3000', 'http://[0:0:0:0:0:0:0:1]:3000', true],
+    [LOCALHOST, 'capacitor://localhost', false],
+    ['https://localhost', 'capacitor://localhost', false],
+    ['https://*.example.com', 'capacitor://a.example.com', false],
+    ['capacitor://localhost', 'capacitor://localhost', true],
+    ['capacitor://localhost', 'CAPACITOR://localhost', true],
+    ['capacitor://localhost', 'ionic://localhost', false],
+    ['capacitor://localhost', 'http://localhost', false],
+    ['capacitor://localhost', 'capacitor://localhost:80', false],
+    ['capacitor://localhost', 'capacitor://a.localhost', false],
+    ['app://-', 'app://-', true],
+    ['app://-', 'app://.', false],
+    ['app://.', 'app://.', true],
+    ['app://.', 'app://a.', false],
     [`chrome-extension://${EXTENSION_ID}`, `chrome-extension://${EXTENSION_ID}`, true],
     [`chrome-extension://${EXTENSION_ID}`, `moz-extension://${EXTENSION_ID}`, false],
     [`chrome-extension://${EXTENSION_ID}`, `chrome-extension://b${EXTENSION_ID.slice(1)}`, false],
@@ -343,6 +382,14 @@ describe('an Origin against one domain rule', () => {
   test('Origin null never matches, not even a rule of that text', () => {
     const key = restricted({ own: domainRules('null', 'https://null') });
     expect(matchRequest(request({ origin: 'null' }), key)).toMatchObject({ code: 'ORIGIN_NOT_ALLOWED' });
+  });
+
+  test('what any app of a tool may send is said where it is accepted', () => {
+    const key = restricted({ own: domainRules('tauri://localhost', 'https://a.example') });
+    expect(matchRequest(request({ origin: 'tauri://localhost' }), key).why).toBe(
+      'The Origin matches own rule 1 (tauri://localhost). Every app that is made with Tauri may send tauri://localhost: it keeps web pages out, and no such app.',
+    );
+    expect(matchRequest(request({ origin: 'https://a.example' }), key).why).toMatch(/example\)\.$/);
   });
 
   test('an app rule is no domain rule', () => {

@@ -71,6 +71,7 @@ describe('origins of a key', () => {
       { type: 'domain', value: 'chrome-extension://abcdefghijklmnopabcdefghijklmnop' },
       'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
     ],
+    [{ type: 'domain', value: 'Capacitor://localhost/' }, 'capacitor://localhost'],
     [{ type: 'ios', value: 'com.example.App' }, 'com.example.App'],
   ])('%j is stored as %s', async (body, value) => {
     const answer = await call('POST', ORIGINS, stage.scoped, body);
@@ -99,6 +100,7 @@ describe('origins of a key', () => {
     ['value', { type: 'domain', value: 'http://shop.example.com' }],
     ['value', { type: 'domain', value: 'https://a.example.com/path' }],
     ['value', { type: 'domain', value: 'a.*.example.com' }],
+    ['value', { type: 'domain', value: 'ionic://localhost:8100' }],
     ['value', { type: 'android', value: 'not a package' }],
     [
       'sha256_fingerprints.1',

@@ -565,9 +565,9 @@ describe('headers', () => {
     const own = await allowed('');
     expect(own).toContain('idempotency-key');
     const added = async (asked: string) => (await allowed(asked)).slice(own.length);
-    expect(await added('baggage,cache-control, sentry-trace ,traceparent,x-api-key,X-Requested-With')).toEqual(
-      ['baggage', 'cache-control', 'sentry-trace', 'traceparent', 'x-requested-with'],
-    );
+    expect(
+      await added('baggage,cache-control, sentry-trace ,traceparent,x-api-key,X-Requested-With'),
+    ).toEqual(['baggage', 'cache-control', 'sentry-trace', 'traceparent', 'x-requested-with']);
     expect(await added(`*, ,,a b, "c", ä, ${'x'.repeat(65)}, ${'x'.repeat(64)}, d*`)).toEqual([
       'x'.repeat(64),
       'd*',

@@ -1,11 +1,11 @@
-/** Short notices of what was done, which go by themselves; what failed stays until it is closed. */
+/** Short notices of what was done, which go by themselves; what failed, and what is to be known of it, stays until it is closed. */
 import { signal } from '@preact/signals';
 import { Icon } from './icon.tsx';
 
 interface Notice {
   id: number;
   text: string;
-  tone: 'good' | 'bad';
+  tone: 'good' | 'warn' | 'bad';
 }
 
 const SHOWN_MS = 5000;

@@ -18,6 +18,7 @@ import { abilitiesOf, permissionsOf } from './abilities.ts';
 import { askAboutOrigins } from './ask-about-origins.tsx';
 import { curlThatTries } from './curl-lines.ts';
 import { KeyFields } from './key-fields.tsx';
+import { tellOfOrigin } from './origin-types.ts';
 
 export default function NewKeyPage({ params }: PageProps<'project'>) {
   const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
@@ -62,7 +63,10 @@ export default function NewKeyPage({ params }: PageProps<'project'>) {
       await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
         path,
         body: { type: 'domain', value },
-      }).catch((error: Error) => toast(`${value} is not added: ${error.message}`, 'bad'));
+      }).then(
+        () => tellOfOrigin(value),
+        (error: Error) => toast(`${value} is not added: ${error.message}`, 'bad'),
+      );
     }
     setMade(key);
   };

@@ -18,7 +18,7 @@ import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import type { KeyPartProps } from './key-part.ts';
 import { OriginFields, originIn } from './origin-fields.tsx';
-import { ORIGIN_TYPES } from './origin-types.ts';
+import { ORIGIN_TYPES, tellOfOrigin } from './origin-types.ts';
 
 export function Origins({ path, of, onChange }: KeyPartProps) {
   const load = useLoad('GET /projects/{project}/api-keys/{apiKey}/origins', { path });
@@ -68,10 +68,11 @@ function AddOrigin({
   onChange,
 }: Pick<KeyPartProps, 'path' | 'onChange'> & { onClose(): void }) {
   const add = async (entered: Entered): Promise<void> => {
-    await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
+    const { value } = await call('POST /projects/{project}/api-keys/{apiKey}/origins', {
       path,
       body: originIn(entered),
     });
+    tellOfOrigin(value);
     onChange();
     onClose();
   };
@@ -80,7 +81,7 @@ function AddOrigin({
       <Form submit="Add" onSubmit={add} onCancel={onClose}>
         <OriginFields
           address="https://shop.example.com"
-          hint="Scheme and host. https://*.example.com is every host below, and example.com."
+          hint="Scheme and host. https://*.example.com is every host below, and example.com. A hybrid app has its own, such as capacitor://localhost."
         />
       </Form>
     </Dialog>

@@ -15,7 +15,7 @@ import { TextField } from '../../components/text-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useLoad } from '../../use-load.ts';
 import { OriginFields, originIn } from '../keys/origin-fields.tsx';
-import { ORIGIN_TYPES } from '../keys/origin-types.ts';
+import { ORIGIN_TYPES, tellOfOrigin } from '../keys/origin-types.ts';
 
 export function GlobalOrigins() {
   const load = useLoad('GET /global-origins', {});
@@ -43,9 +43,10 @@ export function GlobalOrigins() {
 function Add({ onClose, onChange }: { onClose(): void; onChange(): void }) {
   const add = async (entered: Entered): Promise<void> => {
     const note = entered.text('note');
-    await call('POST /global-origins', {
+    const { value } = await call('POST /global-origins', {
       body: { ...originIn(entered), ...(note !== '' && { note }) },
     });
+    tellOfOrigin(value);
     onChange();
     onClose();
   };
