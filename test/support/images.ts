@@ -2,6 +2,7 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 
 type Colour = readonly [red: number, green: number, blue: number];
+type SeeThrough = readonly [...Colour, alpha: number];
 
 /** A chunk of a PNG, with its length and checksum. */
 function chunk(type: string, data: Uint8Array): Buffer {
@@ -13,11 +14,11 @@ function chunk(type: string, data: Uint8Array): Buffer {
   return whole;
 }
 
-function pngOf(width: number, height: number, packed: Uint8Array): Buffer<ArrayBuffer> {
+function pngOf(width: number, height: number, packed: Uint8Array, type = 2): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
-  head.set([8, 2], 8);
+  head.set([8, type], 8);
   const signature = Buffer.from('89504e470d0a1a0a', 'hex');
   return Buffer.concat([
     signature,
@@ -38,6 +39,176 @@ export function png(
   for (let y = 0; y < height; y += 1)
     for (let x = 0; x < width; x += 1) rows.set(colourAt(x, y), y * row + 1 + 3 * x);
   return pngOf(width, height, deflateSync(rows, { level: 1 }));
+}
+
+/** A PNG with transparent parts. */
+export function seeThroughPng(
+  width: number,
+  height: number,
+  colourAt: (x: number, y: number) => SeeThrough,
+): Buffer<ArrayBuffer> {
+  const row = 1 + 4 * width;
+  const rows = Buffer.alloc(height * row);
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) rows.set(colourAt(x, y), y * row + 1 + 4 * x);
+  return pngOf(width, height, deflateSync(rows, { level: 1 }), 6);
+}
+
+interface Place {
+  left: number;
+  top: number;
+}
+
+const RIFF_HEAD_BYTES = 12;
+
+function riff(name: string, data: Uint8Array): Buffer<ArrayBuffer> {
+  const head = Buffer.alloc(8);
+  head.write(name);
+  head.writeUInt32LE(data.length, 4);
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)]);
+}
+
+/** An animated WebP on a canvas, of images that are WebPs themselves. */
+export async function webpAnimation(
+  canvas: { width: number; height: number },
+  ...frames: (Place & { image: Uint8Array })[]
+): Promise<Buffer> {
+  const head = Buffer.alloc(10);
+  head[0] = 0x02;
+  head.writeUIntLE(canvas.width - 1, 4, 3);
+  head.writeUIntLE(canvas.height - 1, 7, 3);
+  const parts = await Promise.all(
+    frames.map(async ({ left, top, image }) => {
+      const { width, height } = await new Bun.Image(image).metadata();
+      const about = Buffer.alloc(16);
+      [left / 2, top / 2, width - 1, height - 1].forEach((value, at) => {
+        about.writeUIntLE(value, 3 * at, 3);
+      });
+      const bytes = Buffer.from(image);
+      // What is about the whole of an image is no part of a frame.
+      const own = bytes.toString('latin1', 12, 16) === 'VP8X' ? 18 : 0;
+      return riff('ANMF', Buffer.concat([about, bytes.subarray(RIFF_HEAD_BYTES + own)]));
+    }),
+  );
+  const animation = riff('ANIM', Buffer.from([255, 0, 0, 255, 0, 0]));
+  return riff('RIFF', Buffer.concat([Buffer.from('WEBP'), riff('VP8X', head), animation, ...parts]));
+}
+
+interface GifFrame extends Place {
+  width: number;
+  height: number;
+  /** Places in the palette. */
+  at(x: number, y: number): number;
+  /** A palette of its own: four colours. */
+  palette?: readonly Colour[];
+  is_interlaced?: boolean;
+  disposal?: number;
+}
+
+/** A GIF of four colours, of which the first is transparent, with comments between its frames. */
+export function gif(
+  canvas: { width: number; height: number },
+  palette: readonly Colour[],
+  ...frames: GifFrame[]
+): Buffer {
+  const short = (value: number): number[] => [value & 0xff, value >> 8];
+  const head = [...Buffer.from('GIF89a'), ...short(canvas.width), ...short(canvas.height), 0xf1, 2, 0];
+  const comment = [0x21, 0xfe, 3, ...Buffer.from('two'), 2, ...Buffer.from('of'), 0];
+  const parts = frames.map((frame) => {
+    const { left, top, width, height, is_interlaced = false, disposal = 0 } = frame;
+    const flags = (frame.palette ? 0x81 : 0) | (is_interlaced ? 0x40 : 0);
+    return [
+      ...comment,
+      ...[0x21, 0xf9, 4, (disposal << 2) | 1, ...short(10), 0, 0],
+      ...[0x2c, ...[left, top, width, height].flatMap(short), flags, ...(frame.palette?.flat() ?? [])],
+      ...lzw(frame),
+    ];
+  });
+  return Buffer.from([...head, ...palette.flat(), ...parts.flat(), 0x3b]);
+}
+
+/** Without compression: each pixel is a code of 3 bits, and a clear code comes before codes would grow. */
+function lzw({ width, height, at, is_interlaced = false }: GifFrame): number[] {
+  const rows = Array.from({ length: height }, (_, y) => y);
+  const passes = [
+    [0, 8],
+    [4, 8],
+    [2, 4],
+    [1, 2],
+  ] as const;
+  const ordered = is_interlaced
+    ? passes.flatMap(([first, step]) => rows.filter((y) => y >= first && (y - first) % step === 0))
+    : rows;
+  const [clear, end] = [4, 5];
+  const codes = ordered
+    .flatMap((y) => Array.from({ length: width }, (_, x) => at(x, y)))
+    .flatMap((value, index) => (index % 2 === 0 ? [clear, value] : [value]));
+  const bytes: number[] = [];
+  [...codes, end].forEach((code, index) => {
+    for (let bit = 0; bit < 3; bit += 1) {
+      const place = index * 3 + bit;
+      bytes[place >> 3] = (bytes[place >> 3] ?? 0) | (((code >> bit) & 1) << (place & 7));
+    }
+  });
+  const blocks: number[] = [2];
+  for (let from = 0; from < bytes.length; from += 255) {
+    const block = bytes.slice(from, from + 255);
+    blocks.push(block.length, ...block);
+  }
+  return [...blocks, 0];
+}
+
+interface PlainBmp {
+  width: number;
+  height: number;
+  bits: 1 | 4 | 8 | 16;
+  /** Of a pixel: its place in the palette, or its bits. */
+  at(x: number, y: number): number;
+  palette?: readonly Colour[];
+  /** Of red, green, blue and, with the longer header, alpha. */
+  masks?: readonly number[];
+  header_bytes?: 12 | 40 | 108;
+  is_top_first?: boolean;
+  compression?: number;
+}
+
+/** A BMP with a palette, or of 16 bits a pixel. */
+export function bmpOf({ width, height, bits, at, ...rest }: PlainBmp): Buffer {
+  const { palette = [], masks = [], header_bytes = 40, is_top_first = false } = rest;
+  const { compression = masks.length > 0 ? 3 : 0 } = rest;
+  const head = Buffer.alloc(Math.max(header_bytes, 40) + (header_bytes === 40 ? 4 * masks.length : 0));
+  head.writeUInt32LE(header_bytes, 0);
+  head.writeInt32LE(width, 4);
+  head.writeInt32LE(is_top_first ? -height : height, 8);
+  head.writeUInt16LE(1, 12);
+  head.writeUInt16LE(bits, 14);
+  head.writeUInt32LE(compression, 16);
+  head.writeUInt32LE(palette.length, 32);
+  masks.forEach((mask, index) => {
+    head.writeUInt32LE(mask, 40 + 4 * index);
+  });
+  // OS/2's header has sides of two bytes, and its palette no fourth.
+  const short = Buffer.from([12, 0, 0, 0, width, width >> 8, height, height >> 8, 1, 0, bits, 0]);
+  const header = header_bytes === 12 ? short : head;
+  const colours = palette.flatMap(([red, green, blue]) => [
+    ...[blue, green, red],
+    ...(header_bytes === 12 ? [] : [0]),
+  ]);
+  const row_bytes = Math.ceil((width * bits) / 32) * 4;
+  const rows = Buffer.alloc(row_bytes * height);
+  for (let y = 0; y < height; y += 1)
+    for (let x = 0; x < width; x += 1) {
+      const start = row_bytes * (is_top_first ? y : height - 1 - y);
+      if (bits === 16) rows.writeUInt16LE(at(x, y), start + 2 * x);
+      else {
+        const place = start + ((x * bits) >> 3);
+        rows[place] = (rows[place] ?? 0) | (at(x, y) << (8 - bits - ((x * bits) & 7)));
+      }
+    }
+  const file = Buffer.concat([Buffer.alloc(14), header, Buffer.from(colours), rows]);
+  file.write('BM');
+  file.writeUInt32LE(file.length - rows.length, 10);
+  return file;
 }
 
 /** EXIF that says nothing but an orientation: one entry (TIFF 6.0), the smaller byte first. */
@@ -69,12 +240,6 @@ export async function turnedWebp(file: Buffer, orientation: number): Promise<Buf
   canvas[0] = 0x08;
   canvas.writeUIntLE(width - 1, 4, 3);
   canvas.writeUIntLE(height - 1, 7, 3);
-  const riff = (name: string, data: Buffer): Buffer<ArrayBuffer> => {
-    const head = Buffer.alloc(8);
-    head.write(name);
-    head.writeUInt32LE(data.length, 4);
-    return Buffer.concat([head, data]);
-  };
   const exif = riff('EXIF', exifOf(orientation));
   return riff('RIFF', Buffer.concat([Buffer.from('WEBP'), riff('VP8X', canvas), plain.subarray(12), exif]));
 }

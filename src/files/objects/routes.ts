@@ -59,7 +59,7 @@ const VARIANT_STATUSES = {
 };
 const VARIANTS =
   `With \`w\`, \`h\`, \`fit\`, \`format\` or \`quality\` it is an image made of the file, which is a JPEG, PNG, WebP, GIF or BMP of ` +
-  'at most 40 megapixels and 32 MiB: its first frame, upright, without metadata but for the colour profile. It is made once and ' +
+  'at most 40 megapixels and 32 MiB: its first frame on the whole canvas, upright, on white as a JPEG, without metadata but for the colour profile. It is made once and ' +
   'kept for a while, and has an `ETag` of its own.';
 /** For the documentation: the bytes as they are, or an image made of them. */
 const downloadQuery = t.Object({

@@ -2,11 +2,14 @@
 import { open } from 'node:fs/promises';
 import { errorCodeOf } from '../../errors.ts';
 import { MAX_VARIANT_SOURCE_PIXELS } from '../../limits.ts';
-import { bufferOf } from './chunks.ts';
-import { cropPng } from './cropping.ts';
+import { plainBitmap } from './bitmaps.ts';
+import { bufferOf, pngChunks, webpChunks } from './chunks.ts';
 import { firstFrameOf } from './first-frame.ts';
 import { type Turn, turnOf } from './orientation.ts';
+import type { Sides } from './plain-png.ts';
 import type { Refusal, VariantJob, VariantReply } from './protocol.ts';
+import { RefusedImage } from './refused-image.ts';
+import { repaint } from './repainting.ts';
 import type { VariantFormat, VariantWishes } from './schemas.ts';
 
 /** What may come in, and what goes out where the request names no format. */
@@ -24,6 +27,14 @@ const REFUSAL_OF_CODE: Readonly<Record<string, Refusal>> = {
   ERR_IMAGE_TOO_MANY_PIXELS: 'too_many_pixels',
   ERR_IMAGE_DECODE_FAILED: 'broken',
 };
+
+/** Bit of a PNG's colour type (PNG, 11.2.2). */
+const PNG_HAS_ALPHA = 4;
+/**
+ * What is transparent is laid on white before an image is scaled, as the colours of what nobody sees would show
+ * at the edges; of a larger one after it: there the memory would not do.
+ */
+const MAX_PAINTED_PIXELS = 24_000_000;
 
 /** Makes the target of a job, and has it on the disk. Throws what is not the image's fault. */
 export async function makeVariant(job: VariantJob): Promise<VariantReply> {
@@ -46,28 +57,55 @@ export async function makeVariant(job: VariantJob): Promise<VariantReply> {
   return { is: 'made', format: made.format };
 }
 
-class RefusedImage extends Error {
-  readonly why: Refusal;
-
-  constructor(why: Refusal) {
-    super(why);
-    this.why = why;
-  }
-}
-
 async function convert(
   source: Buffer,
   wishes: VariantWishes,
 ): Promise<{ format: VariantFormat; bytes: Uint8Array }> {
+  if (isForIos(source)) throw new RefusedImage('broken');
+  const { bytes, canvas } = firstFrameOf(plainBitmap(source) ?? source);
   // Its sides are read from its head, and held against the limit, before any pixel is.
-  const image = openImage(firstFrameOf(source));
-  const { format: given, ...sides } = await image.metadata();
+  const frame = openImage(bytes);
+  const { format: given, ...own_sides } = await frame.metadata();
   const own_format = FORMAT_OF_SOURCE[given];
   if (own_format === undefined) throw new RefusedImage('unsupported');
+  const sides = canvas ?? own_sides;
+  const pixels = sides.width * sides.height;
+  if (pixels > MAX_VARIANT_SOURCE_PIXELS) throw new RefusedImage('too_many_pixels');
   const format = wishes.format ?? own_format;
+  const is_on_white = format === 'jpeg' && (canvas !== null || mayShowThrough(bytes, given));
+  const is_painted_first = canvas !== null || (is_on_white && pixels <= MAX_PAINTED_PIXELS);
+  const image = is_painted_first ? await repainted(frame, { piece: canvas, is_on_white }) : frame;
   const resize = wishes.fit === 'cover' ? cover : fitInside;
   const resized = await resize(image, turned(image, sides, turnOf(source)), wishes);
-  return { format, bytes: await encoded(resized, format, wishes.quality).bytes() };
+  const shown =
+    is_on_white && !is_painted_first ? await repainted(resized, { piece: null, is_on_white }) : resized;
+  return { format, bytes: await encoded(shown, format, wishes.quality).bytes() };
+}
+
+/** A PNG as Xcode writes it for iOS alone, which the pipeline would read nonsense from. */
+function isForIos(file: Buffer): boolean {
+  const [first] = pngChunks(file);
+  return first?.name === 'CgBI';
+}
+
+/** Whether an image may have transparent parts, by what its head says. */
+function mayShowThrough(file: Buffer, format: Bun.Image.Format): boolean {
+  if (format === 'jpeg') return false;
+  if (format === 'webp') return webpChunks(file).next().value?.name !== 'VP8 ';
+  if (format !== 'png') return true;
+  for (const { name, data } of pngChunks(file)) {
+    if (name === 'IHDR' && ((data[9] ?? 0) & PNG_HAS_ALPHA) !== 0) return true;
+    if (name === 'tRNS') return true;
+    if (name === 'IDAT') return false;
+  }
+  return false;
+}
+
+async function repainted(image: Bun.Image, how: Parameters<typeof repaint>[1]): Promise<Bun.Image> {
+  const png = await repaint(await image.png({ compressionLevel: 0 }).bytes(), how);
+  // Of a large image what came and what goes on do not fit into the memory beside what is made of that.
+  Bun.gc(true);
+  return openImage(png);
 }
 
 /** The image's sides once it is turned. */
@@ -86,11 +124,6 @@ function encoded(image: Bun.Image, format: VariantFormat, quality: number): Bun.
   return format === 'webp' ? image.webp({ quality }) : image.jpeg({ quality });
 }
 
-interface Sides {
-  width: number;
-  height: number;
-}
-
 /** Given exact sides, the decoder of JPEGs leaves out what is not needed: twice as fast as with a box. */
 async function fitInside(image: Bun.Image, is: Sides, box: Sides): Promise<Bun.Image> {
   const { width, height } = scaled(is, Math.min(1, box.width / is.width, box.height / is.height));
@@ -104,10 +137,9 @@ async function cover(image: Bun.Image, is: Sides, box: Sides): Promise<Bun.Image
   const whole = scaled(is, Math.max(width / is.width, height / is.height));
   const covering = image.resize(whole.width, whole.height);
   if (whole.width === width && whole.height === height) return covering;
-  const png = await covering.png({ compressionLevel: 0 }).bytes();
   const left = Math.floor((whole.width - width) / 2);
   const top = Math.floor((whole.height - height) / 2);
-  return openImage(await cropPng(png, { left, top, width, height }));
+  return repainted(covering, { piece: { left, top, width, height }, is_on_white: false });
 }
 
 function scaled({ width, height }: Sides, scale: number): Sides {

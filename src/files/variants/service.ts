@@ -59,7 +59,7 @@ interface VariantsDeps {
 }
 
 /** Other codecs and other code of ours make other bytes: names and entity tags hold this. */
-const PIPELINE = `1-${Bun.version}-${process.arch}`;
+const PIPELINE = `2-${Bun.version}-${process.arch}`;
 /** How exactly it is known when a variant was last asked for. */
 const USED_GRANULARITY_MS = 5 * SECOND_MS;
 /** What somebody was given within this time may not have been opened yet, and stays. */

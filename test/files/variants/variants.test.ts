@@ -1,8 +1,8 @@
 /** Image variants: what comes out for what is asked, who gets it, and what is refused. */
-import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
+import { makeProject, moveToFiles, startTestApp } from '../../support/helpers.ts';
 import {
   bmp,
   bomb,
@@ -14,48 +14,11 @@ import {
   turnedPng,
   turnedWebp,
 } from '../../support/images.ts';
-import { dataOf, invalidFieldsOf, type Management, startManagement } from '../../support/management.ts';
+import { invalidFieldsOf } from '../../support/management.ts';
+import { startVariants } from './stage.ts';
 
-let on: Management;
-let app: TestApp;
-let key = '';
+const { on, app, key, upload, ask, of, errorsOf, shape } = await startVariants();
 
-beforeAll(async () => {
-  on = await startManagement();
-  app = on.app;
-  const tester = { kind: 'shell', id: '0', name: 'tester', ip: null } as const;
-  key = (await app.services.keys.create(tester, on.mine, { name: 'k', can_read: true })).plaintext_key;
-});
-
-async function upload(
-  bytes: Uint8Array,
-  name = 'photo.png',
-  fields: Record<string, string> = {},
-): Promise<string> {
-  const form = new FormData();
-  for (const [field, value] of Object.entries(fields)) form.set(field, value);
-  form.set('file', new Blob([Buffer.from(bytes)], { type: 'application/x-claimed' }), name);
-  return String(dataOf(await on.call('POST', '/projects/mine/objects', on.all, form)).public_id);
-}
-
-async function ask(path: string, headers: Record<string, string> = { 'X-API-Key': key }, method = 'GET') {
-  const response = await app.app.handle(new Request(`http://satchel.test${path}`, { method, headers }));
-  return { status: response.status, headers: response.headers, bytes: await response.bytes() };
-}
-const of = (id: string, query: string, headers?: Record<string, string>, method?: string) =>
-  ask(`/api/v1/objects/${id}?${query}`, headers, method);
-const errorsOf = async (id: string, query: string) => {
-  const { status, body } = await app.call('GET', `/api/v1/objects/${id}?${query}`, { key });
-  expect(status).toBe(422);
-  return body.errors;
-};
-const shape = async (id: string, query: string) => {
-  const { status, headers, bytes } = await of(id, query);
-  expect([status, status === 200 ? '' : new TextDecoder().decode(bytes)]).toEqual([200, '']);
-  const { format, width, height } = await look(bytes);
-  expect(headers.get('content-type')).toBe(`image/${format}`);
-  return `${format} ${width}x${height}`;
-};
 const filesOf = (id: string): string[] => {
   const folder = join(app.data_dir, 'variants', id.slice(-2));
   return existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(id)) : [];
@@ -342,6 +305,17 @@ describe('a variant is kept', () => {
     rmSync(join(app.data_dir, 'variants'), { recursive: true });
     expect((await of(id, 'w=32')).bytes).toEqual(answers[0]?.bytes ?? new Uint8Array());
     processes.inTurn = inTurn;
+  });
+
+  test('by a name that tells how it is made: what another way left is made anew', async () => {
+    const id = await upload(png(64, 48, quarters));
+    const made = await of(id, 'w=32');
+    const [name = ''] = filesOf(id);
+    const folder = join(app.data_dir, 'variants', id.slice(-2));
+    rmSync(join(folder, name));
+    await Bun.write(join(folder, name.replace(`-2-${Bun.version}`, `-1-${Bun.version}`)), 'an older one');
+    expect((await of(id, 'w=32')).bytes).toEqual(made.bytes);
+    expect(filesOf(id).length).toBe(2);
   });
 
   test('with a mode that is its owner’s alone, and leaves no part behind', async () => {
