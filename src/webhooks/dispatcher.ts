@@ -47,7 +47,9 @@ const UNMADE: Outcome = {
   response_status: null,
   error: 'Something went wrong on the server.',
   is_ours: false,
+  made: null,
 };
+
 export interface DispatcherDeps {
   database: Database;
   clock: Clock;
@@ -304,6 +306,7 @@ export class Dispatcher {
     this.#ahead_ms = Math.max(this.#ahead_ms, now_ms - monotonicMs());
     const to = stateAfter(delivery, outcome, { now_ms, random: Math.random() });
     store.updateDelivery(tx, id, to);
+    if (!outcome.is_ours) store.saveTry(tx, delivery, outcome.made);
     this.#judge(tx, webhook, outcome, now_ms);
     return to.next_at;
   }
@@ -361,7 +364,7 @@ function newDelivery(
 /** What a try makes of a delivery. */
 export function stateAfter(
   { attempts: before }: Pick<DeliveryRow, 'attempts'>,
-  { response_status, error, is_ours }: Outcome,
+  { response_status, error, is_ours }: Omit<Outcome, 'made'>,
   { now_ms, random }: { now_ms: number; random: number },
 ): store.DeliveryState {
   if (is_ours)

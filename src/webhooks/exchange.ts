@@ -1,10 +1,12 @@
 /**
- * One request over a connection of its own to a given address, and its answer's status. Receivers are
- * strangers: only the head of an answer is read, up to MAX_HEAD_BYTES.
+ * One request over a connection of its own to a given address, and its answer. Receivers are strangers: the
+ * head alone decides, up to MAX_HEAD_BYTES, and of what is behind it a little is kept to look at.
  */
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { monotonicMs, SECOND_MS } from '../platform/host/clock.ts';
 import { isUntrusted, TRUST_REMEDY } from '../platform/host/tls-trust.ts';
+import { AnswerBody, type Said } from './answer-body.ts';
 
 /** What is sent, and where to. */
 export interface Outgoing {
@@ -20,7 +22,12 @@ export interface Outgoing {
 }
 
 export type Answer =
-  | { status: number }
+  | {
+      status: number;
+      said: Said;
+      /** How long what is behind its head took. */
+      behind_ms: number;
+    }
   | {
       failure: string;
       /** No connection came about, so that another address may do. */
@@ -30,12 +37,15 @@ export type Answer =
     };
 
 const MAX_HEAD_BYTES = 16 * 1024;
+/** So long after the head of an answer its body may come. */
+const MAX_BODY_MS = SECOND_MS;
 
-/** Sends it and resolves with the answer within `timeout_ms`, whatever happens. */
+/** Sends it and resolves with the answer: its head within `timeout_ms`, whatever happens. */
 export async function exchange(outgoing: Outgoing): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   let is_connected = false;
   let head = '';
+  let answered: { status: number; body: AnswerBody; at_ms: number } | null = null;
   const end = (answer: Answer): void => {
     clearTimeout(timer);
     resolve(answer);
@@ -43,27 +53,46 @@ export async function exchange(outgoing: Outgoing): Promise<Answer> {
   };
   const fail = (failure: string, is_ours = false): void =>
     end({ failure, is_unreached: !is_connected, is_ours });
-  const timer = setTimeout(
-    () => fail(`no answer within ${Math.round(outgoing.timeout_ms / 1_000)} s`),
-    outgoing.timeout_ms,
-  );
+  /** Once its head is there, nothing else can change what an answer means. */
+  const endAs = (failure: () => void, has_ended = false): void => {
+    if (!answered) {
+      failure();
+      return;
+    }
+    const { status, body, at_ms } = answered;
+    end({ status, said: body.close({ has_ended }), behind_ms: monotonicMs() - at_ms });
+  };
+  const timeUp = (): void =>
+    endAs(() => fail(`no answer within ${Math.round(outgoing.timeout_ms / 1_000)} s`));
+  let timer = setTimeout(timeUp, outgoing.timeout_ms);
+  const begin = ({ status, own, behind }: NonNullable<ReturnType<typeof finalHeadOf>>): void => {
+    answered = { status, body: new AnswerBody(status, own), at_ms: monotonicMs() };
+    clearTimeout(timer);
+    timer = setTimeout(timeUp, MAX_BODY_MS);
+    read(answered.body, Buffer.from(behind, 'latin1'));
+  };
+  const read = (body: AnswerBody, bytes: Buffer): void => {
+    body.push(bytes);
+    if (body.is_over) endAs(() => {});
+  };
   const socket = open(outgoing, () => {
     is_connected = true;
     socket.write(outgoing.message);
   });
   socket.on('data', (chunk: Buffer) => {
+    if (answered) return read(answered.body, chunk);
     head += chunk.toString('latin1');
-    const status = statusOf(head);
-    if (status !== null) end({ status });
+    const final = finalHeadOf(head);
+    if (final) begin(final);
     else if (!isHead(head)) fail('it answered with what is no HTTP');
     else if (head.length > MAX_HEAD_BYTES)
       fail(`the head of its answer is larger than ${MAX_HEAD_BYTES} bytes`);
   });
   socket.on('error', (error) => {
     const code = 'code' in error ? String(error.code) : '';
-    fail(wordsFor(code), code === 'EMFILE' || code === 'ENFILE');
+    endAs(() => fail(wordsFor(code), code === 'EMFILE' || code === 'ENFILE'));
   });
-  socket.on('close', () => fail('the connection was closed without an answer'));
+  socket.on('close', () => endAs(() => fail('the connection was closed without an answer'), true));
   return promise;
 }
 
@@ -79,13 +108,16 @@ function isHead(head: string): boolean {
   return 'HTTP/1.'.startsWith(head.slice(0, 7));
 }
 
-/** The status of an answer whose head is complete, passing over those in between (1xx); else null. */
-function statusOf(head: string): number | null {
+/**
+ * The status of an answer whose head is complete, that head, and what is behind it, passing over those in
+ * between (1xx); else null.
+ */
+function finalHeadOf(head: string): { status: number; own: string; behind: string } | null {
   for (let start = 0; ; ) {
     const end = head.indexOf('\r\n\r\n', start);
     const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |\r)/.exec(head.slice(start, start + 14))?.[1]);
     if (end < 0 || Number.isNaN(status)) return null;
-    if (status >= 200) return status;
+    if (status >= 200) return { status, own: head.slice(start, end), behind: head.slice(end + 4) };
     start = end + 4;
   }
 }

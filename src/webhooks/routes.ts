@@ -7,7 +7,14 @@ import {
   type Route,
 } from '../platform/http/routes.ts';
 import { t } from '../platform/http/schema.ts';
-import { deliveryRecord, newWebhook, webhookChanges, webhookRecord, webhookWithSecret } from './schemas.ts';
+import {
+  deliveryDetails,
+  deliveryRecord,
+  newWebhook,
+  webhookChanges,
+  webhookRecord,
+  webhookWithSecret,
+} from './schemas.ts';
 import type { Webhooks } from './service.ts';
 
 const tag = 'Webhooks';
@@ -118,12 +125,21 @@ function deliveryRoutes(
       path: `${ONE}/deliveries`,
       tag,
       summary: 'Its deliveries, newest first',
-      description:
-        'Those of 30 days. `id` is what the receiver got as `webhook-id`; what it answered is not kept but for the status.',
+      description: 'Those of 30 days. `id` is what the receiver got as `webhook-id`.',
       query: t.Object(pageQuery),
       response: t.Array(deliveryRecord),
       load,
       handle: ({ query, resource }) => webhooks.listDeliveries(resource, query),
+    }),
+    projectRoute({
+      method: 'GET',
+      path: `${ONE}/deliveries/:delivery`,
+      tag,
+      summary: 'A delivery, with what is sent and what came of its last try',
+      response: deliveryDetails,
+      load,
+      handle: ({ ctx, caller, resource }) =>
+        webhooks.getDelivery(resource, ctx.params.delivery ?? '', caller.manager),
     }),
     projectRoute({
       method: 'POST',

@@ -126,3 +126,38 @@ export const deliveryRecord = named(
   }),
 );
 export type DeliveryRecord = Static<typeof deliveryRecord>;
+
+const answerRecord = t.Object({
+  content_type: nullable(t.String()),
+  body: nullable(
+    t.String({
+      description:
+        'As UTF-8. Null for a read-only caller; of a host that only SATCHEL_WEBHOOK_ALLOW lets be reached, for all without `can_administer`.',
+    }),
+  ),
+  is_cut: t.Boolean({ description: 'More than 64 KiB, or later than a second behind the head.' }),
+});
+export type AnswerRecord = Static<typeof answerRecord>;
+
+export const deliveryDetails = named(
+  'WebhookDeliveryDetails',
+  t.Object({
+    ...deliveryRecord.properties,
+    body: nullable(t.String({ description: 'What is sent; null once it is forgotten.' })),
+    last_try: {
+      ...nullable(
+        t.Object({
+          at: dateTime(),
+          ms: t.Integer({ description: 'Until the head of the answer, or until there was to be none.' }),
+          url: t.String(),
+          headers: t.Record(t.String(), t.String(), {
+            description: 'As they went out, but for the signature where the caller is read-only.',
+          }),
+          answer: { ...nullable(answerRecord), description: 'Null where none came.' },
+        }),
+      ),
+      description: 'Kept for a day, of the newest hundred deliveries of a webhook.',
+    },
+  }),
+);
+export type DeliveryDetails = Static<typeof deliveryDetails>;

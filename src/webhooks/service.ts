@@ -11,8 +11,9 @@ import {
 } from '../limits.ts';
 import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
-import { type Clock, toIso } from '../platform/host/clock.ts';
+import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
+import { ADMINISTER, type ManagementCaller } from '../platform/http/callers.ts';
 import { type Destinations, hostOf } from '../platform/http/destinations.ts';
 import { setBy } from '../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
@@ -22,6 +23,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { bodyOf } from './events.ts';
 import {
   CHANGED_FIELDS,
+  type DeliveryDetails,
   type DeliveryRecord,
   type NewWebhookInput,
   presentWebhook,
@@ -30,12 +32,15 @@ import {
   type WebhookRecord,
   type WebhookWithSecret,
 } from './schemas.ts';
-import { createSecret } from './signing.ts';
+import { createSecret, SIGNATURE_HEADER } from './signing.ts';
 import * as store from './store.ts';
-import type { DeliveryRow, WebhookRow } from './tables.ts';
+import type { DeliveryRow, TryRow, WebhookRow } from './tables.ts';
 import { contextOf, type Tries } from './tries.ts';
 
 export type { WebhookRow } from './tables.ts';
+
+/** What came of a try is kept so long. */
+const TRY_RETENTION_MS = DAY_MS;
 
 interface Owner {
   readonly id: number;
@@ -87,6 +92,25 @@ export class Webhooks {
       total: webhook.deliveries,
       fetch: (limit, offset) => store.listDeliveries(read, webhook.id, { limit, offset }),
     }).map((row) => presentDelivery(row, webhook));
+  }
+
+  /** A delivery as whoever asks may see it. Throws AppError `not_found`. */
+  getDelivery(webhook: WebhookRow, id: string, caller: ManagementCaller | null): DeliveryDetails {
+    const { database, clock } = this.deps;
+    const { read } = database;
+    const row = this.#requireDelivery(read, webhook, id);
+    const last = store.findTry(read, row.id);
+    return {
+      ...presentDelivery(row, webhook),
+      body: store.findBody(read, row.event_id),
+      last_try: last && last.at > clock.now() - TRY_RETENTION_MS ? presentTry(last, caller) : null,
+    };
+  }
+
+  #requireDelivery(read: Tx, webhook: WebhookRow, id: string): DeliveryRow {
+    const row = store.findDelivery(read, id.toUpperCase());
+    if (row?.webhook_id !== webhook.id) throw notFound('Delivery');
+    return row;
   }
 
   /* --- Changing ---------------------------------------------------------------------------------------------------- */
@@ -209,7 +233,7 @@ export class Webhooks {
     const created_at = clock.now();
     const id = newId(created_at);
     const body = bodyOf(TEST_TYPE, created_at, presentWebhook(webhook));
-    const { response_status, error } = await tries.send(webhook, { id, body });
+    const { response_status, error, made } = await tries.send(webhook, { id, body });
     return database.write((tx) => {
       const current = this.require(owner.id, public_id, tx);
       const event = { project_id: owner.id, type: TEST_TYPE, body, address: null, created_at };
@@ -226,6 +250,7 @@ export class Webhooks {
         created_at,
       };
       store.insertDelivery(tx, delivery);
+      store.saveTry(tx, delivery, made);
       note(tx, entryOf('webhook.tested', current, { status: delivery.status }));
       return presentDelivery(delivery, current);
     });
@@ -239,8 +264,7 @@ export class Webhooks {
     const { database, clock, dispatcher } = this.deps;
     const record = await database.write((tx) => {
       const webhook = this.require(owner.id, public_id, tx);
-      const row = store.findDelivery(tx, delivery_id.toUpperCase());
-      if (row?.webhook_id !== webhook.id) throw notFound('Delivery');
+      const row = this.#requireDelivery(tx, webhook, delivery_id);
       if (!webhook.is_active)
         throw conflict('The webhook is switched off: set is_active to true, then replay the delivery.');
       const attempts = row.status === 'waiting' ? row.attempts : 0;
@@ -299,6 +323,13 @@ export class Webhooks {
     await this.#sweepDeleted();
   }
 
+  /** Forgets what came of tries that are a day old. */
+  async sweepTries(): Promise<void> {
+    const { database, clock } = this.deps;
+    const before_ms = clock.now() - TRY_RETENTION_MS;
+    while ((await database.writePiece((tx) => store.deleteOldTries(tx, before_ms, SWEEP_BATCH))) > 0) {}
+  }
+
   async #sweepDeleted(): Promise<void> {
     const { database, projects } = this.deps;
     for (let id = store.nextWithDeliveries(database.read, 0); id !== null; ) {
@@ -327,6 +358,23 @@ function presentDelivery(row: DeliveryRow, { is_active }: WebhookRow): DeliveryR
     response_status: row.response_status,
     error: row.error,
     created_at: toIso(row.created_at),
+  };
+}
+
+/** What a receiver says may be for few: it may stand within somebody's network. `caller` is null for the shell. */
+function presentTry(
+  { at, ms, url, headers, answer, is_inside }: TryRow,
+  caller: ManagementCaller | null,
+): NonNullable<DeliveryDetails['last_try']> {
+  const is_read_only = caller?.read_only ?? false;
+  const may_read = !is_read_only && (!is_inside || (caller?.capabilities.has(ADMINISTER) ?? true));
+  const { [SIGNATURE_HEADER]: _, ...unsigned } = headers;
+  return {
+    at: toIso(at),
+    ms,
+    url,
+    headers: is_read_only ? unsigned : headers,
+    answer: answer && { ...answer, body: may_read ? answer.body : null },
   };
 }
 

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
+export const SIGNATURE_HEADER = 'webhook-signature';
 /** The specification asks for 24 to 64. */
 const SECRET_BYTES = 32;
 
@@ -23,6 +24,6 @@ export function signedHeaders(
   return {
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': signatures.join(' '),
+    [SIGNATURE_HEADER]: signatures.join(' '),
   };
 }

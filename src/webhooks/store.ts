@@ -5,10 +5,12 @@ import { rawSql } from '../platform/database/raw-sql.ts';
 import {
   type DeliveryRow,
   type EventRow,
+  type TryRow,
   type WebhookRow,
   webhookDeliveries,
   webhookEvents,
   webhooks,
+  webhookTries,
 } from './tables.ts';
 
 export type NewWebhook = Omit<WebhookRow, 'id' | 'deliveries' | 'after_event'>;
@@ -250,6 +252,54 @@ export function hasLate(read: Tx, now_ms: number, longest_ms: readonly number[])
 /** Has what waits longer than that be due now, as a clock that ran ahead for a while leaves it. */
 export function mendTimes(tx: Tx, now_ms: number, longest_ms: readonly number[]): void {
   mendLate.run(tx, now_ms, now_ms, JSON.stringify(longest_ms));
+}
+
+/* --- Tries ------------------------------------------------------------------------------------------------------ */
+
+/** Of so many deliveries of a webhook the last try is kept. */
+const TRIES_KEPT = 100;
+
+const oldestKept = rawSql<{ id: string }, [number]>(
+  `SELECT id FROM webhook_deliveries WHERE webhook_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${TRIES_KEPT - 1}`,
+);
+const replaceTry = rawSql<never, [string, number, number, number, string, string, string | null, number]>(
+  `INSERT OR REPLACE INTO webhook_tries (delivery_id, webhook_id, at, ms, url, headers, answer, is_inside)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+);
+const dropTry = rawSql<never, [string]>('DELETE FROM webhook_tries WHERE delivery_id = ?');
+const dropTriesBehind = rawSql<never, [number, string]>(
+  'DELETE FROM webhook_tries WHERE webhook_id = ? AND delivery_id < ?',
+);
+
+/** Keeps the last try of a delivery, which is null where nothing was sent, and those of the newest ones. */
+export function saveTry(
+  tx: Tx,
+  { id, webhook_id }: Pick<DeliveryRow, 'id' | 'webhook_id'>,
+  made: Omit<TryRow, 'delivery_id' | 'webhook_id'> | null,
+): void {
+  if (made === null) {
+    dropTry.run(tx, id);
+    return;
+  }
+  const { at, ms, url, headers, answer, is_inside } = made;
+  const said = answer && JSON.stringify(answer);
+  replaceTry.run(tx, id, webhook_id, at, ms, url, JSON.stringify(headers), said, Number(is_inside));
+  const oldest = oldestKept.get(tx, webhook_id);
+  if (oldest) dropTriesBehind.run(tx, webhook_id, oldest.id);
+}
+
+/** Null once it is no longer kept. */
+export function findTry(read: Tx, delivery_id: string): TryRow | null {
+  return read.select().from(webhookTries).where(eq(webhookTries.delivery_id, delivery_id)).get() ?? null;
+}
+
+const oldTries = rawSql<never, [number, number]>(
+  'DELETE FROM webhook_tries WHERE delivery_id IN (SELECT delivery_id FROM webhook_tries WHERE at < ? ORDER BY at LIMIT ?)',
+);
+
+/** Deletes up to `limit` tries from before a moment, and returns how many there were. */
+export function deleteOldTries(tx: Tx, before_ms: number, limit: number): number {
+  return oldTries.run(tx, before_ms, limit);
 }
 
 /* --- Forgetting ------------------------------------------------------------------------------------------------- */

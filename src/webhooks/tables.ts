@@ -1,6 +1,6 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { EventType } from './schemas.ts';
+import type { AnswerRecord, EventType } from './schemas.ts';
 
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
@@ -51,3 +51,15 @@ export const webhookDeliveries = sqliteTable('webhook_deliveries', {
   created_at: integer().notNull(),
 });
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect;
+
+export const webhookTries = sqliteTable('webhook_tries', {
+  delivery_id: text().primaryKey(),
+  webhook_id: integer().notNull(),
+  at: integer().notNull(),
+  ms: integer().notNull(),
+  url: text().notNull(),
+  headers: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+  answer: text({ mode: 'json' }).$type<AnswerRecord>(),
+  is_inside: integer({ mode: 'boolean' }).notNull(),
+});
+export type TryRow = typeof webhookTries.$inferSelect;

@@ -8,7 +8,7 @@ import { VERSION } from '../version.ts';
 import type { Answer } from './exchange.ts';
 import type { Sender } from './sender.ts';
 import { signedHeaders } from './signing.ts';
-import type { WebhookRow } from './tables.ts';
+import type { TryRow, WebhookRow } from './tables.ts';
 
 /** What a try came to. */
 export interface Outcome {
@@ -18,7 +18,11 @@ export interface Outcome {
   error: string | null;
   /** It was not tried, for a reason of this machine's: that counts for nothing. */
   is_ours: boolean;
+  /** What went out, and what came back; null where nothing was sent. */
+  made: MadeTry | null;
 }
+
+export type MadeTry = Omit<TryRow, 'delivery_id' | 'webhook_id'>;
 
 export interface TriesDeps {
   database: Database;
@@ -33,7 +37,8 @@ export class Tries {
 
   /** Sends a message once, within WEBHOOK_TRY_TIMEOUT_MS. Changes nothing; never rejects. */
   async send(webhook: WebhookRow, { id, body }: { id: string; body: string }): Promise<Outcome> {
-    const ends_ms = monotonicMs() + WEBHOOK_TRY_TIMEOUT_MS;
+    const began_ms = monotonicMs();
+    const at = this.deps.clock.now();
     const secrets = this.secretsOf(webhook);
     if (!secrets) return failed('Its secret does not decrypt: rotate it.');
     const url = new URL(webhook.url);
@@ -41,19 +46,26 @@ export class Tries {
     if ('refusal' in destination) return failed(`Not sent: ${destination.refusal}.`);
     const host = hostOf(url);
     const is_tls = url.protocol === 'https:';
+    const headers = headersOf(url, body, signedHeaders(secrets, { id, at_ms: at, body }));
     const outgoing = {
       port: Number(url.port || (is_tls ? 443 : 80)),
       certified_name: is_tls ? host : null,
-      message: messageOf(url, body, signedHeaders(secrets, { id, at_ms: this.deps.clock.now(), body })),
+      message: messageOf(url, headers, body),
     };
     let answer: Answer = { failure: 'no answer in time', is_unreached: true, is_ours: false };
     for (const address of destination.addresses) {
-      const timeout_ms = Math.floor(ends_ms - monotonicMs());
+      const timeout_ms = Math.floor(began_ms + WEBHOOK_TRY_TIMEOUT_MS - monotonicMs());
       if (timeout_ms <= 0) break;
       answer = await this.deps.sender.send({ ...outgoing, address, timeout_ms });
       if (!('failure' in answer) || !answer.is_unreached || answer.is_ours) break;
     }
-    return outcomeOf(answer);
+    const outcome = outcomeOf(answer);
+    if (outcome.is_ours) return outcome;
+    const behind_ms = 'failure' in answer ? 0 : answer.behind_ms;
+    const ms = Math.round(monotonicMs() - began_ms - behind_ms);
+    const { is_inside } = destination;
+    const said = 'failure' in answer ? null : answer.said;
+    return { ...outcome, made: { at, ms, url: webhook.url, headers, answer: said, is_inside } };
   }
 
   /** The secrets that sign at present, the newest first; null where it does not decrypt. */
@@ -77,8 +89,8 @@ export function contextOf({ public_id }: Pick<WebhookRow, 'public_id'>): string[
   return ['webhook', public_id, 'secret'];
 }
 
-function messageOf(url: URL, body: string, signed: Record<string, string>): string {
-  const headers: Record<string, string> = {
+function headersOf(url: URL, body: string, signed: Record<string, string>): Record<string, string> {
+  return {
     Host: url.host,
     'User-Agent': `Satchel/${VERSION}`,
     'Content-Type': 'application/json',
@@ -86,6 +98,9 @@ function messageOf(url: URL, body: string, signed: Record<string, string>): stri
     Connection: 'close',
     ...signed,
   };
+}
+
+function messageOf(url: URL, headers: Record<string, string>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
@@ -94,14 +109,14 @@ function outcomeOf(answer: Answer): Outcome {
   if ('failure' in answer) return { ...failed(sentence(answer.failure)), is_ours: answer.is_ours };
   const { status: response_status } = answer;
   if (response_status >= 200 && response_status < 300)
-    return { response_status, error: null, is_ours: false };
+    return { response_status, error: null, is_ours: false, made: null };
   const is_redirect = response_status >= 300 && response_status < 400;
   const words = is_redirect ? `a redirect (${response_status}), which is not followed` : response_status;
-  return { response_status, error: `It answered ${words}.`, is_ours: false };
+  return { response_status, error: `It answered ${words}.`, is_ours: false, made: null };
 }
 
 function failed(error: string): Outcome {
-  return { response_status: null, error, is_ours: false };
+  return { response_status: null, error, is_ours: false, made: null };
 }
 
 function sentence(words: string): string {

@@ -14,7 +14,8 @@ const receiver = startReceiver();
 
 describe.skipIf(executable === null)('a webhook in a browser', () => {
   test('is added, tested, told again, switched, changed, given a new secret and deleted', async () => {
-    const { page, complaints } = await openSignedIn(on, '/projects/shop/webhooks');
+    const opened = await openSignedIn(on, '/projects/shop/webhooks');
+    const { page, complaints } = opened;
     await page.getByText('No webhook yet').waitFor();
     await page.getByRole('link', { name: 'Add a webhook' }).first().click();
     await page.getByLabel('URL').fill('http://hooks.example.org/');
@@ -42,6 +43,21 @@ describe.skipIf(executable === null)('a webhook in a browser', () => {
     await page.getByText('It is sent again').waitFor();
     const [, again] = await receiver.await('/console', 2);
     expect(again?.headers['webhook-id']).toBe(got?.headers['webhook-id'] ?? '');
+
+    receiver.respond = () => new Response('No such order', { status: 500 });
+    await page.getByRole('link', { name: 'webhook.test' }).click();
+    await page.getByRole('heading', { name: 'webhook.test', level: 1 }).waitFor();
+    await page.getByText(`${receiver.url}/console`, { exact: true }).waitFor();
+    expect(await page.getByText('"type": "webhook.test"').count()).toBe(1);
+    await page
+      .getByText(got?.headers['webhook-id'] ?? '')
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('It answered 500.').waitFor();
+    await page.getByText('No such order').waitFor();
+    receiver.respond = () => new Response(null, { status: 204 });
+    await page.getByRole('link', { name: new URL(receiver.url).host }).click();
 
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByText('It is told nothing more').waitFor();

@@ -167,6 +167,11 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     path: ({ project, webhook }) => `/projects/${project}/webhooks/${webhook}`,
   },
   {
+    ...{ name: 'webhook-delivery', pattern: '/projects/:project/webhooks/:webhook/deliveries/:delivery' },
+    path: ({ project, webhook, delivery }) =>
+      `/projects/${project}/webhooks/${webhook}/deliveries/${delivery}`,
+  },
+  {
     ...{ name: 'webhook-settings', pattern: '/projects/:project/webhooks/:webhook' },
     path: ({ project, webhook }) => `/projects/${project}/webhooks/${webhook}?tab=settings`,
   },

@@ -18,7 +18,8 @@ test('receivers that hang hold up others for one try at most, and then never aga
   webhook_sender.send = ({ message }): Promise<Answer> => {
     if (!message.startsWith('POST /slow')) {
       answered += 1;
-      return Promise.resolve({ status: 200 });
+      const said = { content_type: null, body: '', is_cut: false };
+      return Promise.resolve({ status: 200, said, behind_ms: 0 });
     }
     const failure = { failure: 'no answer within 15 s', is_unreached: false, is_ours: false };
     return new Promise((resolve) => held.push(() => resolve(failure)));

@@ -301,8 +301,10 @@ test('what was told of an address is part of what is held about it, and is forgo
   expect(privacy.export(owner, 'zoe@example.com')).toMatchObject({
     webhook_events: [{ type: 'contact.subscribed', data: { email: 'zoe@example.com' } }],
   });
-  const deliveries = count('webhook_deliveries');
+  await on.app.services.webhook_dispatcher.stop();
+  on.app.services.webhook_dispatcher.start();
+  const [deliveries, tries] = [count('webhook_deliveries'), count('webhook_tries')];
   expect(await privacy.forget(actor, owner, 'zoe@example.com')).toMatchObject({ webhook_events: 1 });
-  expect(count('webhook_deliveries')).toBe(deliveries - 1);
+  expect([count('webhook_deliveries'), count('webhook_tries')]).toEqual([deliveries - 1, tries - 1]);
   expect(privacy.export(owner, 'zoe@example.com')).toMatchObject({ webhook_events: [] });
 });

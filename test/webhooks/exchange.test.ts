@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { AnswerBody } from '../../src/webhooks/answer-body.ts';
 import { type Answer, exchange, type Outgoing } from '../../src/webhooks/exchange.ts';
 import { SERVER_CERTIFICATES, TEST_CA_PEM } from '../support/smtp-certificates.ts';
 
@@ -45,14 +46,107 @@ test.each([
   ],
 ])('%j is an answer', async (said, status) => {
   const port = await saying((socket) => socket.write(said));
-  expect(await ask(port)).toEqual({ status });
+  expect(await ask(port)).toMatchObject({ status });
 });
 
-test('the status counts once the head is there, however long the body takes', async () => {
-  const port = await saying((socket) => {
-    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
+/** What is kept of an answer that comes in these pieces and then ends. */
+async function saidOf(pieces: readonly (string | Buffer)[]) {
+  const port = await saying(async (socket) => {
+    for (const piece of pieces) {
+      socket.write(piece);
+      await Bun.sleep(1);
+    }
+    socket.end();
   });
-  expect(await ask(port)).toEqual({ status: 200 });
+  const answer = await ask(port);
+  if ('failure' in answer) throw new Error(answer.failure);
+  return answer.said;
+}
+
+test('the status counts once the head is there, and the body has a second from then on', async () => {
+  const port = await saying((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nso far');
+  });
+  const answer = await ask(port, { timeout_ms: 1_000_000 });
+  expect(answer).toEqual({
+    ...{ status: 200, behind_ms: expect.any(Number) },
+    said: { content_type: null, body: 'so far', is_cut: true },
+  });
+  // One who has had nearly all of the time for its head has it, too.
+  const slow = await saying(async (socket) => {
+    await Bun.sleep(400);
+    socket.write('HTTP/1.1 500 Oh\r\n\r\nwhy');
+    await Bun.sleep(200);
+    socket.end(' not');
+  });
+  expect(await ask(slow, { timeout_ms: 500 })).toMatchObject({ status: 500, said: { body: 'why not' } });
+});
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = `${OK}Transfer-Encoding: gzip, Chunked\r\n\r\n`;
+const KEPT = 64 * 1024;
+
+test.each([
+  [
+    'up to the end',
+    [`${OK}Content-Type:  text/plain; charset=utf-8 \r\n\r\nall`, ' of it'],
+    'all of it',
+    false,
+  ],
+  ['by its length', [`${OK}content-length: 3\r\n\r\nall, and no more`], 'all', false],
+  ['less than its length', [`${OK}Content-Length: 30\r\n\r\nall`], 'all', true],
+  ['nothing', ['HTTP/1.1 204 No Content\r\n\r\nbut'], '', false],
+  ['nothing of a length', [`${OK}Content-Length: 0\r\n\r\n`], '', false],
+  ['in chunks', [CHUNKED, '3\r\nal', 'l\r\n', '6;a=b', '\r', '\n of it\r\n0\r\n\r\n'], 'all of it', false],
+  ['in chunks that end early', [`${CHUNKED}3\r\nall\r\n`], 'all', true],
+  ['in chunks of no size', [`${CHUNKED}3\r\nall\r\nz\r\nmore`], 'all', true],
+  ['in a chunk whose line does not end', [`${CHUNKED}3${';'.repeat(2_000)}`], '', true],
+  [
+    'a character that comes in two',
+    [`${OK}\r\n`, Buffer.from('é').subarray(0, 1), Buffer.from('é').subarray(1)],
+    'é',
+    false,
+  ],
+  ['no text', [`${OK}\r\n`, Buffer.from([0xff, 0x00, 0x41])], '\ufffd\u0000A', false],
+  ['as much as is kept', [`${OK}\r\n${'x'.repeat(KEPT)}`], 'x'.repeat(KEPT), false],
+  ['more than is kept', [`${OK}\r\n${'x'.repeat(KEPT - 1)}éx`], 'x'.repeat(KEPT - 1), true],
+  [
+    'more than is kept in chunks',
+    [CHUNKED, ...Array.from({ length: 9 }, () => `2000\r\n${'x'.repeat(8192)}\r\n`)],
+    'x'.repeat(KEPT),
+    true,
+  ],
+])('of an answer is kept what it says: %s', async (_what, pieces, body, is_cut) => {
+  expect(await saidOf(pieces)).toMatchObject({ body, is_cut });
+});
+
+test('its type is kept, and whoever has said all of it is not waited for', async () => {
+  const head = `${OK}Content-Type: text/html\r\n`;
+  for (const behind of [
+    'Content-Length: 2\r\n\r\nok',
+    'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+  ]) {
+    const port = await saying((socket) => socket.write(head + behind));
+    const answers = await Promise.all(Array.from({ length: 9 }, () => ask(port)));
+    const waits = answers.map((answer) => ('failure' in answer ? 0 : answer.behind_ms));
+    expect(answers[0]).toMatchObject({ said: { content_type: 'text/html', body: 'ok', is_cut: false } });
+    expect(Math.min(...waits)).toBeLessThan(1_000);
+  }
+});
+
+test('a body of a byte a packet is read in a time that grows as it does', async () => {
+  const body = new AnswerBody(200, `${OK}Transfer-Encoding: chunked`);
+  let bytes = 0;
+  while (!body.is_over && bytes < 1_000_000) {
+    for (const byte of '1;\r\nx\r\n') body.push(Buffer.from(byte));
+    bytes += 1;
+  }
+  expect(bytes).toBe(KEPT + 1);
+  expect(body.close({ has_ended: false })).toEqual({
+    content_type: null,
+    body: 'x'.repeat(KEPT),
+    is_cut: true,
+  });
 });
 
 test.each([
@@ -115,7 +209,7 @@ test('by TLS the name is asked for, and the certificate must be of that name and
     }),
   );
   const certified_name = 'relay.elsewhere.test';
-  expect(await ask(port, { certified_name, ca: TEST_CA_PEM })).toEqual({ status: 200 });
+  expect(await ask(port, { certified_name, ca: TEST_CA_PEM })).toMatchObject({ status: 200 });
   expect(asked).toEqual([certified_name]);
   const failureOf = async (more: Partial<Outgoing>) => {
     const answer = await ask(port, more);

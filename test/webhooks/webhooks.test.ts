@@ -102,6 +102,7 @@ test('any token of the project may, one of another project gets 404, and a key n
     ['POST', `${one}/test`],
     ['POST', `${one}/rotate`],
     ['GET', `${one}/deliveries`],
+    ['GET', `${one}/deliveries/${delivery?.id}`],
     ['POST', `${one}/deliveries/${delivery?.id}/replay`],
     ['DELETE', one],
   ] as const;

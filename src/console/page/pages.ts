@@ -282,6 +282,10 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Webhook',
     load: () => import('./pages/webhooks/detail.tsx'),
   }),
+  page('/projects/:project/webhooks/:webhook/deliveries/:delivery', {
+    title: 'Delivery',
+    load: () => import('./pages/webhooks/delivery.tsx'),
+  }),
   page('/projects/:project/jobs', {
     title: 'Jobs',
     nav: { group: 'record', icon: 'jobs' },

@@ -20,7 +20,13 @@ const LOOK_UP_MS = 5 * SECOND_MS;
 /** Addresses of one name that are tried, should none be reached. */
 const MAX_ADDRESSES = 3;
 
-export type Destination = { addresses: string[] } | { refusal: string };
+export type Destination =
+  | {
+      addresses: string[];
+      /** Only SATCHEL_WEBHOOK_ALLOW lets it be reached. */
+      is_inside: boolean;
+    }
+  | { refusal: string };
 
 export interface DestinationsDeps {
   config: Pick<Config, 'webhook_allow' | 'dns_servers' | 'public_url'>;
@@ -78,8 +84,12 @@ export class Destinations {
       this.#remembered.delete(host);
       return { refusal: `its name leads to no public address${UNLESS_ALLOWED}` };
     }
+    const is_inside =
+      url.protocol === 'http:' ||
+      host === this.#own_host ||
+      addresses.some((one) => this.#isInside(host, one));
     // Not every machine can use IPv6.
-    return { addresses: addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, MAX_ADDRESSES) };
+    return { addresses: addresses.sort((a, b) => isIP(a) - isIP(b)).slice(0, MAX_ADDRESSES), is_inside };
   }
 
   #isAllowed(host: string): boolean {
@@ -95,6 +105,12 @@ export class Destinations {
     if (this.#isInNetworks(address)) return false;
     const is_own = this.#isOfThisMachine(address);
     return this.deps.leads_here ? !is_own && !isPublic(address) : is_own || !isPublic(address);
+  }
+
+  /** Whether an address of a host, which may be sent to, is allowed and no public one. */
+  #isInside(host: string, address: string): boolean {
+    const is_allowed = this.#names.has(host) || this.#isInNetworks(address);
+    return is_allowed && (this.#isOfThisMachine(address) || !isPublic(address));
   }
 
   #isOfThisMachine(address: string): boolean {

@@ -49,7 +49,7 @@ test.each(['1.1.1.1', '[2606:4700::1111]', '[::ffff:1.1.1.1]', '[64:ff9b::101:10
   '%s may be told by https, and not by plain http',
   async (host) => {
     expect(destinations().refusalOf(new URL(`https://${host}/`))).toBeNull();
-    expect(await find(`https://${host}/`)).toEqual({ addresses: expect.any(Array) });
+    expect(await find(`https://${host}/`)).toEqual({ addresses: expect.any(Array), is_inside: false });
     expect(destinations().refusalOf(new URL(`http://${host}/`))).toContain('plain http is for hosts of');
   },
 );
@@ -69,20 +69,29 @@ test("this machine's own addresses are refused, public ones too, and a user is n
 test('an address of this machine is refused though it is public, unless it is allowed', async () => {
   const listOwnAddresses = () => ['127.0.0.1', '198.41.0.4'];
   const url = new URL('https://public.test/');
-  expect(await destinations('', { listOwnAddresses }).find(url)).toEqual({ addresses: ['2001:500:2::c'] });
+  expect(await destinations('', { listOwnAddresses }).find(url)).toEqual({
+    addresses: ['2001:500:2::c'],
+    is_inside: false,
+  });
   for (const host of ['198.41.0.4', '[64:ff9b::c629:4]', '[::ffff:198.41.0.4]'])
     expect(destinations('', { listOwnAddresses }).refusalOf(new URL(`https://${host}/`))).toMatch(/^must /);
   const allowed = destinations('198.41.0.4', { listOwnAddresses });
-  expect(await allowed.find(url)).toEqual({ addresses: ['198.41.0.4', '2001:500:2::c'] });
+  expect(await allowed.find(url)).toEqual({
+    addresses: ['198.41.0.4', '2001:500:2::c'],
+    is_inside: true,
+  });
 });
 
 test('a name is looked up, and what it leads to is refused likewise; addresses that are public are left', async () => {
-  expect(await find('https://public.test/')).toEqual({ addresses: ['198.41.0.4', '2001:500:2::c'] });
+  expect(await find('https://public.test/')).toEqual({
+    addresses: ['198.41.0.4', '2001:500:2::c'],
+    is_inside: false,
+  });
   for (const name of ['inside.test', 'mapped.test', 'alias.test'])
     expect(await find(`https://${name}/`)).toEqual({
       refusal: expect.stringContaining('its name leads to no public address'),
     });
-  expect(await find('https://both.test/')).toEqual({ addresses: ['198.41.0.4'] });
+  expect(await find('https://both.test/')).toEqual({ addresses: ['198.41.0.4'], is_inside: false });
   expect(await find('https://absent.test/')).toEqual({ refusal: 'its name has no address' });
   expect(await find('https://dead.test/')).toEqual({ refusal: 'the DNS gave no answer about its name' });
 });
@@ -97,7 +106,12 @@ test.each([
   ['Satchel.test,10.0.0.1', 'https://satchel.test/', null],
 ])('SATCHEL_WEBHOOK_ALLOW=%s lets %s through', async (allow, url, addresses) => {
   expect(destinations(allow).refusalOf(new URL(url))).toBeNull();
-  if (addresses) expect(await find(url, allow)).toEqual({ addresses });
+  if (addresses) expect(await find(url, allow)).toEqual({ addresses, is_inside: true });
+});
+
+test('a public host that is allowed is inside only where it is told by plain http', async () => {
+  expect(await find('https://public.test/', 'public.test')).toMatchObject({ is_inside: false });
+  expect(await find('http://public.test/', 'public.test')).toMatchObject({ is_inside: true });
 });
 
 test('what is allowed allows no other', async () => {

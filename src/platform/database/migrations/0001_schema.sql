@@ -1744,6 +1744,19 @@ CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, id
 CREATE INDEX webhook_deliveries_by_event ON webhook_deliveries (event_id);
 CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at);
 CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (webhook_id, next_at, id) WHERE status = 'waiting';
+-- The last try of each of the newest deliveries, for a day: what went out, and what came back.
+CREATE TABLE webhook_tries ( -- TryRow
+  delivery_id TEXT PRIMARY KEY REFERENCES webhook_deliveries (id) ON DELETE CASCADE,
+  webhook_id INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  url TEXT NOT NULL,
+  headers TEXT NOT NULL, -- JSON Record<string, string>
+  answer TEXT,           -- JSON AnswerRecord; null where none came
+  is_inside INTEGER NOT NULL CHECK (is_inside IN (0, 1)) -- only SATCHEL_WEBHOOK_ALLOW lets its host be reached
+) STRICT;
+CREATE INDEX webhook_tries_by_webhook ON webhook_tries (webhook_id, delivery_id);
+CREATE INDEX webhook_tries_by_age ON webhook_tries (at);
 CREATE TRIGGER webhook_deliveries_count_insert AFTER INSERT ON webhook_deliveries BEGIN
   UPDATE webhooks SET deliveries = deliveries + 1 WHERE id = NEW.webhook_id;
 END;

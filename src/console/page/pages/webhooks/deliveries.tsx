@@ -6,6 +6,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
+import { hrefOf, to } from '../../router.ts';
 import type { List } from '../../use-list.ts';
 
 export function Deliveries(props: {
@@ -25,8 +26,8 @@ export function Deliveries(props: {
       label="Deliveries"
       list={list}
       keyOf={(row) => row.id}
+      href={(row) => hrefOf(to`/projects/${path.project}/webhooks/${path.webhook}/deliveries/${row.id}`)}
       columns={[
-        { title: 'Id', cell: (row) => <code class="any-break">{row.id}</code> },
         { title: 'Type', cell: (row) => row.type },
         { title: 'Status', cell: (row) => <Status of={row.status} tone={toneOf(row)} /> },
         { title: 'Tries', is_number: true, cell: (row) => row.attempts },
@@ -58,7 +59,7 @@ export function Deliveries(props: {
   );
 }
 
-function toneOf({ status, attempts }: WebhookDelivery) {
+export function toneOf({ status, attempts }: Pick<WebhookDelivery, 'status' | 'attempts'>) {
   if (status === 'waiting') return attempts > 0 ? 'warn' : 'accent';
   return status === 'delivered' ? 'good' : 'bad';
 }
