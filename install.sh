@@ -99,7 +99,7 @@ compile() {
   # Root has compiled in somebody's checkout: what is new there belongs to that somebody.
   if [ "$(id -u)" = 0 ]; then
     for made in node_modules dist .tools; do
-      [ ! -e "$made" ] || chown -R "$(owner_of package.json)" "$made"
+      [ ! -e "$made" ] || chown -Rh "$(owner_of package.json)" "$made"
     done
   fi
 }
@@ -178,6 +178,16 @@ install_settings() {
   install -m 0600 scripts/satchel.env "$1"
 }
 
+# Makes these folders, their owner's alone. Where somebody has put a link for one, what it leads to stays as it is.
+make_private() {
+  mkdir -p "$@"
+  for folder; do
+    [ ! -L "$folder" ] || continue
+    chmod 0700 "$folder"
+    if [ -z "$PREFIX" ] && for_real; then chown "$SERVICE_USER:$SERVICE_USER" "$folder"; fi
+  done
+}
+
 # Before an upgrade to another build: backs data $1 up into directory $2 with the installed program $3, the one that wrote
 # them, and keeps the newest $KEEP_BACKUPS. The rest of the line is a command to run it with. There is nothing to do before
 # the first start.
@@ -192,7 +202,6 @@ back_up() {
   say "Backing up $backed_up to $BACKUP"
   (cd / && umask 077 && "$@" "$writer" backup "$BACKUP" --data-dir "$backed_up" </dev/null >/dev/null) ||
     die "The backup failed, so nothing was changed."
-  chmod 0600 "$BACKUP"
   # Their names sort by time.
   set -- "$backups_dir"/before-upgrade-*.tar
   while [ $# -gt "$KEEP_BACKUPS" ]; do
@@ -221,10 +230,8 @@ install_service() {
   provide
   if for_real; then make_user; fi
 
-  mkdir -p "$data" "$backups"
-  chmod 0700 "$data" "$backups"
+  make_private "$data" "$backups"
   if for_real; then
-    chown "$SERVICE_USER:$SERVICE_USER" "$data" "$backups"
     back_up "$data" "$backups" "$program" as_service_user
   else
     back_up "$data" "$backups" "$program"
@@ -329,9 +336,12 @@ how_to_begin() {
 
 install_prefix() {
   prefix=$(cd "$CALLED_FROM" && mkdir -p "$1" && cd "$1" && pwd)
+  # Its owner could put a link for anything there, and root would change what it leads to.
+  if [ "$(id -u)" = 0 ] && [ "$(owner_of "$prefix" | cut -d : -f 1)" != 0 ]; then
+    die "$prefix is another user's, and root installs nothing there: run this as that user."
+  fi
   provide
-  mkdir -p "$prefix/data" "$prefix/backups"
-  chmod 0700 "$prefix/data" "$prefix/backups"
+  make_private "$prefix/data" "$prefix/backups"
   back_up "$prefix/data" "$prefix/backups" "$prefix/bin/satchel"
   install_program "$prefix/bin/satchel"
   install_settings "$prefix/etc/satchel.env"

@@ -2,18 +2,14 @@
 import { resolve } from 'node:path';
 import { type Config, type ConfigFlags, type Environment, SETTINGS } from './config.ts';
 
+/** Each is a setting, or a file where _FILE follows the name. */
+export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
 /** They stay with the server. */
-const SECRETS = [
-  'SATCHEL_MASTER_KEY',
-  'SATCHEL_PASSPHRASE',
-  'SATCHEL_S3_ACCESS_KEY_ID',
-  'SATCHEL_S3_SECRET_ACCESS_KEY',
-];
+const SECRETS = ['SATCHEL_MASTER_KEY', 'SATCHEL_PASSPHRASE', ...STORE_KEYS];
 /** One of these that is given puts those of a lower source out of force. */
 const IN_PLACE_OF_EACH_OTHER = [
   ['SATCHEL_MASTER_KEY', 'SATCHEL_MASTER_KEY_FILE', 'SATCHEL_PASSPHRASE'],
-  ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_ACCESS_KEY_ID_FILE'],
-  ['SATCHEL_S3_SECRET_ACCESS_KEY', 'SATCHEL_S3_SECRET_ACCESS_KEY_FILE'],
+  ...STORE_KEYS.map((name) => [name, `${name}_FILE`]),
 ];
 
 /** The settings but secrets of a server that was started with these variables and flags. */

@@ -16,6 +16,7 @@ export function completedValues<S>(cli: Cli<S>): Values {
   const look = (line: Line, find: (read: Tx) => Word[]): Word[] => {
     try {
       const { data_dir } = cli.loadVerbConfig({ data_dir: line.options.get('--data-dir') });
+      cli.host.process.actAsOwner(data_dir);
       const database = openReadOnly(requireDatabase(data_dir));
       try {
         return find(database.read);

@@ -9,6 +9,7 @@ import { systemClock } from '../platform/host/clock.ts';
 import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { lockDirectory } from '../platform/host/directory-lock.ts';
 import { createLogger } from '../platform/host/logger.ts';
+import { becomeOwnerForGood } from '../platform/host/ownership.ts';
 import { removeServerNote, writeServerNote } from '../platform/host/server-note.ts';
 import { createApp } from './app.ts';
 import { createMaintenance } from './maintenance.ts';
@@ -26,8 +27,11 @@ export async function serve(
   { take_over, settingsAt }: { take_over: TakeOver; settingsAt(port: number): Environment },
 ): Promise<number> {
   const clock = systemClock;
+  const user = becomeOwnerForGood(config.data_dir);
   if (!take_over.new_owner) await refuseNewDatabase(config);
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
+  if (user !== null)
+    logger.info('root serves a directory of another user, and is that user from now on', { user });
   const directory = await openDataDirectory(config, {
     clock,
     beforeOpening() {

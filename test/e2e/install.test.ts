@@ -6,6 +6,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -14,6 +15,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -253,6 +255,23 @@ describe('install.sh --prefix', () => {
     const restored = await checkout.run([satchel, 'restore', backup, '--yes'], {}, checkout.home);
     expect([restored.exit, restored.stdout]).toEqual([0, expect.stringContaining(data)]);
     expect(readdirSync(checkout.home)).toEqual([]);
+  });
+
+  test('follows no link to what it makes private, and has root install nothing in the folder of another user', async () => {
+    const [linked, elsewhere] = [join(checkout.folder, 'linked'), makeFolder()];
+    mkdirSync(linked);
+    chmodSync(elsewhere, 0o755);
+    symlinkSync(elsewhere, join(linked, 'backups'));
+    expect(await checkout.run(['./install.sh', '--prefix', linked])).toMatchObject({ exit: 0 });
+    expect([modeOf(join(linked, 'data')), modeOf(elsewhere)]).toEqual(['700', '755']);
+    if (process.getuid?.() !== 0) return;
+    chownSync(elsewhere, 65_534, 65_534);
+    const before = readdirSync(elsewhere);
+    expect(await checkout.run(['./install.sh', '--prefix', elsewhere])).toMatchObject({
+      exit: 1,
+      stderr: `${elsewhere} is another user's, and root installs nothing there: run this as that user.\n`,
+    });
+    expect(readdirSync(elsewhere)).toEqual(before);
   });
 
   test('changes nothing when the backup fails', async () => {

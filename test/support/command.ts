@@ -63,6 +63,7 @@ export function standInProcess({
     runCommand: () => {
       throw new Error('A verb that runs a command needs a process of its own.');
     },
+    actAsOwner: () => {},
     yieldToOthers: () => {},
   };
   return { process, written };

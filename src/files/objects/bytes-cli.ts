@@ -1,18 +1,29 @@
 /** `satchel object put | get`: streams bytes between files of this machine and of a project. */
 import { randomUUID } from 'node:crypto';
-import { createReadStream, existsSync, lstatSync } from 'node:fs';
-import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, errorCodeOf, invalid, messageOf } from '../../errors.ts';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { inOptions } from '../../platform/cli/fields.ts';
+import { streamNamedFile } from '../../platform/cli/named-files.ts';
 import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { declaredTypeOf, essenceOf, NONE } from '../../platform/files/media-types.ts';
+import { asCallerAt } from '../../platform/host/ownership.ts';
 import type { ObjectRow, Objects } from './service.ts';
 
 export interface ByteServices {
@@ -87,7 +98,7 @@ function typeOf(options: Options): string | null {
 
 async function* readFile(path: string): AsyncGenerator<Uint8Array> {
   try {
-    yield* createReadStream(path);
+    yield* streamNamedFile(path);
   } catch (error) {
     throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
   }
@@ -141,40 +152,38 @@ async function writeWhole(
   bytes: () => AsyncIterable<Uint8Array>,
   may_replace: boolean,
 ): Promise<void> {
-  refusePlace(path, may_replace);
+  asCallerAt(path, () => refusePlace(path, may_replace));
   const temporary = join(dirname(path), `.${basename(path).slice(0, 64)}.${randomUUID()}`);
   try {
-    const file = await open(temporary, 'wx', 0o600);
+    const fd = asCallerAt(path, () => openSync(temporary, 'wx', 0o600));
     try {
-      for await (const chunk of bytes()) await writeAll(file, chunk);
-      await file.sync();
+      for await (const chunk of bytes()) writeAll(fd, chunk);
+      fsyncSync(fd);
     } finally {
-      await file.close();
+      closeSync(fd);
     }
-    if (may_replace) await rename(temporary, path);
-    else await giveName(temporary, path);
+    asCallerAt(path, () => (may_replace ? renameSync(temporary, path) : giveName(temporary, path)));
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('invalid', `The file cannot be written: ${messageOf(error)}`);
   } finally {
-    await rm(temporary, { force: true });
+    asCallerAt(path, () => rmSync(temporary, { force: true }));
   }
 }
 
 /** A write may take only a part, as on a disk that is nearly full. */
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let done = 0; done < chunk.byteLength; )
-    done += (await file.write(chunk, done, chunk.byteLength - done)).bytesWritten;
+function writeAll(fd: number, chunk: Uint8Array): void {
+  for (let done = 0; done < chunk.byteLength; ) done += writeSync(fd, chunk, done);
 }
 
 /** A link, unlike a rename, replaces nothing that came there meanwhile; some file systems have none. */
-async function giveName(temporary: string, path: string): Promise<void> {
+function giveName(temporary: string, path: string): void {
   try {
-    await link(temporary, path);
+    linkSync(temporary, path);
   } catch (error) {
     if (errorCodeOf(error) === 'EEXIST') throw alreadyThere(path);
     refusePlace(path, false);
-    await rename(temporary, path);
+    renameSync(temporary, path);
   }
 }
 

@@ -1,8 +1,8 @@
 /** `satchel template`: looking at the templates of a project, keeping them as files, and deleting them. */
-import { readFileSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import { readNamedFile } from '../../platform/cli/named-files.ts';
 import type { Naming } from '../../platform/cli/naming.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { counted, formatFields } from '../../platform/cli/tables.ts';
@@ -136,7 +136,7 @@ async function readFile(path: string): Promise<TemplateFile> {
   if (kind === null) throw new UsageError('The name of the file must end in .md, .html or .txt.');
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(path);
+    bytes = readNamedFile(path);
   } catch (error) {
     throw new AppError('invalid', `The file cannot be read: ${messageOf(error)}`);
   }

@@ -1,6 +1,5 @@
 /** `satchel import`: contacts from a CSV file of this machine. */
 
-import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { Option } from 'commander';
 import { AppError, messageOf } from '../../errors.ts';
@@ -13,6 +12,7 @@ import {
   type CliSession,
   UsageError,
 } from '../../platform/cli/cli.ts';
+import { streamNamedFile } from '../../platform/cli/named-files.ts';
 import { listOption, textOptions } from '../../platform/cli/options.ts';
 import { ownerOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
@@ -122,7 +122,7 @@ async function store(
 ): Promise<string> {
   const upload = services.blobs.openUpload(newId(services.clock.now()));
   try {
-    for await (const chunk of createReadStream(file)) await upload.write(chunk);
+    for await (const chunk of streamNamedFile(file)) await upload.write(chunk);
   } catch (error) {
     await upload.abort();
     if (error instanceof AppError) throw error;

@@ -1,7 +1,7 @@
 /** `satchel sequence`: looking at sequences, having them run, and why somebody gets what. */
-import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
 import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts';
+import { readNamedFile } from '../../platform/cli/named-files.ts';
 import { listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields, formatTable } from '../../platform/cli/tables.ts';
@@ -198,7 +198,8 @@ function selectionOf(
 
 function readIds(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8')
+    return readNamedFile(file)
+      .toString('utf8')
       .split(/\s+/)
       .filter((id) => id !== '');
   } catch (error) {

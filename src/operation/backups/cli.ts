@@ -1,5 +1,5 @@
 /** `satchel backup`, `restore` and `verify`. None of them may migrate or unlock the data directory. */
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { Option } from 'commander';
 import { conflict } from '../../errors.ts';
 import { type Cli, type CliContext, type CliResult, EXIT } from '../../platform/cli/cli.ts';
@@ -8,6 +8,7 @@ import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { actAsCallerAt } from '../../platform/host/ownership.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
@@ -28,6 +29,7 @@ the secrets in a backup are lost.`)
     .action(
       cli.plainAction((context, options, file = '') => {
         cli.host.process.yieldToOthers();
+        actAsCallerAt(file);
         return runBackup(context, {
           file,
           keep: numberOption(options, 'keep'),
@@ -143,6 +145,7 @@ export function registerVerify<S>(cli: Cli<S>): void {
       cli.plainAction(async ({ config, progress }, options, file) => {
         cli.host.process.yieldToOthers();
         const scratch_dir = textOption(options, 'scratchDir') ?? null;
+        actAsCallerAt(scratch_dir ?? dirname(file));
         const { object_store: settings, data_dir } = config;
         const stored = settings && { settings, data_dir, is_deep: options.deep === true };
         const result = await verifyBackup({ file, scratch_dir, stored, onProgress: progress('verifying') });

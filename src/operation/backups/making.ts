@@ -10,13 +10,14 @@ import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'no
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
-import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
+import { connect, connectAsOwner, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { requireDatabase } from '../../platform/host/database-file.ts';
+import { asOwner } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { copyStored } from './brought.ts';
 import { DATABASE, STORED, storedLine } from './format.ts';
@@ -130,7 +131,7 @@ function explainFailure(error: unknown, file: string): AppError {
 function takeSnapshot(live_path: string, snapshot: string): void {
   rmSync(snapshot, { force: true });
   closeSync(openSync(snapshot, 'wx', 0o600));
-  const live = connect(live_path, { query_only: false });
+  const live = connectAsOwner(live_path, { query_only: false });
   try {
     live.run('PRAGMA synchronous = OFF');
     live.query('VACUUM INTO ?').run(snapshot);
@@ -209,7 +210,7 @@ async function writeBackup(
 /** Their number, or null when the bytes are gone or are not those that the row tells of. */
 async function copyBlob(writer: BackupWriter, data_dir: string, blob: NamedBlob): Promise<number | null> {
   const { public_id, sha256 } = blob;
-  const fd = openBlob(data_dir, public_id);
+  const fd = asOwner(data_dir, () => openBlob(data_dir, public_id));
   if (fd === null) return null;
   try {
     const size_bytes = fstatSync(fd).size;

@@ -142,10 +142,10 @@ async function judgeKey(config: Config, demand: KeyDemand | null): Promise<Judge
   );
 }
 
-/** Root does not change owners in a folder where another user may put links. */
+/** Where root could not restore it as the owner of the directory. */
 function noteOfOwner(data_dir: string): string[] {
   const { uid, gid } = statSync(data_dir);
-  if (process.getuid?.() !== 0 || uid === 0) return [];
+  if (process.geteuid?.() !== 0 || uid === 0) return [];
   const command = `chown -R ${uid}:${gid} ${shellWord(data_dir)}`;
   return [`What was restored is root's, and the directory is not. Before the server starts: ${command}`];
 }

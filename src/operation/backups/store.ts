@@ -1,7 +1,9 @@
 /** SQL of backups: which files the rows name, and how a snapshot lets go of those that are gone. */
 import type { Database as Sqlite } from 'bun:sqlite';
+import { dirname } from 'node:path';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
 import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
+import { asOwner } from '../../platform/host/ownership.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -125,11 +127,13 @@ export function dropBlobs(snapshot_path: string, live_path: string, public_ids: 
     sqlite.run('PRAGMA journal_mode = MEMORY');
     sqlite.run('PRAGMA synchronous = OFF');
     sqlite.run('PRAGMA foreign_keys = ON');
-    sqlite.query('ATTACH DATABASE ? AS live').run(live_path);
-    sqlite.run('BEGIN');
-    const lost = public_ids.filter((public_id) => dropBlob(sqlite, public_id));
-    sqlite.run('COMMIT');
-    return lost;
+    return asOwner(dirname(live_path), () => {
+      sqlite.query('ATTACH DATABASE ? AS live').run(live_path);
+      sqlite.run('BEGIN');
+      const lost = public_ids.filter((public_id) => dropBlob(sqlite, public_id));
+      sqlite.run('COMMIT');
+      return lost;
+    });
   } finally {
     sqlite.close();
   }

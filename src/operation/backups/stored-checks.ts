@@ -2,7 +2,7 @@
 
 import type { S3Settings } from '../../config.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
-import { connect } from '../../platform/database/plain-connection.ts';
+import { connect, connectAsOwner } from '../../platform/database/plain-connection.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { countStoredObjects, isNamed, listStoredObjects, type StoredObject } from './store.ts';
@@ -33,7 +33,7 @@ export async function checkStored(
 ): Promise<StoreAnswer> {
   const store = new S3Store(settings);
   const backup = connect(backup_path, { query_only: true });
-  const live = hasDatabase(data_dir) ? connect(databasePathOf(data_dir), { query_only: true }) : null;
+  const live = hasDatabase(data_dir) ? connectAsOwner(databasePathOf(data_dir), { query_only: true }) : null;
   try {
     const total = countStoredObjects(backup);
     const missing: string[] = [];

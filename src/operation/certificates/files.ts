@@ -7,7 +7,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  openSync,
+  ftruncateSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { makeFolder, syncFolder } from '../../platform/host/folders.ts';
-import { giveToFolderOwner } from '../../platform/host/ownership.ts';
+import { giveFolder, openOwn } from '../../platform/host/ownership.ts';
 import type { TlsIdentity } from '../../platform/http/listener.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 
@@ -129,17 +129,17 @@ function replaceFile(data_dir: string, name: string, content: string): void {
   const folder = folderOf(data_dir);
   if (!existsSync(folder)) {
     makeFolder(folder);
-    giveToFolderOwner(folder);
+    giveFolder(folder);
   }
   const path = join(folder, name);
-  const fd = openSync(`${path}.new`, 'w', 0o600);
+  const fd = openOwn(`${path}.new`);
   try {
+    ftruncateSync(fd);
     writeSync(fd, content);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  giveToFolderOwner(`${path}.new`);
   renameSync(`${path}.new`, path);
   syncFolder(folder);
 }

@@ -2,9 +2,9 @@
  * Which Satchel this is: the file `instance` of the data directory. No backup or replica holds it. A copied
  * directory is another Satchel: the file tells by the machine and by its own inode.
  */
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { giveToFolderOwner } from '../../platform/host/ownership.ts';
+import { openOwn } from '../../platform/host/ownership.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 
 const INSTANCE_FILE = 'instance';
@@ -29,14 +29,14 @@ export function requireInstance(data_dir: string, machine = machineId()): string
   if (known !== null) return known;
   const path = join(data_dir, INSTANCE_FILE);
   const id = crypto.randomUUID();
-  const fd = openSync(path, 'w', 0o600);
+  const fd = openOwn(path);
   try {
+    ftruncateSync(fd);
     writeSync(fd, `${JSON.stringify({ id, machine, inode: fstatSync(fd).ino })}\n`);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  giveToFolderOwner(path);
   return id;
 }
 

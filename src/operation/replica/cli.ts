@@ -8,6 +8,7 @@ import { formatFields } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
+import { asCallerAt } from '../../platform/host/ownership.ts';
 import { makeReplicaConfig, REPLICA_PATHS, replicaPathsIn, writeReplicaConfig } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';
 
@@ -38,7 +39,7 @@ litestream.env of the folder (mode 0600), as LITESTREAM_ACCESS_KEY_ID and LITEST
           const texts = [`# ${paths.config}\n${made.config}`, `# ${paths.unit}\n${made.unit}`];
           return { json: made, text: texts.join('\n').trimEnd() };
         }
-        writeReplicaConfig(made, paths);
+        asCallerAt(paths.config, () => writeReplicaConfig(made, paths));
         return {
           json: { ...made, paths },
           text: `${paths.config}

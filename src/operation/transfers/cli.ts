@@ -7,6 +7,7 @@ import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { asCaller } from '../../platform/host/ownership.ts';
 import type { Exported } from './exporting.ts';
 import type { Imported } from './importing.ts';
 import type { LetGo, Transfers } from './service.ts';
@@ -94,7 +95,7 @@ Where mailboxes are missing that it uses, only the latter does it.`)
       const lets_go = options.go === true;
       if (options.passphrase === undefined) {
         const found = services.projects.find(file);
-        if (!lets_go || (!found && existsSync(file)))
+        if (!lets_go || (!found && asCaller(() => existsSync(file))))
           throw new UsageError('a project file needs --passphrase; a project that is here, --go alone');
         const went = await services.transfers.letGo(found ?? services.projects.require(file), actor);
         const exit = went.stayed.length > 0 ? EXIT.refused : EXIT.done;

@@ -13,6 +13,7 @@ import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
+import { asCallerAt } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
 import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
@@ -58,7 +59,7 @@ export interface Exported {
 export function checkPlace(file: string): string {
   const path = resolve(file);
   refuseExisting(path, WHAT);
-  if (!existsSync(dirname(path)))
+  if (!asCallerAt(path, () => existsSync(dirname(path))))
     throw new AppError('invalid', `The folder ${dirname(path)} does not exist.`);
   return path;
 }
@@ -70,8 +71,10 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
   return withScratch([partial], async () => {
     const sqlite = connect(databasePathOf(data_dir), { query_only: true });
     try {
-      rmSync(partial, { force: true });
-      const fd = openSync(partial, 'wx', 0o600);
+      const fd = asCallerAt(file, () => {
+        rmSync(partial, { force: true });
+        return openSync(partial, 'wx', 0o600);
+      });
       let exported: Omit<Exported, 'file'>;
       try {
         // Until its end, all that is read is of one committed state.

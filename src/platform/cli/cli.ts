@@ -78,6 +78,8 @@ export interface CliProcess {
   installedService(): InstalledService | null;
   /** Runs a command in our place, with these variables added; resolves with its exit status. */
   runCommand(command: readonly string[], variables: Readonly<Record<string, string>>): Promise<number>;
+  /** Has root act as the owner of a data directory that is another user's; see platform/host/ownership.ts. */
+  actAsOwner(data_dir: string): void;
   /** Lowers the priority of this process for the rest of its life. */
   yieldToOthers(): void;
 }
@@ -204,6 +206,7 @@ export class Cli<S> {
       const flags = { data_dir: textOption(options, 'dataDir') };
       const config = this.loadVerbConfig(flags, finds);
       const { process } = this.host;
+      process.actAsOwner(config.data_dir);
       const progress = createProgress(process);
       const context: CliContext = {
         config,

@@ -3,6 +3,7 @@ import { setPriority } from 'node:os';
 import { isatty } from 'node:tty';
 import { processEnvironment } from '../../config.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
+import { actAsOwner } from '../host/ownership.ts';
 import type { CliProcess } from './cli.ts';
 import { coloured, uncoloured } from './colour.ts';
 import { askOnTerminal, writeAll, writeStatus, writeTo } from './output.ts';
@@ -29,6 +30,7 @@ export function ownProcess(umask: number): CliProcess {
     err_columns: columnsOf(process.stderr),
     installedService: () => findInstalledService(servicePathsOf(process.execPath), processUser()),
     runCommand: (command, variables) => runCommand(command, variables, umask),
+    actAsOwner,
     yieldToOthers() {
       try {
         setPriority(BACKUP_NICENESS);

@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import { processEnvironment } from '../../config.ts';
 import { errorCodeOf, messageOf } from '../../errors.ts';
+import { asCaller } from '../host/ownership.ts';
 import { writeTo } from './output.ts';
 
 /** Left out of the program's environment: they open Satchel itself. */
@@ -55,7 +56,9 @@ export async function runCommand(
 
 function start(command: readonly string[], env: Record<string, string | undefined>): Bun.Subprocess | number {
   try {
-    return Bun.spawn([...command], { env, stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' });
+    return asCaller(() =>
+      Bun.spawn([...command], { env, stdin: 'inherit', stdout: 'inherit', stderr: 'inherit' }),
+    );
   } catch (error) {
     const is_missing = errorCodeOf(error) === 'ENOENT';
     const problem = is_missing ? 'there is no such command' : `it can't be run (${messageOf(error)})`;

@@ -1,8 +1,8 @@
 /** Secrets given on the command line, from where no other user of the machine can read them. */
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Cli } from './cli.ts';
+import { readNamedFile } from './named-files.ts';
 import { UsageError } from './options.ts';
 
 /** Whether an argument names where its value is, instead of being it. */
@@ -39,7 +39,7 @@ export async function readFileText<S>(cli: Cli<S>, path: string): Promise<string
 
 function readBytes(path: string, what: string): Uint8Array {
   try {
-    return readFileSync(path);
+    return readNamedFile(path);
   } catch (error) {
     throw new AppError('invalid', `${what} could not be read: ${messageOf(error)}`);
   }

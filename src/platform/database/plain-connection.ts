@@ -1,6 +1,8 @@
 /** Plain connections to database files, such as snapshots and damaged ones, and a little SQL for them. */
 import { type SQLQueryBindings, Database as Sqlite } from 'bun:sqlite';
+import { dirname } from 'node:path';
 import { BUSY_TIMEOUT_MS } from '../../limits.ts';
+import { asOwner } from '../host/ownership.ts';
 
 /** Opens a database that exists. With `query_only` nothing in it can be changed. */
 export function connect(path: string, options: { query_only: boolean }): Sqlite {
@@ -9,6 +11,18 @@ export function connect(path: string, options: { query_only: boolean }): Sqlite 
   sqlite.run('PRAGMA temp_store = MEMORY');
   if (options.query_only) sqlite.run('PRAGMA query_only = ON');
   return sqlite;
+}
+
+/**
+ * As `connect`, as the owner of the directory that the database is in: for root, who acts elsewhere as itself.
+ * The files beside it are opened with it, and stay open.
+ */
+export function connectAsOwner(path: string, options: { query_only: boolean }): Sqlite {
+  return asOwner(dirname(path), () => {
+    const sqlite = connect(path, options);
+    readCount(sqlite, 'SELECT count(*) FROM sqlite_schema');
+    return sqlite;
+  });
 }
 
 /** First column of the first row, as a number. */

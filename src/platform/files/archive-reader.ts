@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { AppError, messageOf } from '../../errors.ts';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
+import { asCaller } from '../host/ownership.ts';
 import { explainDescriptors } from '../host/shortages.ts';
 import { isPlainObject } from '../http/schema.ts';
 import {
@@ -44,7 +45,7 @@ export abstract class ArchiveReader {
   ) {
     this.path = path;
     try {
-      this.#fd = openSync(path, 'r');
+      this.#fd = asCaller(() => openSync(path, 'r'));
     } catch (error) {
       const explained = explainDescriptors(error);
       if (explained instanceof AppError) throw explained;

@@ -16,6 +16,7 @@ import { DISK_RETRY_AFTER_S } from '../../limits.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { describeDiskFailure } from '../host/disk-failures.ts';
 import type { Histogram } from '../host/measures.ts';
+import { asCallerAt } from '../host/ownership.ts';
 import type { UploadSink } from './upload.ts';
 
 /** Bytes of an upload written at once: more gains nothing, and an upload holds two such buffers. */
@@ -139,7 +140,7 @@ function writeSome(fd: number, bytes: Uint8Array, position: number): Promise<num
 
 /** Flushes a folder, so that the names in it survive a power cut. */
 export async function flushFolder(path: string): Promise<void> {
-  const fd = openSync(path, 'r');
+  const fd = asCallerAt(path, () => openSync(path, 'r'));
   try {
     await flush(fd);
   } finally {

@@ -3,11 +3,11 @@
  * process ends, kill -9 included, and it needs no native code of ours.
  */
 import { Database as Sqlite } from 'bun:sqlite';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fchmodSync, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { conflict } from '../../errors.ts';
 import { sqliteErrorOf } from './disk-failures.ts';
-import { giveToFolderOwner } from './ownership.ts';
+import { openOwn } from './ownership.ts';
 
 interface DirectoryLock {
   release(): void;
@@ -30,9 +30,13 @@ export function lockDirectory(data_dir: string, pid: number): DirectoryLock {
         'Stop it first, or choose another directory with --data-dir.',
     );
   }
-  const pid_path = join(data_dir, PID_FILE);
-  writeFileSync(pid_path, `${pid}\n`, { mode: 0o600 });
-  giveToFolderOwner(pid_path);
+  const fd = openOwn(join(data_dir, PID_FILE));
+  try {
+    ftruncateSync(fd);
+    writeFileSync(fd, `${pid}\n`);
+  } finally {
+    closeSync(fd);
+  }
   return { release: () => lock.close() };
 }
 
@@ -70,10 +74,14 @@ export function serverProcessOf(data_dir: string): number | null {
 }
 
 function tryLock(path: string, wait_ms = 0): Sqlite | null {
-  const sqlite = new Sqlite(path, { readwrite: true, create: true });
+  const fd = openOwn(path);
   try {
-    chmodSync(path, 0o600);
-    giveToFolderOwner(path);
+    fchmodSync(fd, 0o600);
+  } finally {
+    closeSync(fd);
+  }
+  const sqlite = new Sqlite(path, { readwrite: true, create: false });
+  try {
     sqlite.run(`PRAGMA busy_timeout = ${wait_ms}`);
     // A file in rollback mode takes its lock on the file itself; nothing is ever written to it.
     sqlite.run('PRAGMA journal_mode = MEMORY');

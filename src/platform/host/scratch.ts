@@ -2,6 +2,7 @@
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { AppError, conflict, errorCodeOf } from '../../errors.ts';
+import { asCallerAt } from './ownership.ts';
 
 /**
  * Runs with these scratch paths, and removes them when it succeeds, fails, or is told to stop. The next start
@@ -9,7 +10,7 @@ import { AppError, conflict, errorCodeOf } from '../../errors.ts';
  */
 export async function withScratch<T>(paths: readonly string[], run: () => Promise<T>): Promise<T> {
   const remove = (): void => {
-    for (const path of paths) rmSync(path, { recursive: true, force: true });
+    for (const path of paths) asCallerAt(path, () => rmSync(path, { recursive: true, force: true }));
   };
   const onSignal = (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): void => {
     remove();
@@ -46,12 +47,16 @@ export function makeScratch(path: string): void {
 
 /** Throws AppError `conflict` where a file that is to be made is there already. */
 export function refuseExisting(file: string, what: string): void {
-  if (existsSync(file))
+  if (asCallerAt(file, () => existsSync(file)))
     throw conflict(`${file} exists already, and ${what} overwrites nothing. Choose another name.`);
 }
 
 /** Names a finished file. A link, unlike a rename, never replaces a file that appeared meanwhile. */
 export function publish(partial: string, file: string, what: string): void {
+  asCallerAt(file, () => giveName(partial, file, what));
+}
+
+function giveName(partial: string, file: string, what: string): void {
   try {
     linkSync(partial, file);
   } catch (error) {

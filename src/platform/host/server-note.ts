@@ -2,13 +2,14 @@
  * What a server notes of itself in its data directory, so that verbs beside it judge as it would. Its owner's
  * alone, there while it listens, and believed only while the lock is held.
  */
-import { lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config.ts';
+import { STORE_KEYS } from '../../noted-settings.ts';
 import { isPlainObject } from '../http/schema.ts';
 import { isServed } from './directory-lock.ts';
 import { isOpenToOthers } from './health-check.ts';
-import { giveToFolderOwner } from './ownership.ts';
+import { asOwner, openOwn } from './ownership.ts';
 
 export interface ServerNote {
   /** Where it listens, such as http://127.0.0.1:8420. */
@@ -24,8 +25,12 @@ export function writeServerNote(data_dir: string, note: ServerNote): void {
   const path = join(data_dir, NOTE_FILE);
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, `${JSON.stringify(note, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  giveToFolderOwner(temporary);
+  const fd = openOwn(temporary);
+  try {
+    writeFileSync(fd, `${JSON.stringify(note, null, 2)}\n`);
+  } finally {
+    closeSync(fd);
+  }
   renameSync(temporary, path);
 }
 
@@ -48,8 +53,25 @@ export function readServerNote(data_dir: string): ServerNote | null {
     const settings = Object.entries(note.settings).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value] as const] : [],
     );
-    return { address: note.address, settings: Object.fromEntries(settings) };
+    return { address: note.address, settings: withKeysRead(Object.fromEntries(settings), data_dir) };
   } catch {
     return null;
   }
+}
+
+/**
+ * With the store's keys in place of the files that hold them. Root reads those as the directory's owner, whose
+ * word the note is; what they can't read is left out, and the store counts as none.
+ */
+function withKeysRead(noted: Environment, data_dir: string): Environment {
+  const read = STORE_KEYS.flatMap((name) => {
+    const path = noted[`${name}_FILE`];
+    try {
+      return path === undefined ? [] : [[name, asOwner(data_dir, () => readFileSync(path, 'utf8')).trim()]];
+    } catch {
+      return [];
+    }
+  });
+  const others = Object.entries(noted).filter(([name]) => !STORE_KEYS.some((key) => name === `${key}_FILE`));
+  return Object.fromEntries([...others, ...read]);
 }

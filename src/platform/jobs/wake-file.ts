@@ -1,18 +1,16 @@
 /** How a command wakes the server: it touches a file that the kernel watches for it. Nobody polls. */
-import { closeSync, type FSWatcher, futimesSync, openSync, watch } from 'node:fs';
+import { closeSync, type FSWatcher, futimesSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { giveToFolderOwner } from '../host/ownership.ts';
+import { openOwn } from '../host/ownership.ts';
 
 const WAKE_FILE = 'wake';
 
 /** Touches the file, making it where it is missing. */
 export function touchWakeFile(data_dir: string, now_ms: number): void {
-  const path = join(data_dir, WAKE_FILE);
-  const file = openSync(path, 'a', 0o600);
+  const file = openOwn(join(data_dir, WAKE_FILE));
   try {
     const now_s = now_ms / 1000;
     futimesSync(file, now_s, now_s);
-    giveToFolderOwner(path);
   } finally {
     closeSync(file);
   }

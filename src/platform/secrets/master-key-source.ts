@@ -22,6 +22,7 @@ import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { shellWord } from '../cli/shell-words.ts';
 import { syncFolder } from '../host/folders.ts';
+import { asCaller, asCallerAt } from '../host/ownership.ts';
 import { loadArgon2 } from './argon2.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 
@@ -110,7 +111,7 @@ export async function deriveMasterKey(passphrase: string, salt: string): Promise
 
 /** The key, or null without a file. Throws AppError `invalid` when it is unreadable or holds no key. */
 export function readKeyFile(source: KeyFileSource): MasterKey | null {
-  const text = readText(source.path);
+  const text = asCaller(() => readText(source.path));
   if (text === null) return null;
   const key = decodeKey(text.trim());
   if (key) return key;
@@ -152,7 +153,7 @@ export function createKeyFile(path: string): MasterKey {
 
 /** What others than the owner may do with the file, as a sentence, or null when it is the owner's alone. */
 export function warnOfKeyFileMode(source: KeyFileSource): string | null {
-  const mode = statSync(source.path).mode & 0o777;
+  const mode = asCaller(() => statSync(source.path)).mode & 0o777;
   if ((mode & 0o077) === 0) return null;
   return (
     `${settingOf(source)} has mode 0${mode.toString(8)}, so that other users may get at the key. ` +
@@ -178,15 +179,17 @@ function followed(path: string): string {
 
 /** Whether a rotation left its new key beside the file. */
 export function hasNextKeyFile(path: string): boolean {
-  return existsSync(placesOf(path).next);
+  return asCaller(() => existsSync(placesOf(path).next));
 }
 
 /** Puts a new key beside the file, durably and with its owner. The database decides which one counts. */
 export function writeNextKeyFile(path: string, key: MasterKey): void {
-  const { current, next } = placesOf(path);
-  rmSync(next, { force: true });
-  writeDurably(next, key, statSync(current));
-  syncFolder(dirname(next));
+  asCallerAt(path, () => {
+    const { current, next } = placesOf(path);
+    rmSync(next, { force: true });
+    writeDurably(next, key, statSync(current));
+    syncFolder(dirname(next));
+  });
 }
 
 /**
@@ -194,7 +197,10 @@ export function writeNextKeyFile(path: string, key: MasterKey): void {
  * nothing, so a server may call it during a rotation.
  */
 export function findKeyInFiles(path: string, master_key_id: string): MasterKey | null {
-  const { current, next } = placesOf(path);
+  return asCaller(() => findIn(placesOf(path), master_key_id));
+}
+
+function findIn({ current, next }: ReturnType<typeof placesOf>, master_key_id: string): MasterKey | null {
   // This order misses no rotation that ends between the looks: the new key only moves from next to current.
   for (const place of [next, current]) {
     const key = decodeKey(readText(place)?.trim() ?? '');
@@ -209,8 +215,12 @@ export function findKeyInFiles(path: string, master_key_id: string): MasterKey |
  * database, whose lock keeps rotations apart.
  */
 export function settleKeyFiles(path: string, master_key_id: string): MasterKey | null {
-  const { current, next } = placesOf(path);
-  const key = findKeyInFiles(path, master_key_id);
+  return asCallerAt(path, () => settle(placesOf(path), master_key_id));
+}
+
+function settle(places: ReturnType<typeof placesOf>, master_key_id: string): MasterKey | null {
+  const { current, next } = places;
+  const key = findIn(places, master_key_id);
   if (!key || !existsSync(next)) return key;
   const is_in_place = decodeKey(readText(current)?.trim() ?? '')?.id === master_key_id;
   if (is_in_place) rmSync(next);
@@ -223,7 +233,7 @@ function writeDurably(path: string, key: MasterKey, owner: { uid: number; gid: n
   const file = openSync(path, 'wx', 0o600);
   try {
     // A rotation run by root must leave a key that the service's own user can read.
-    if (owner && process.getuid?.() === 0) fchownSync(file, owner.uid, owner.gid);
+    if (owner && process.geteuid?.() === 0) fchownSync(file, owner.uid, owner.gid);
     writeSync(file, `${encodeKey(key)}\n`);
     fsyncSync(file);
   } finally {
