@@ -8,6 +8,7 @@ import type { Mailboxes } from '../mail/mailboxes/service.ts';
 import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
+import type { AddressHolder } from '../platform/database/address-holders.ts';
 import type { Database } from '../platform/database/database.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
@@ -23,7 +24,7 @@ import { noteReplyToBroadcast } from './broadcasts/replied.ts';
 import { Broadcasts } from './broadcasts/service.ts';
 import { createCampaignTask } from './campaign-tasks.ts';
 import { sweepWords } from './campaign-words.ts';
-import { Privacy, type PrivacyDeps } from './contacts/privacy.ts';
+import { Privacy } from './contacts/privacy.ts';
 import { Contacts } from './contacts/service.ts';
 import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
@@ -71,7 +72,7 @@ interface MarketingNeeds extends JobQueue {
   deliveries: Deliveries;
   replies: Replies;
   /** What webhooks hold of an address. */
-  webhooks: { holderOfAddresses(): PrivacyDeps['holders'][number] };
+  webhooks: { holderOfAddresses(): AddressHolder };
 }
 
 type MarketingServices = ReturnType<typeof createMarketing>;
@@ -161,25 +162,24 @@ function createPrivacy(
     Pick<ReturnType<typeof createSequences>, 'sequences' | 'contact_events'> & { broadcasts: Broadcasts },
 ): Privacy {
   const { clicks, deliveries, subscriptions, contact_events, sequences, broadcasts } = on;
+  const waiting = [importsHolder(on.database), subscriptions.holderOfAddresses()];
   const holders = [
-    // Before the emails, which would forget whom they were for.
-    clicks.holderOfAddresses(),
-    on.replies.holderOfAddresses(),
-    deliveries.holderOfAddresses(),
-    importsHolder,
-    subscriptions.holderOfAddresses(),
     contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
     broadcasts.holderOfAddresses(),
+    // Before the log, which forgets whom a mail was for.
+    clicks.holderOfAddresses(),
+    on.replies.holderOfAddresses(),
+    deliveries.holderOfAddresses(),
     on.webhooks.holderOfAddresses(),
   ];
-  const explainMore = (project_id: number, email: string) => [
-    ...contact_events.explainAddress(project_id, email),
-    ...sequences.explainAddress(project_id, email),
-    ...broadcasts.explainAddress(project_id, email),
-    ...on.replies.explainAddress(project_id, email),
-  ];
-  return new Privacy({ ...on, holders, explainMore });
+  function* explainMore(project_id: number, email: string) {
+    yield contact_events.explainAddress(project_id, email);
+    yield* sequences.explainAddress(project_id, email);
+    yield* broadcasts.explainAddress(project_id, email);
+    yield on.replies.explainAddress(project_id, email);
+  }
+  return new Privacy({ ...on, waiting, holders, explainMore });
 }
 
 /**
@@ -297,7 +297,7 @@ export function marketingTasks(services: MarketingServices & Pick<MarketingNeeds
 export function marketingCronEntries(
   services: MarketingServices & Pick<MarketingNeeds, 'templates'>,
 ): CronEntry[] {
-  const { contacts, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
+  const { contacts, privacy, imports, subscriptions, sequence_life, going_on, broadcast_life } = services;
   const { templates, sequences, broadcasts } = services;
   const entry = (name: string, expression: string, run: () => Promise<void>): CronEntry => ({
     name,
@@ -307,6 +307,7 @@ export function marketingCronEntries(
   });
   return [
     entry('contacts of deleted projects', '*/10 * * * *', () => contacts.sweep()),
+    entry('addresses to forget', '41 * * * *', () => privacy.goOn()),
     entry('rejected rows', '31 3 * * *', () => imports.sweep()),
     entry('confirmations', '33 3 * * *', () => subscriptions.sweep()),
     entry('finished sequences', '37 * * * *', () => sequence_life.sweep()),

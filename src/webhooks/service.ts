@@ -9,6 +9,7 @@ import {
   WEBHOOK_RETENTION_MS,
   WEBHOOK_TESTS_PER_MINUTE,
 } from '../limits.ts';
+import type { AddressHolder } from '../platform/database/address-holders.ts';
 import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { type Clock, DAY_MS, toIso } from '../platform/host/clock.ts';
@@ -299,13 +300,22 @@ export class Webhooks {
   }
 
   /** How webhooks take part in what is held about an address: what is told, or was, of it. */
-  holderOfAddresses() {
+  holderOfAddresses(): AddressHolder {
+    const { database } = this.deps;
     return {
       name: 'webhook_events',
-      export: (read: Tx, owner: Owner, email: string): unknown[] =>
-        store.listBodiesTo(read, owner.id, email).map((body): unknown => JSON.parse(body)),
-      forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteEventsTo(tx, project_id, email),
+      *find({ id: project_id }, address) {
+        for (let behind = 0; ; ) {
+          const ids = store.listEventsTo(database.read, { project_id, address, behind });
+          const last = ids.at(-1);
+          if (last === undefined) return;
+          behind = last;
+          yield ids.map((id) => ({
+            show: () => JSON.parse(store.findBody(database.read, id) ?? 'null'),
+            forget: (tx) => store.deleteEvent(tx, id),
+          }));
+        }
+      },
     };
   }
 

@@ -1,5 +1,5 @@
 /** SQL of webhooks. */
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { desc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
 import {
@@ -103,27 +103,23 @@ export function findBody(read: Tx, event_id: number): string | null {
   return bodyOf.get(read, event_id)?.body ?? null;
 }
 
-/** What events say of an address. */
-export function listBodiesTo(read: Tx, project_id: number, address: string): string[] {
-  const { body } = webhookEvents;
-  const of = and(eq(webhookEvents.project_id, project_id), eq(webhookEvents.address, address));
-  return read
-    .select({ body })
-    .from(webhookEvents)
-    .where(of)
-    .all()
-    .map((row) => row.body);
-}
-
-const deliveriesTo = rawSql<never, [number, string]>(
-  `DELETE FROM webhook_deliveries WHERE event_id IN (SELECT id FROM webhook_events WHERE project_id = ? AND address = ?)`,
+const eventsTo = rawSql<{ id: number }, [number, string, number]>(
+  `SELECT id FROM webhook_events INDEXED BY webhook_events_by_address
+   WHERE project_id = +?1 AND address = +?2 AND id > +?3 ORDER BY id LIMIT 500`,
 );
 
-/** Deletes what speaks of an address, delivered or not, and returns how many events there were. */
-export function deleteEventsTo(tx: Tx, project_id: number, address: string): number {
-  deliveriesTo.run(tx, project_id, address);
-  const of = and(eq(webhookEvents.project_id, project_id), eq(webhookEvents.address, address));
-  return tx.delete(webhookEvents).where(of).returning({ id: webhookEvents.id }).all().length;
+/** Ids of events that speak of an address, behind one, in order; none once there are no more. */
+export function listEventsTo(
+  read: Tx,
+  of: { project_id: number; address: string; behind: number },
+): number[] {
+  return eventsTo.all(read, of.project_id, of.address, of.behind).map(({ id }) => id);
+}
+
+/** Deletes an event, delivered or not. */
+export function deleteEvent(tx: Tx, id: number): void {
+  tx.delete(webhookDeliveries).where(eq(webhookDeliveries.event_id, id)).run();
+  tx.delete(webhookEvents).where(eq(webhookEvents.id, id)).run();
 }
 
 /* --- Deliveries ------------------------------------------------------------------------------------------------- */

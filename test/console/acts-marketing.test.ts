@@ -217,7 +217,7 @@ describe.skipIf(executable === null)('a contact', () => {
       await page.getByText('In the sequence Welcome to the magazine since').waitFor();
       const mail = page.getByRole('listitem').filter({ hasText: 'Step welcome: sent' }).first();
       const magazine = on.app.services.projects.require(sample.magazine);
-      const told = on.app.services.privacy.explain(magazine, 'reader1@example.org');
+      const told = await on.app.services.privacy.explain(magazine, 'reader1@example.org');
       const id = /satchel email why ([0-9A-Z]{26})/.exec(
         told.find((line) => line.includes('Step welcome')) ?? '',
       );

@@ -7,6 +7,7 @@ import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { EMAIL_BODY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import { listAudit, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS, toIso } from '../../platform/host/clock.ts';
@@ -29,6 +30,7 @@ import {
   emailLife,
   isBulk,
   presentEmail,
+  sentMails,
 } from '../emails/service.ts';
 import type { Replies } from '../replies/service.ts';
 import type { SendingDomains } from '../sending-domains/service.ts';
@@ -412,16 +414,21 @@ export class Deliveries {
       });
   }
 
-  /** Exports and forgets what mail holds about an address: in the log, reports and captured messages. */
-  holderOfAddresses() {
-    const { emails } = this.deps;
+  /** How the log takes part in what is held about an address, with what was said and captured of its mails. */
+  holderOfAddresses(): AddressHolder {
+    const { database, emails, objects } = this.deps;
     return {
       name: 'emails',
-      export: emails.exportAddress.bind(emails),
-      forget: (tx: Tx, project_id: number, email: string): number => {
-        const ids = emails.forgetAddress(tx, project_id, email);
-        for (const id of ids) store.emptyDelivery(tx, id);
-        return ids.length;
+      *find(owner, email) {
+        for (const ids of sentMails.idsOfAddress(database, { project_id: owner.id, email }))
+          yield ids.map((id) => ({
+            show: () => emails.exportMail(database.read, owner, id),
+            forget(tx, later) {
+              const files = emails.forget(tx, id);
+              store.emptyDelivery(tx, id);
+              if (files.length > 0) later(() => objects.releaseBytes(files));
+            },
+          }));
       },
     };
   }

@@ -197,6 +197,10 @@ export function isEmptied({ to_email }: Pick<EmailRow, 'to_email'>): boolean {
   return to_email === '';
 }
 
+export function deleteBodies(tx: Tx, email_id: string): void {
+  tx.delete(emailBodies).where(eq(emailBodies.email_id, email_id)).run();
+}
+
 /**
  * Leaves of a mail that there was one, when, and what became of it. Deliveries forget what they hold of it
  * themselves.
@@ -209,6 +213,7 @@ export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id
     bcc: [],
     reply_to: null,
     subject: '',
+    attachments: [],
     headers: {},
     merge: null,
     taken: [],
@@ -218,7 +223,8 @@ export function emptyEmail(tx: Tx, { id, job_id }: Pick<EmailRow, 'id' | 'job_id
     ip: null,
     user_agent: null,
   });
-  tx.delete(emailBodies).where(eq(emailBodies.email_id, id)).run();
+  deletePins(tx, id);
+  deleteBodies(tx, id);
   // A relay's refusal repeats the address.
   if (job_id !== null) forgetJobError(tx, job_id);
 }

@@ -1,6 +1,6 @@
 /** SQL of sent mails as their readers know them: asked for with every click, opening and reply. */
 import { and, eq, max, sql } from 'drizzle-orm';
-import type { Tx } from '../../platform/database/database.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type EmailRow, type EmailSource, emails } from './tables.ts';
 
@@ -70,7 +70,7 @@ const sentTo = rawSql<{ id: string; merge: string | null }, [number, string, str
       AND source IN (SELECT value FROM json_each(?3)) AND sent_at IS NOT NULL AND is_test = 0
     ORDER BY id DESC LIMIT +?4`);
 
-/** Ids of the mails to an address, newest first; all of them for a limit of -1. */
+/** Ids of the newest mails to an address. */
 function listIdsTo(
   read: Tx,
   to: { project_id: number; email: string; sources?: readonly EmailSource[] },
@@ -102,9 +102,48 @@ function lastReadAt(read: Tx, project_id: number, email: string): number {
   return Math.max(found?.opened_at ?? 0, found?.clicked_at ?? 0);
 }
 
+/** Mails of an address whose ids are read at once, and mails with copies that are looked at for it: a millisecond or two. */
+const ADDRESS_PIECE = 50;
+const COPIES_PIECE = 500;
+
+const toBehind = rawSql<{ id: string }, [number, string, string, number]>(`
+    SELECT id FROM emails INDEXED BY emails_by_recipient
+    WHERE project_id = +?1 AND to_email = +?2 COLLATE NOCASE AND id > +?3 ORDER BY id LIMIT +?4`);
+const copiesBehind = rawSql<{ id: string; is_ones: number }, [number, string, string, string, number]>(`
+    SELECT id, instr(lower(cc || bcc), +?3) > 0 AND to_email <> +?2 COLLATE NOCASE AS is_ones
+    FROM emails INDEXED BY emails_copied
+    WHERE project_id = +?1 AND (cc <> '[]' OR bcc <> '[]') AND id > +?4 ORDER BY id LIMIT +?5`);
+
+/**
+ * Ids of the mails to an address, which is in lower case, then of those of which it got a copy: some at a time, or none, for
+ * whoever lets others have their turn in between.
+ */
+function* idsOfAddress(
+  database: Pick<Database, 'read'>,
+  { project_id, email }: { project_id: number; email: string },
+): Generator<string[]> {
+  for (let behind = ''; ; ) {
+    const found = toBehind.all(database.read, project_id, email, behind, ADDRESS_PIECE);
+    const last = found.at(-1);
+    if (!last) break;
+    behind = last.id;
+    yield found.map(({ id }) => id);
+  }
+  // As an item of a list in JSON.
+  const item = JSON.stringify(email);
+  for (let behind = ''; ; ) {
+    const found = copiesBehind.all(database.read, project_id, email, item, behind, COPIES_PIECE);
+    const last = found.at(-1);
+    if (!last) return;
+    behind = last.id;
+    yield found.filter(({ is_ones }) => is_ones === 1).map(({ id }) => id);
+  }
+}
+
 /** Sent mails, for the nouns that learn what their readers did. */
 export const sentMails = {
   find: findSent,
+  idsOfAddress,
   lastReadAt,
   listByMessageId,
   listIdsTo,

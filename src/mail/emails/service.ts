@@ -48,7 +48,7 @@ import {
   type SendResult,
 } from './schemas.ts';
 import * as store from './store.ts';
-import { releaseLater, sweepEmails } from './sweeping.ts';
+import { sweepEmails } from './sweeping.ts';
 import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
@@ -435,27 +435,29 @@ export class Emails {
   }
 
   /**
-   * Empties the mails to an address and returns their ids. A mail's recipient and content go; that there was
-   * one stays. A mail that waits is canceled. One that is being sent is not tried again.
+   * Empties a mail: its recipients and content go, that there was one stays. One that waits is canceled, and one that is being sent
+   * is not tried again. A message that came by SMTP for several names them all: it goes from the others' mails too, and those that
+   * still wait are canceled. Returns the objects that it let go of, for `objects.releaseBytes` once that is on disk.
    */
-  forgetAddress(tx: Tx, project_id: number, email: string): string[] {
-    const rows = store.listEmailsOfAddress(tx, project_id, email);
-    const messages = rows.flatMap(({ id }) => store.findMessage(tx, id) ?? []);
-    // Those that others got too stay, as their rows do.
-    if (messages.length > 0) void releaseLater(messages, this.deps);
-    return rows.map((row) => {
-      if (row.status === 'scheduled' || row.status === 'queued') this.takeBack(tx, row);
-      life.emptyEmail(tx, row);
-      return row.id;
-    });
+  forget(tx: Tx, id: string): string[] {
+    const row = emailLife.find(tx, id);
+    if (!row) return [];
+    const message = store.findMessage(tx, id);
+    if (isWaiting(row)) this.takeBack(tx, row);
+    life.emptyEmail(tx, row);
+    const files = row.attachments.map(({ public_id }) => public_id);
+    if (message === null) return files;
+    for (const other of store.listOfMessage(tx, message)) {
+      if (isWaiting(other)) this.takeBack(tx, other, MESSAGE_GONE);
+      life.deleteBodies(tx, other.id);
+    }
+    return [message, ...files];
   }
 
-  /** What the log holds about an address. */
-  exportAddress(read: Tx, owner: { id: number; public_id: string }, email: string): unknown[] {
-    return store.listEmailsOfAddress(read, owner.id, email).map((row) => ({
-      ...presentEmail(row, owner.public_id),
-      content: store.findBodies(read, row.id),
-    }));
+  /** A mail with its content, for whom it concerns; null once its row is gone. */
+  exportMail(read: Tx, owner: { public_id: string }, id: string): unknown {
+    const row = emailLife.find(read, id);
+    return row && { ...presentEmail(row, owner.public_id), content: store.findBodies(read, id) };
   }
 
   /** How emails take part in the deletion of their project: scheduled ones give their places back. */
@@ -480,6 +482,13 @@ export class Emails {
     return sweepEmails(this.deps);
   }
 }
+
+const MESSAGE_GONE: TakenBack = {
+  ending: { status: 'canceled', error: 'Its message named somebody who was forgotten, and went with them.' },
+  error: 'Canceled before it was due.',
+};
+
+const isWaiting = ({ status }: EmailRow): boolean => status === 'scheduled' || status === 'queued';
 
 /** Which bytes of deleted objects must stay: those of mails that are not out yet. */
 export class AttachmentPins {

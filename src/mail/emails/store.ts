@@ -10,7 +10,6 @@ import {
   inArray,
   isNotNull,
   lt,
-  or,
   type SQL,
   sql,
 } from 'drizzle-orm';
@@ -112,6 +111,16 @@ export function findMessage(tx: Tx, id: string): string | null {
   return messageOf.get(tx, id)?.message ?? null;
 }
 
+const ofMessage = rawSql<EmailRow, [string]>(
+  'SELECT * FROM emails WHERE id IN (SELECT email_id FROM email_bodies WHERE message = ?)',
+  emails,
+);
+
+/** The mails of a message that came whole, one for each recipient. */
+export function listOfMessage(tx: Tx, message: string): EmailRow[] {
+  return ofMessage.all(tx, message);
+}
+
 export interface EmailFilter {
   project_id: number;
   status?: EmailStatus | undefined;
@@ -198,27 +207,6 @@ export function listThese(read: Tx, filter: EmailFilter, ids: readonly string[])
     .where(and(is_one, conditionOf(filter)))
     .orderBy(desc(emails.id))
     .all();
-}
-
-/**
- * Every mail to an address, and those of which it got a copy: what an index finds, and a walk of mails with
- * copies.
- */
-export function listEmailsOfAddress(read: Tx, project_id: number, email: string): EmailRow[] {
-  const is_copied = (copies: typeof emails.cc | typeof emails.bcc): SQL =>
-    sql`(${copies} <> '[]' AND EXISTS (SELECT 1 FROM json_each(${copies}) WHERE value = ${email} COLLATE NOCASE))`;
-  const to = read
-    .select()
-    .from(emails)
-    .where(and(eq(emails.project_id, project_id), sql`${emails.to_email} = ${email} COLLATE NOCASE`))
-    .all();
-  const copied = read
-    .select()
-    .from(emails)
-    .where(and(eq(emails.project_id, project_id), or(is_copied(emails.cc), is_copied(emails.bcc))))
-    .all();
-  const known = new Set(to.map((row) => row.id));
-  return [...to, ...copied.filter((row) => !known.has(row.id))];
 }
 
 /**

@@ -1,5 +1,4 @@
 /** What the log lets go of: by the clock, and the bytes of messages whose last mail was emptied. */
-import { messageOf } from '../../errors.ts';
 import {
   ACTIVITY_RETENTION_MS,
   EMAIL_BODY_RETENTION_MS,
@@ -9,7 +8,6 @@ import {
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { letOthers } from '../../platform/host/waiting.ts';
 import { deleteUsageBefore } from '../mailboxes/service.ts';
 import type { AttachmentSource } from './checking.ts';
 import * as store from './store.ts';
@@ -48,22 +46,4 @@ export async function sweepEmails({ database, clock, objects }: Omit<SweepDeps, 
     deleteUsageBefore(tx, day);
     store.deleteHoursBefore(tx, Math.floor((now - ACTIVITY_RETENTION_MS) / HOUR_MS));
   });
-}
-
-/**
- * Removes the bytes of messages that no mail needs any more once what is being written is on disk. Never
- * throws.
- */
-export async function releaseLater(
-  messages: readonly string[],
-  { database, objects, logger }: Omit<SweepDeps, 'clock'>,
-): Promise<void> {
-  await letOthers();
-  try {
-    await database.write(() => {});
-    await objects.releaseBytes(messages);
-  } catch (error) {
-    // The next sweep of the files finds them.
-    logger.warn('bytes of messages not removed', { error: messageOf(error) });
-  }
 }

@@ -3,6 +3,7 @@
  * noted.
  */
 import { SWEEP_BATCH } from '../../limits.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
@@ -135,19 +136,29 @@ export class Replies {
     });
   }
 
-  /** What replies hold about an address: those that it wrote, and those to mails that went to it. */
-  holderOfAddresses() {
-    const of = (tx: Tx, project_id: number, email: string) => ({
-      project_id,
-      email,
-      email_ids: sentMails.listIdsTo(tx, { project_id, email }, -1),
+  /** What replies hold about an address: those that it wrote, and those to its mails. */
+  holderOfAddresses(): AddressHolder {
+    const { database } = this.deps;
+    const thingOf = (id: number) => ({
+      show: () => {
+        const row = store.findReply(database.read, id);
+        return row ? present(row) : null;
+      },
+      forget: (tx: Tx) => store.deleteReply(tx, id),
     });
     return {
       name: 'replies',
-      export: (read: Tx, owner: { id: number }, email: string): ReplyRecord[] =>
-        store.listOf(read, of(read, owner.id, email)).map(present),
-      forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteOf(tx, of(tx, project_id, email)),
+      *find({ id: project_id }, email) {
+        for (let behind = 0; ; ) {
+          const ids = store.listIdsFrom(database.read, { project_id, email, behind });
+          const last = ids.at(-1);
+          if (last === undefined) break;
+          behind = last;
+          yield ids.map(thingOf);
+        }
+        for (const email_ids of sentMails.idsOfAddress(database, { project_id, email }))
+          yield store.listIdsOfOthers(database.read, { email_ids, email }).map(thingOf);
+      },
     };
   }
 

@@ -1,6 +1,7 @@
 /** SQL of replies. */
-import { and, asc, count, desc, eq, inArray, lt, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, inArray, lt } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawSql } from '../../platform/database/raw-sql.ts';
 import { emailReplies, type ReplyRow } from './tables.ts';
 
 /** Keeps a reply; false where it came before. */
@@ -44,23 +45,33 @@ export function listNoted(read: Tx, email_id: string): Noted[] {
     .all();
 }
 
-/** What a project has from an address, or of mails. */
-function isOf({ project_id, email, email_ids }: Of) {
-  const from = and(eq(emailReplies.project_id, project_id), eq(emailReplies.from_email, email));
-  return or(
-    from,
-    sql`${emailReplies.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`,
-  );
+const IDS_PIECE = 500;
+
+const idsFrom = rawSql<{ id: number }, [number, string, number]>(
+  `SELECT id FROM email_replies INDEXED BY email_replies_of_address
+   WHERE project_id = +?1 AND from_email = +?2 AND id > +?3 ORDER BY id LIMIT ${IDS_PIECE}`,
+);
+
+/** Ids of the replies that an address wrote, behind one, in order; none once there are no more. */
+export function listIdsFrom(read: Tx, of: { project_id: number; email: string; behind: number }): number[] {
+  return idsFrom.all(read, of.project_id, of.email, of.behind).map(({ id }) => id);
 }
 
-interface Of {
-  project_id: number;
-  email: string;
-  email_ids: readonly string[];
+const idsOfOthers = rawSql<{ id: number }, [string, string]>(
+  `SELECT id FROM email_replies WHERE email_id IN (SELECT value FROM json_each(?1)) AND from_email <> +?2`,
+);
+
+/** Ids of the replies to these mails that others than an address wrote. */
+export function listIdsOfOthers(read: Tx, of: { email_ids: readonly string[]; email: string }): number[] {
+  return idsOfOthers.all(read, JSON.stringify(of.email_ids), of.email).map(({ id }) => id);
 }
 
-export function listOf(read: Tx, of: Of): ReplyRow[] {
-  return read.select().from(emailReplies).where(isOf(of)).orderBy(asc(emailReplies.id)).all();
+export function findReply(read: Tx, id: number): ReplyRow | undefined {
+  return read.select().from(emailReplies).where(eq(emailReplies.id, id)).get();
+}
+
+export function deleteReply(tx: Tx, id: number): void {
+  tx.delete(emailReplies).where(eq(emailReplies.id, id)).run();
 }
 
 /** Of people, newest first. */
@@ -77,10 +88,6 @@ export function listLastFrom(
     .orderBy(desc(emailReplies.id))
     .limit(limit)
     .all();
-}
-
-export function deleteOf(tx: Tx, of: Of): number {
-  return tx.delete(emailReplies).where(isOf(of)).returning({ id: emailReplies.id }).all().length;
 }
 
 /** Deletes up to `limit` that came before a moment; returns how many. */

@@ -1,4 +1,5 @@
 /** Broadcasts as sentences: why one paused by itself, and what an address gets and got of them. */
+import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { explainBrake } from '../campaign-brakes.ts';
 import type { CampaignDeps } from '../campaigns.ts';
@@ -26,36 +27,34 @@ export function explainPause({ database, marketing }: ExplainDeps, row: Broadcas
   return explainBrake(row.pause_reason, last, marketing.settings(row.project_id));
 }
 
-/** What an address gets of a project's broadcasts, then what it got, and what it did not get and why. */
-export function explainAddress(deps: ExplainDeps, project_id: number, email: string): string[] {
-  const coming = contactsOf(deps, project_id, email).flatMap((contact) =>
-    rows
-      .listOpenOfList(deps.database.read, contact.list_id)
+/**
+ * What an address gets of a project's broadcasts, then what it got, and what it did not get and why: contact by contact, a sentence
+ * a line.
+ */
+export function* explainAddress(
+  { database, contacts }: ExplainDeps,
+  project_id: number,
+  email: string,
+): Generator<string[]> {
+  const of_address = contacts.rowsOfAddress(database.read, { project_id, email });
+  for (const contact of of_address)
+    yield rows
+      .listOpenOfList(database.read, contact.list_id)
       .filter((row) => contact.id <= (row.last_contact_id ?? contact.id))
-      .filter((row) => !turnsAmong(deps.database.read, row.id, [contact.id]).has(contact.id))
-      .map(explainComing),
-  );
-  const had = turnsOf(deps, project_id, email);
-  return [...coming, ...had.map(({ broadcast, recipient }) => explainTurn(broadcast, recipient))];
+      .filter((row) => !turnsAmong(database.read, row.id, [contact.id]).has(contact.id))
+      .map(explainComing);
+  for (const contact of of_address)
+    yield turnsOf(database.read, contact).map(({ broadcast, recipient }) =>
+      explainTurn(broadcast, recipient),
+    );
 }
 
-/** The turns that the contacts of an address had, the newest first on each list. */
+/** The turns that a contact had, the newest first. */
 export function turnsOf(
-  deps: Pick<ExplainDeps, 'database' | 'contacts'>,
-  project_id: number,
-  email: string,
-): { broadcast: BroadcastRow; recipient: RecipientRow; contact: ContactRow }[] {
-  return contactsOf(deps, project_id, email).flatMap((contact) =>
-    listOfContact(deps.database.read, contact, MAX_TOLD).map((turn) => ({ ...turn, contact })),
-  );
-}
-
-function contactsOf(
-  { contacts }: Pick<ExplainDeps, 'contacts'>,
-  project_id: number,
-  email: string,
-): ContactRow[] {
-  return contacts.ofAddress(project_id, email).map(({ id }) => contacts.requireAny(id));
+  read: Tx,
+  contact: ContactRow,
+): { broadcast: BroadcastRow; recipient: RecipientRow }[] {
+  return listOfContact(read, contact, MAX_TOLD);
 }
 
 function explainComing({ name, status, send_at }: BroadcastRow): string {

@@ -2,6 +2,7 @@
 
 import { AppError, conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS } from '../../platform/host/clock.ts';
@@ -355,21 +356,25 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     return explainPause(this.deps, row);
   }
 
-  /** What an address gets and got of the project's broadcasts, what it did not get and why: a sentence a line. */
-  explainAddress(project_id: number, email: string): string[] {
+  /** As `explain.ts` has it. */
+  explainAddress(project_id: number, email: string): Iterable<string[]> {
     return explainAddress(this.deps, project_id, email);
   }
 
   /** How turns in broadcasts take part in what is held about an address; they name nobody once its contacts are gone. */
-  holderOfAddresses() {
+  holderOfAddresses(): AddressHolder {
+    const { contacts, database } = this.deps;
     return {
       name: 'broadcasts',
-      export: (_read: Tx, owner: { id: number }, email: string): unknown[] =>
-        turnsOf(this.deps, owner.id, email).map(({ broadcast, recipient, contact }) => ({
-          broadcast: broadcast.name,
-          ...presentRecipient(recipient, { broadcast, contact, log: undefined }),
-        })),
-      forget: (): number => 0,
+      *find({ id: project_id }, email) {
+        for (const contact of contacts.rowsOfAddress(database.read, { project_id, email }))
+          yield turnsOf(database.read, contact).map(({ broadcast, recipient }) => ({
+            show: () => ({
+              broadcast: broadcast.name,
+              ...presentRecipient(recipient, { broadcast, contact, log: undefined }),
+            }),
+          }));
+      },
     };
   }
 

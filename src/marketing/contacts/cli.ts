@@ -70,8 +70,8 @@ export function registerContactCommands(cli: Cli<Services>): void {
     .verb('why <address>', 'why an address is mailed or not: suppression, lists, consent')
     .ofProject()
     .example('satchel contact why ann@example.com --project shop')
-    .does(({ services }, options, address) => {
-      const why = services.privacy.explain(projectOf(services, options), address);
+    .does(async ({ services }, options, address) => {
+      const why = await services.privacy.explain(projectOf(services, options), address);
       return { json: { address, why }, text: why.join('\n') };
     });
   registerContactAddCommand(contact);
@@ -82,7 +82,7 @@ export function registerContactCommands(cli: Cli<Services>): void {
     .example('satchel contact forget ann@example.com --project shop --yes')
     .removes(async ({ services, consent, actor }, options, address) => {
       const project = projectOf(services, options);
-      const held = summarize(services.privacy.count(project, address));
+      const held = summarize(await services.privacy.count(project, address));
       const stays = 'a suppression stays, as a hash, and so do uploaded files and backups';
       consent(`deletes, for good, ${held}; ${stays}`);
       const forgotten = await services.privacy.forget(actor, project, address);
@@ -116,12 +116,14 @@ function registerExport(contact: Noun<Services>): void {
           'Give either an address and --project, or --list and, where wanted, --filter or --segment.',
         );
       const held = services.privacy.export(projectOf(services, options), address);
-      return { json: held, text: JSON.stringify(held, null, 2) };
+      if (options.json === true)
+        return { json: JSON.parse((await Array.fromAsync(held)).join('')), text: '' };
+      for await (const text of held) session.out(text);
+      return { json: null, text: '' };
     });
 }
 
 function summarize(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`)
-    .join(', ');
+  const told = Object.entries(counts).filter(([, n]) => n > 0);
+  return told.map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`).join(', ') || 'nothing';
 }

@@ -5,27 +5,22 @@
 
 import { invalid } from '../../errors.ts';
 import { COUNTED_MATCHES } from '../../limits.ts';
+import type { AddressHolder, HeldThing } from '../../platform/database/address-holders.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { Database } from '../../platform/database/database.ts';
+import { type Clock, monotonicMs, toIso } from '../../platform/host/clock.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, pageOf, startOf } from '../../platform/http/pagination.ts';
-import type { ListRecord, ListRow, Lists } from '../lists/service.ts';
+import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import type { SuppressionRecord, Suppressions } from '../suppressions/service.ts';
+import type { Suppressions } from '../suppressions/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
 import { contactAddress } from './fields.ts';
 import type { ContactRecord } from './schemas.ts';
 import type { Contacts } from './service.ts';
 import * as store from './store.ts';
-
-/** How another noun takes part: what it holds about an address, and how it forgets it. */
-interface HolderOfAddresses {
-  /** Under what name an export shows it. */
-  name: string;
-  export(read: Tx, owner: KeyOwner, email: string): unknown[];
-  /** Returns how many things it forgot or emptied. */
-  forget(tx: Tx, project_id: number, email: string): number;
-}
+import type { ContactRow } from './tables.ts';
 
 /** A contact among those of all lists. */
 export type FoundContact = Pick<
@@ -33,25 +28,28 @@ export type FoundContact = Pick<
   'id' | 'list' | 'email' | 'first_name' | 'last_name' | 'status' | 'created_at'
 > & { list_name: string };
 
-/** Everything held about an address. */
-type PersonExport = Record<string, unknown> & {
-  email: string;
-  contacts: (ContactRecord & { list_name: string })[];
-  suppression: SuppressionRecord | null;
-};
-
 export interface PrivacyDeps {
   database: Database;
   clock: Clock;
+  projectOf(id: number): KeyOwner | null;
   lists: Lists;
   contacts: Contacts;
+  tracking: Pick<TrackingChoices, 'forget'>;
   suppressions: Suppressions;
-  holders: readonly HolderOfAddresses[];
-  /** What else an address gets, and why, one sentence a line. */
-  explainMore(project_id: number, email: string): string[];
+  /** What may still make a contact of an address: it forgets first. */
+  waiting: readonly AddressHolder[];
+  /** In the order in which they forget. */
+  holders: readonly AddressHolder[];
+  /** What else an address gets, and why: some sentences at a time, each read in a turn of its own. */
+  explainMore(project_id: number, email: string): Iterable<string[]>;
 }
 
+/** How long one transaction forgets, and one turn writes an export, before others have their turn. */
+const PIECE_MS = 4;
+
 export class Privacy {
+  readonly #contacts: AddressHolder = { name: 'contacts', find: this.#findContacts.bind(this) };
+
   constructor(private readonly deps: PrivacyDeps) {}
 
   /**
@@ -80,74 +78,152 @@ export class Privacy {
     return pageOf(query, { total: Math.min(total, enough), is_capped: total > enough, data });
   }
 
-  /** Everything held about an address in a project. Throws AppError `invalid` for what is no address. */
-  export(owner: KeyOwner, address: string): PersonExport {
-    const email = requireAddress(address);
-    const { read } = this.deps.database;
-    const held = this.deps.holders.map(({ name, export: of }) => [name, of(read, owner, email)] as const);
-    return {
-      email,
-      contacts: this.#contactsOf(owner, email),
-      suppression: this.deps.suppressions.find(owner, email),
-      ...Object.fromEntries(held),
-    };
-  }
-
   /**
-   * Deletes the contacts of an address, empties it and its content wherever else it stands, and keeps nothing
-   * but its suppression, which is a hash. The audit trail tells that it was done, without the address. Throws
-   * AppError `invalid`.
+   * Everything held about an address in a project, as the text of a JSON object, piece by piece: an address may have thousands of
+   * mails. Throws AppError `invalid` for what is no address.
    */
-  async forget(actor: Actor, owner: KeyOwner, address: string): Promise<Record<string, number>> {
-    const email = requireAddress(address);
-    const { contacts, holders, clock, database } = this.deps;
-    return database.write((tx) => {
-      const forgotten: Record<string, number> = { contacts: contacts.forget(tx, owner.id, email) };
-      for (const holder of holders) forgotten[holder.name] = holder.forget(tx, owner.id, email);
-      const entry = { event: 'contact.forgotten', target: null, project: owner, metadata: forgotten };
-      recordAudit(tx, actor, entry, clock.now());
-      return forgotten;
-    });
+  export(owner: KeyOwner, address: string): AsyncGenerator<string> {
+    return this.#textOf(owner, requireAddress(address));
   }
 
-  /** How much would be forgotten, by kind. Throws AppError `invalid`. */
-  count(owner: KeyOwner, address: string): Record<string, number> {
-    const { contacts, ...held } = this.export(owner, address);
-    const counts: Record<string, number> = { contacts: contacts.length };
-    for (const { name } of this.deps.holders) {
-      const things = held[name];
-      counts[name] = Array.isArray(things) ? things.length : 0;
+  async *#textOf(owner: KeyOwner, email: string): AsyncGenerator<string> {
+    const { holders, waiting, suppressions } = this.deps;
+    const suppression = JSON.stringify(suppressions.find(owner, email), null, 2).replaceAll('\n', '\n  ');
+    yield `{\n  "email": ${JSON.stringify(email)},\n  "suppression": ${suppression}`;
+    for (const holder of [this.#contacts, ...holders, ...waiting]) {
+      yield `,\n  "${holder.name}": [`;
+      let separator = '\n    ';
+      for await (const thing of inTurns(holder.find(owner, email))) {
+        const shown = thing.show();
+        if (shown === null) continue;
+        yield separator + JSON.stringify(shown, null, 2).replaceAll('\n', '\n    ');
+        separator = ',\n    ';
+      }
+      yield separator.startsWith(',') ? '\n  ]' : ']';
+    }
+    yield '\n}\n';
+  }
+
+  /** How much is held about an address, by kind. Throws AppError `invalid`. */
+  async count(owner: KeyOwner, address: string): Promise<Record<string, number>> {
+    const email = requireAddress(address);
+    const counts: Record<string, number> = {};
+    for (const { name, find } of [this.#contacts, ...this.deps.holders, ...this.deps.waiting]) {
+      let n = 0;
+      for (const things of find(owner, email)) {
+        n += things.length;
+        await letOthers();
+      }
+      counts[name] = n;
     }
     return counts;
   }
 
+  /**
+   * Deletes the contacts of an address, empties it and its content wherever else it stands, and keeps nothing but its suppression,
+   * which is a hash. The audit trail tells that it was done, without the address. Resolves once all of it is done; where a crash
+   * comes between, `goOn` does the rest. Throws AppError `invalid`.
+   */
+  async forget(actor: Actor, owner: KeyOwner, address: string): Promise<Record<string, number>> {
+    const email = requireAddress(address);
+    const { clock, database } = this.deps;
+    const forgotten = await this.count(owner, email);
+    await database.write((tx) => {
+      store.insertAddressToForget(tx, { project_id: owner.id, email });
+      const entry = { event: 'contact.forgotten', target: null, project: owner, metadata: forgotten };
+      recordAudit(tx, actor, entry, clock.now());
+    });
+    await this.#forget(owner, email);
+    return forgotten;
+  }
+
+  /** Forgets what a crash left to be forgotten. */
+  async goOn(): Promise<void> {
+    for (const { project_id, email } of store.listAddressesToForget(this.deps.database.read)) {
+      const owner = this.deps.projectOf(project_id);
+      if (owner) await this.#forget(owner, email);
+    }
+  }
+
+  async #forget(owner: KeyOwner, email: string): Promise<void> {
+    const { database, tracking, waiting, holders } = this.deps;
+    for (const { find } of [...waiting, this.#contacts, ...holders])
+      for (const things of find(owner, email)) {
+        await this.#forgetAll(things);
+        await letOthers();
+      }
+    const of = { project_id: owner.id, email };
+    await database.write((tx) => {
+      tracking.forget(tx, of);
+      store.deleteAddressToForget(tx, of);
+    });
+  }
+
+  /** In as many transactions as it takes, none of them long. */
+  async #forgetAll(things: readonly HeldThing[]): Promise<void> {
+    const after: (() => Promise<void>)[] = [];
+    for (let done = 0; done < things.length; )
+      done = await this.deps.database.writePiece((tx) => {
+        const ends_ms = monotonicMs() + PIECE_MS;
+        let next = done;
+        do things[next]?.forget?.(tx, (work) => after.push(work));
+        while (++next < things.length && monotonicMs() < ends_ms);
+        return next;
+      });
+    for (const work of after) await work();
+  }
+
   /** Why an address is mailed or not, one sentence a line. Throws AppError `invalid`. */
-  explain(owner: KeyOwner, address: string): string[] {
-    const { suppression, contacts, email } = this.export(owner, address);
-    const on_lists = contacts.map(
-      (contact) =>
-        `On the list ${contact.list_name} it is ${contact.status}, since ${contact.created_at}, ` +
-        `on the basis ${contact.consent_basis} of ${contact.consent_at} (${evidenceOf(contact)}).`,
-    );
-    return [
+  async explain(owner: KeyOwner, address: string): Promise<string[]> {
+    const email = requireAddress(address);
+    const { suppressions, clock, explainMore } = this.deps;
+    const suppression = suppressions.find(owner, email);
+    const why = [
       suppression
         ? `It is suppressed (${suppression.kind}) since ${suppression.created_at}: it gets no marketing mail of this project.`
         : 'It is not suppressed.',
-      ...(on_lists.length > 0 ? on_lists : ['It is on no list of this project.']),
-      ...contacts
-        .slice(0, 1)
-        .flatMap((one) => [...explainPause(one, this.deps.clock.now()), ...explainTracking(one)]),
-      ...this.deps.explainMore(owner.id, email),
     ];
+    const rows = this.deps.contacts.rowsOfAddress(this.deps.database.read, { project_id: owner.id, email });
+    for (const row of rows) {
+      why.push(explainListing(this.#recordOf(row)));
+      await letOthers();
+    }
+    if (rows.length === 0) why.push('It is on no list of this project.');
+    for (const row of rows.slice(0, 1)) {
+      const one = this.#recordOf(row);
+      why.push(...explainPause(one, clock.now()), ...explainTracking(one));
+    }
+    for (const sentences of explainMore(owner.id, email)) {
+      why.push(...sentences);
+      await letOthers();
+    }
+    return why;
   }
 
-  #contactsOf(owner: KeyOwner, email: string): PersonExport['contacts'] {
-    const names = new Map<string, ListRecord>();
-    return this.deps.contacts.ofAddress(owner.id, email).map((contact) => {
-      const list = names.get(contact.list) ?? this.deps.lists.get(owner.id, contact.list);
-      names.set(contact.list, list);
-      return { ...contact, list_name: list.name };
-    });
+  *#findContacts(owner: KeyOwner, email: string): Generator<HeldThing[]> {
+    const { contacts, database } = this.deps;
+    for (const row of contacts.rowsOfAddress(database.read, { project_id: owner.id, email }))
+      yield [{ show: () => this.#recordOf(row), forget: (tx) => contacts.forget(tx, row) }];
+  }
+
+  #recordOf(row: ContactRow): ContactRecord & { list_name: string } {
+    const { contacts, lists } = this.deps;
+    return { ...contacts.present(row), list_name: lists.findById(row.list_id)?.name ?? '' };
+  }
+}
+
+/** Each of these, while others have their turn every few milliseconds. */
+async function* inTurns<T>(pieces: Iterable<readonly T[]>): AsyncGenerator<T> {
+  let ends_ms = monotonicMs() + PIECE_MS;
+  for (const piece of pieces) {
+    for (const one of piece) {
+      yield one;
+      if (monotonicMs() < ends_ms) continue;
+      await letOthers();
+      ends_ms = monotonicMs() + PIECE_MS;
+    }
+    await letOthers();
+    ends_ms = monotonicMs() + PIECE_MS;
   }
 }
 
@@ -168,6 +244,13 @@ function explainTracking({ tracking, tracking_evidence: evidence }: ContactRecor
   ];
   const may = tracking === 'allowed' ? 'may be' : 'is not';
   return [`What it opens and clicks ${may} counted: ${tracking} ${at} (${told.join(', ')}).`];
+}
+
+function explainListing(contact: ContactRecord & { list_name: string }): string {
+  return (
+    `On the list ${contact.list_name} it is ${contact.status}, since ${contact.created_at}, ` +
+    `on the basis ${contact.consent_basis} of ${contact.consent_at} (${evidenceOf(contact)}).`
+  );
 }
 
 function evidenceOf(contact: ContactRecord): string {

@@ -3,6 +3,7 @@ import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
 import { COUNTED_MATCHES, MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import { streamRecord } from '../../platform/http/answers.ts';
 import { CSV_ANSWER, csvResponse } from '../../platform/http/csv.ts';
 import { type PageQuery, pageQuery } from '../../platform/http/pagination.ts';
 import {
@@ -223,9 +224,9 @@ function routesOfContact({ contacts, privacy }: { contacts: Contacts; privacy: P
         }),
       }),
       load,
-      handle: ({ caller, resource: { email } }) => ({
+      handle: async ({ caller, resource: { email } }) => ({
         address: email,
-        why: privacy.explain(caller.project, email),
+        why: await privacy.explain(caller.project, email),
       }),
     }),
     ...marketingRoute({
@@ -285,7 +286,11 @@ function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
       body,
       example: { address: 'ann@example.com' },
       response: held,
-      handle: ({ caller, body: { address } }) => privacy.export(caller.project, address),
+      handle({ ctx, caller, body: { address } }) {
+        const text = privacy.export(caller.project, address);
+        ctx.keepOpen();
+        return streamRecord(text);
+      },
     }),
     projectRoute({
       method: 'POST',
@@ -298,7 +303,10 @@ function addressRoutes({ privacy }: { privacy: Privacy }): Route[] {
       body,
       example: { address: 'left@example.com' },
       response: t.Record(t.String(), t.Integer()),
-      handle: ({ caller, body: { address } }) => privacy.forget(caller.actor, caller.project, address),
+      handle({ ctx, caller, body: { address } }) {
+        ctx.keepOpen(); // Of thousands of mails.
+        return privacy.forget(caller.actor, caller.project, address);
+      },
     }),
   ];
 }

@@ -379,25 +379,10 @@ export class Contacts {
     return store.listContactsOfAddress(read, project_id, email);
   }
 
-  /**
-   * Deletes every contact of an address in a project, with what it said of being counted, within a transaction; returns how many
-   * contacts there were.
-   */
-  forget(tx: Tx, project_id: number, email: string): number {
-    const rows = store.listContactsOfAddress(tx, project_id, email);
-    this.deps.tracking.forget(tx, { project_id, email });
-    for (const contact of rows) {
-      this.#announce(tx, { kind: 'deleted', contact, at: this.deps.clock.now() });
-      store.deleteContact(tx, contact.id);
-    }
-    return rows.length;
-  }
-
-  /** Every contact of an address in a project, whatever its list. */
-  ofAddress(project_id: number, email: string): ContactRecord[] {
-    return store
-      .listContactsOfAddress(this.deps.database.read, project_id, email)
-      .map((row) => this.present(row));
+  /** Deletes a contact, within a transaction. */
+  forget(tx: Tx, contact: ContactRow): void {
+    this.#announce(tx, { kind: 'deleted', contact, at: this.deps.clock.now() });
+    store.deleteContact(tx, contact.id);
   }
 
   /** Suppresses an address by hand: its contacts keep their status. */

@@ -4,7 +4,7 @@ import { MAX_CONTACT_TAGS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { afterPrefix } from './filter-store.ts';
-import { type ContactRow, contacts, contactTags } from './tables.ts';
+import { addressesToForget, type ContactRow, contacts, contactTags } from './tables.ts';
 
 export type NewContact = Omit<
   ContactRow,
@@ -378,4 +378,25 @@ export function countActiveWithAnyTag(read: Tx, list_id: number, tags: readonly 
     )
     .get();
   return counted?.n ?? 0;
+}
+
+/* --- Addresses that are being forgotten ---------------------------------------------------------------------------- */
+
+interface AddressToForget {
+  project_id: number;
+  email: string;
+}
+
+export function insertAddressToForget(tx: Tx, address: AddressToForget): void {
+  tx.insert(addressesToForget).values(address).onConflictDoNothing().run();
+}
+
+export function listAddressesToForget(read: Tx): AddressToForget[] {
+  return read.select().from(addressesToForget).all();
+}
+
+export function deleteAddressToForget(tx: Tx, { project_id, email }: AddressToForget): void {
+  tx.delete(addressesToForget)
+    .where(and(eq(addressesToForget.project_id, project_id), eq(addressesToForget.email, email)))
+    .run();
 }

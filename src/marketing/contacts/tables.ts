@@ -41,3 +41,8 @@ export const contactTags = sqliteTable('contact_tags', {
   list_id: integer().notNull(),
   status: text().$type<ContactStatus>().notNull(),
 });
+
+export const addressesToForget = sqliteTable('addresses_to_forget', {
+  project_id: integer().notNull(),
+  email: text().notNull(),
+});

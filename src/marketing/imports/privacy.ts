@@ -1,41 +1,56 @@
 /** What imports hold about an address that did not get on the list, and forgetting it. */
 
-import type { Tx } from '../../platform/database/database.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { contactAddress } from '../contacts/service.ts';
-import type { KeyOwner } from '../settings/service.ts';
 import { cellsOf } from './columns.ts';
 import * as store from './store.ts';
 
+/** Rows that are looked at before others have their turn: a millisecond or two. */
+const PIECE = 500;
+
 /**
  * Takes part in telling and forgetting what is held about an address: rows that were not taken, and those
- * that wait for the DNS. However a file writes the address, it is found.
+ * that wait for the DNS. However a file writes the address, it is found: by a walk of all these rows.
  */
-export const importsHolder = {
-  name: 'import_rows',
-  export(read: Tx, owner: KeyOwner, email: string): unknown[] {
-    const { rejected, waiting } = find(read, owner.id, email);
-    return [
-      ...rejected,
-      ...waiting.map(({ fields, ...row }) => ({ ...row, cells: cellsOf(fields), reason: null })),
-    ];
-  },
-  forget(tx: Tx, project_id: number, email: string): number {
-    const { rejected, waiting } = find(tx, project_id, email);
-    for (const row of rejected) store.emptyRejection(tx, row);
-    for (const row of waiting) store.emptyWaiting(tx, row);
-    return rejected.length + waiting.length;
-  },
-};
-
-function find(read: Tx, project_id: number, email: string) {
-  // A domain may be written in other letters than those it is stored in; before the @ there is one way alone.
-  const local = email.slice(0, email.lastIndexOf('@') + 1);
-  const holds = (text: string): boolean =>
-    contactAddress(text)?.email === email || text.toLowerCase().includes(email);
+export function importsHolder(database: Pick<Database, 'read'>): AddressHolder {
   return {
-    rejected: store.listRejectionsHolding(read, project_id, local).filter((row) => holds(row.email)),
-    waiting: store
-      .listWaitingHolding(read, project_id, local)
-      .filter(({ fields }) => cellsOf(fields).some(holds)),
+    name: 'import_rows',
+    *find({ id: project_id }, email) {
+      // A domain may be written in other letters than those it is stored in; before the @ there is one way alone.
+      const local = email.slice(0, email.lastIndexOf('@') + 1);
+      const holds = (text: string): boolean => {
+        const lower = text.toLowerCase();
+        return lower.includes(local) && (lower.includes(email) || contactAddress(text)?.email === email);
+      };
+      for (const id of store.listImportIds(database.read, project_id)) {
+        for (const rows of piecesOf((piece) => store.listRejections(database.read, id, piece)))
+          yield rows
+            .filter((row) => holds(row.email))
+            .map((row) => ({ show: () => row, forget: (tx) => store.emptyRejection(tx, row) }));
+        for (const rows of piecesOf((piece) => store.listWaiting(database.read, id, piece)))
+          yield rows
+            .filter(({ fields }) => cellsOf(fields).some(holds))
+            .map((row) => ({
+              show: () => {
+                const { fields, ...place } = row;
+                return { ...place, cells: cellsOf(fields), reason: null };
+              },
+              forget: (tx) => store.emptyWaiting(tx, row),
+            }));
+      }
+    },
   };
+}
+
+function* piecesOf<Row extends { row_number: number }>(
+  read: (piece: { after_row: number; limit: number }) => Row[],
+): Generator<Row[]> {
+  for (let after_row = 0; ; ) {
+    const rows = read({ after_row, limit: PIECE });
+    const last = rows.at(-1);
+    if (!last) return;
+    after_row = last.row_number;
+    yield rows;
+  }
 }

@@ -165,40 +165,15 @@ export function listCancelledThatWait(read: Tx): string[] {
 
 /* --- One address -------------------------------------------------------------------------------------------------- */
 
-const importsOf = (tx: Tx, project_id: number) =>
-  tx.select({ id: contactImports.id }).from(contactImports).where(eq(contactImports.project_id, project_id));
-
-/** What fits a text that holds `part`, ASCII case ignored. */
-function holding(part: string): string {
-  return `%${part.replace(/[%_\\]/g, '\\$&')}%`;
-}
-
-/** Rejected rows of a project that hold a text: a walk of all of its imports. */
-export function listRejectionsHolding(read: Tx, project_id: number, part: string): Rejected[] {
+export function listImportIds(read: Tx, project_id: number): string[] {
+  const { id } = contactImports;
+  const of_project = eq(contactImports.project_id, project_id);
   return read
-    .select()
-    .from(contactImportRejections)
-    .where(
-      and(
-        inArray(contactImportRejections.import_id, importsOf(read, project_id)),
-        sql`${contactImportRejections.email} LIKE ${holding(part)} ESCAPE '\\'`,
-      ),
-    )
-    .all();
-}
-
-/** As `listRejectionsHolding` of rows that wait for the DNS. */
-export function listWaitingHolding(read: Tx, project_id: number, part: string): Waiting[] {
-  return read
-    .select()
-    .from(contactImportWaiting)
-    .where(
-      and(
-        inArray(contactImportWaiting.import_id, importsOf(read, project_id)),
-        sql`${contactImportWaiting.fields} LIKE ${holding(part)} ESCAPE '\\'`,
-      ),
-    )
-    .all();
+    .select({ id })
+    .from(contactImports)
+    .where(of_project)
+    .all()
+    .map((row) => row.id);
 }
 
 /** Empties the address of a rejected row: that there was one stays. */

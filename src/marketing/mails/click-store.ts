@@ -2,7 +2,7 @@
  * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners
  * from people. What it says of a mail stands in the mail's own row, which is the log's.
  */
-import { and, asc, eq, gt, lte, min, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, lte, min, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { type ClickFlag, emailClicks } from './tables.ts';
@@ -132,14 +132,11 @@ type ClickRow = typeof emailClicks.$inferSelect;
 
 /** All that was asked for of these mails, in the order in which it was written down. */
 export function listClicks(read: Tx, email_ids: readonly string[]): ClickRow[] {
-  return read.select().from(emailClicks).where(isOneOf(email_ids)).orderBy(asc(emailClicks.id)).all();
+  // By one parameter, however many they are.
+  const is_of_one = sql`${emailClicks.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`;
+  return read.select().from(emailClicks).where(is_of_one).orderBy(asc(emailClicks.id)).all();
 }
 
-export function deleteClicks(tx: Tx, email_ids: readonly string[]): number {
-  return tx.delete(emailClicks).where(isOneOf(email_ids)).returning({ id: emailClicks.id }).all().length;
-}
-
-/** By one parameter, however many they are. */
-function isOneOf(email_ids: readonly string[]): SQL {
-  return sql`${emailClicks.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`;
+export function deleteClick(tx: Tx, id: number): void {
+  tx.delete(emailClicks).where(eq(emailClicks.id, id)).run();
 }

@@ -11,10 +11,10 @@ import {
   SCANNER_WINDOW_MS,
 } from '../../limits.ts';
 import { BULK_SOURCES, type ReadMail, sentMails } from '../../mail/emails/service.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import type { KeyOwner } from '../settings/service.ts';
 import * as store from './click-store.ts';
 import { isLinkMachine, isPictureMachine } from './machines.ts';
 import { readMerge } from './merging.ts';
@@ -29,8 +29,6 @@ const CLICK_SETTLE_PIECE = 200;
 /** As the API says it of a number. */
 export const OPENED_BY_MACHINE =
   'Mails whose picture a proxy (Apple, Google, Yahoo) or a gateway fetched, which tells of no reader. One may be in `opened` as well.';
-/** No limit, as SQLite says it. */
-const ALL = -1;
 
 /**
  * A person opened a mail or followed a link of it for the first time, or a machine fetched its picture for
@@ -173,24 +171,19 @@ export class Clicks {
   }
 
   /** Clicks as a holder of an address's data. It must be asked before the log empties its addresses. */
-  holderOfAddresses() {
+  holderOfAddresses(): AddressHolder {
+    const { database } = this.deps;
     return {
       name: 'clicks',
-      export: (read: Tx, owner: KeyOwner, email: string): unknown[] =>
-        store
-          .listClicks(
-            read,
-            sentMails.listIdsTo(read, { project_id: owner.id, email, sources: BULK_SOURCES }, ALL),
-          )
-          .map(({ email_id, position, at, flag, user_agent }) => ({
-            email_id,
-            what: whatOf(position),
-            at: toIso(at),
-            flag,
-            user_agent,
-          })),
-      forget: (tx: Tx, project_id: number, email: string): number =>
-        store.deleteClicks(tx, sentMails.listIdsTo(tx, { project_id, email, sources: BULK_SOURCES }, ALL)),
+      *find({ id: project_id }, email) {
+        for (const ids of sentMails.idsOfAddress(database, { project_id, email }))
+          yield store
+            .listClicks(database.read, ids)
+            .map(({ id, email_id, position, at, flag, user_agent }) => ({
+              show: () => ({ email_id, what: whatOf(position), at: toIso(at), flag, user_agent }),
+              forget: (tx) => store.deleteClick(tx, id),
+            }));
+      },
     };
   }
 
@@ -221,7 +214,8 @@ export class Clicks {
   #keep(tx: Tx, click: store.NewClick): void {
     const { email_id, at } = click;
     const mail = sentMails.find(tx, email_id);
-    if (!mail) return;
+    // Whom it was for may have been forgotten since.
+    if (!mail || mail.to_email === '') return;
     const is_burst = store.flagBurst(tx, click, WINDOWS);
     const flag = click.flag ?? (is_burst ? 'burst' : null);
     const counted_at = click.position === store.PLACE.picture ? mail.opened_at : mail.clicked_at;

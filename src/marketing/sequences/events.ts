@@ -2,6 +2,7 @@
 
 import { AppError, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_EVENT_META_BYTES } from '../../limits.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import type { ContactRow, Contacts } from '../contacts/service.ts';
@@ -134,14 +135,15 @@ export class ContactEvents {
   }
 
   /** What events say about an address; they go with its contacts. */
-  holderOfAddresses() {
+  holderOfAddresses(): AddressHolder {
+    const { contacts, database } = this.deps;
+    const ofContact = this.ofContact.bind(this);
     return {
       name: 'events',
-      export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
-        this.deps.contacts
-          .ofAddress(owner.id, email)
-          .flatMap(({ id }) => this.ofContact(read, this.deps.contacts.requireAny(id))),
-      forget: (): number => 0,
+      *find({ id: project_id }, email) {
+        for (const contact of contacts.rowsOfAddress(database.read, { project_id, email }))
+          yield ofContact(database.read, contact).map((event) => ({ show: () => event }));
+      },
     };
   }
 

@@ -3,6 +3,7 @@
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
@@ -287,31 +288,27 @@ export class Sequences extends Campaigns<
   }
 
   /**
-   * What an address got and still gets of any sequence, and what it never gets and why: a sentence a line.
+   * What an address got and still gets of any sequence, and what it never gets and why: contact by contact, a sentence a line.
    */
-  explainAddress(project_id: number, email: string): string[] {
+  *explainAddress(project_id: number, email: string): Generator<string[]> {
     const { contacts, database } = this.deps;
-    return contacts.ofAddress(project_id, email).flatMap(({ id }) => {
-      const contact = contacts.requireAny(id);
+    for (const contact of contacts.rowsOfAddress(database.read, { project_id, email })) {
       const sequences = store.rows.listOpenOfList(database.read, contact.list_id);
-      return explainContact(this.deps, contact, { sequences, with_others: true });
-    });
+      yield explainContact(this.deps, contact, { sequences, with_others: true });
+    }
   }
 
   /** How enrollments take part in what is held about an address; they go with its contacts. */
-  holderOfAddresses() {
-    const { contacts } = this.deps;
+  holderOfAddresses(): AddressHolder {
+    const { contacts, database } = this.deps;
     return {
       name: 'enrollments',
-      export: (read: Tx, owner: { id: number }, email: string): unknown[] =>
-        contacts.ofAddress(owner.id, email).flatMap(({ id }) => {
-          const contact = contacts.requireAny(id);
-          return rows.listOfContact(read, contact.id).map(({ enrollment, sequence }) => ({
-            sequence: sequence.name,
-            ...presentEnrollment(enrollment, sequence, contact),
+      *find({ id: project_id }, email) {
+        for (const contact of contacts.rowsOfAddress(database.read, { project_id, email }))
+          yield rows.listOfContact(database.read, contact.id).map(({ enrollment, sequence }) => ({
+            show: () => ({ sequence: sequence.name, ...presentEnrollment(enrollment, sequence, contact) }),
           }));
-        }),
-      forget: (): number => 0,
+      },
     };
   }
 

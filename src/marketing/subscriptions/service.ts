@@ -14,6 +14,7 @@ import {
   TAKING_BACK_MS,
 } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
+import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
@@ -452,16 +453,16 @@ export class Subscriptions {
   }
 
   /** Sign-ups that are not carried out yet: what is done keeps no address. */
-  holderOfAddresses() {
-    const waiting = (read: Tx, project_id: number, email: string) =>
-      listOpenJobsWith(read, { project_id, type: EMAIL_SUBSCRIBE, field: 'email', value: email });
+  holderOfAddresses(): AddressHolder {
+    const { database } = this.deps;
     return {
       name: 'sign_ups',
-      export: (read: Tx, owner: KeyOwner, email: string): unknown[] => waiting(read, owner.id, email),
-      forget: (tx: Tx, project_id: number, email: string): number => {
-        const found = waiting(tx, project_id, email);
-        for (const { id } of found) forgetPayload(tx, id);
-        return found.length;
+      *find({ id: project_id }, email) {
+        const of = { project_id, type: EMAIL_SUBSCRIBE, field: 'email', value: email };
+        yield listOpenJobsWith(database.read, of).map((job) => ({
+          show: () => job,
+          forget: (tx) => forgetPayload(tx, job.id),
+        }));
       },
     };
   }

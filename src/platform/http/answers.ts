@@ -1,5 +1,6 @@
 /** How answers look: one function for each envelope family turns a value, a page or an error into a body. */
 import type { AppError } from '../../errors.ts';
+import { streamResponse } from './encoding.ts';
 import { Page, pageMessage } from './pagination.ts';
 
 /**
@@ -27,6 +28,16 @@ export function successBody(family: Family, value: unknown, url: URL): unknown {
   if (family === 'management') return { data: value };
   if (family === 'wrapped') return { success: true, data: value };
   return value;
+}
+
+/** The `data` of the management plane, from the text of a record that is as long as what it tells of. */
+export function streamRecord(text: AsyncIterable<string>): Response {
+  const wrapped = (async function* () {
+    yield '{"data":';
+    yield* text;
+    yield '}';
+  })();
+  return streamResponse(wrapped, { 'Content-Type': 'application/json;charset=utf-8' });
 }
 
 /** Management codes of failures that name none of their own. */

@@ -1,6 +1,6 @@
 /** Tables as CSV (RFC 4180), of any length, and safe to open in a spreadsheet. */
 import { stringify } from 'csv-stringify/sync';
-import { letOthers } from '../host/waiting.ts';
+import { streamResponse } from './encoding.ts';
 import { t } from './schema.ts';
 
 /** A table: its headers, and its rows, some at a time; a piece may be empty. */
@@ -34,24 +34,15 @@ export const CSV_ANSWER = {
   headers: { 'Content-Disposition': '`attachment`, and the file name.' },
 };
 
-/** The table as a download, read as its reader takes it, a piece a turn. */
+/** The table as a download. */
 export function csvResponse(filename: string, { columns, pieces }: CsvTable): Response {
-  const encoder = new TextEncoder();
-  const stream = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(csvOf([columns]))),
-    async pull(controller) {
-      for (;;) {
-        await letOthers();
-        const { value: piece, done } = pieces.next();
-        if (done) return controller.close();
-        if (piece.length > 0) return controller.enqueue(encoder.encode(csvOf(piece)));
-      }
-    },
-  });
-  return new Response(stream, {
-    headers: {
-      'Content-Type': 'text/csv; charset=utf-8',
-      'Content-Disposition': `attachment; filename="${filename}"`,
-    },
+  const texts = (function* () {
+    yield csvOf([columns]);
+    for (let next = pieces.next(); !next.done; next = pieces.next())
+      yield next.value.length > 0 ? csvOf(next.value) : '';
+  })();
+  return streamResponse(texts, {
+    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${filename}"`,
   });
 }

@@ -1,6 +1,8 @@
 /** Compressing answers, where the client takes gzip and nothing in them is secret. */
+
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { letOthers } from '../host/waiting.ts';
 import type { Route } from './routes.ts';
 
 /** Below it headers are most of what is sent. */
@@ -57,6 +59,30 @@ export function jsonResponse(
   return compressed(Buffer.from(text), { status, headers: new Headers(init.headers) });
 }
 
+/** Answers that are as long as what they are made from: never held whole. */
+const streams = new WeakSet<Response>();
+
+/** An answer of any length: a piece a turn, as its reader takes them; a piece may be empty. */
+export function streamResponse(
+  pieces: Iterator<string> | AsyncIterator<string>,
+  headers: Record<string, string>,
+): Response {
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      for (;;) {
+        await letOthers();
+        const { value, done } = await pieces.next();
+        if (done) return controller.close();
+        if (value !== '') return controller.enqueue(encoder.encode(value));
+      }
+    },
+  });
+  const response = new Response(stream, { headers });
+  streams.add(response);
+  return response;
+}
+
 /** Compresses a route's page or table where that is worth it and the client takes it; no stored file. */
 export async function compressText(request: Request, response: Response): Promise<Response> {
   const { status, headers } = response;
@@ -65,9 +91,9 @@ export async function compressText(request: Request, response: Response): Promis
   // network.
   const { body } = response;
   if (body === null) return response;
-  if (headers.get('content-type')?.startsWith('text/csv')) {
+  if (streams.has(response)) {
     headers.set('Content-Encoding', 'gzip');
-    // As long as the list that it is made from: never held whole. Nobody reads the one of a HEAD.
+    // Nobody reads the one of a HEAD.
     const stream = request.method === 'HEAD' ? body : body.pipeThrough(new CompressionStream('gzip'));
     return new Response(stream, { status, headers });
   }

@@ -1,5 +1,6 @@
 /** Mail that is under way while its recipient is forgotten: it goes no further, and nothing of them comes back into the log. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { actor } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { addDomain, rows, type Sender, startSender } from '../emails/setup.ts';
 
@@ -18,9 +19,9 @@ afterEach(async () => {
   await sink.stop();
 });
 
-function forget(): Promise<number> {
-  const { database, deliveries } = sender.app.services;
-  return database.write((tx) => deliveries.holderOfAddresses().forget(tx, sender.project.id, ADA));
+async function forget(): Promise<number | undefined> {
+  const { privacy, projects } = sender.app.services;
+  return (await privacy.forget(actor, projects.require(sender.project.slug), ADA)).emails;
 }
 
 /** Every text that the tables of mail hold. */

@@ -1,6 +1,7 @@
 /** Answers to a message that an app handed in by SMTP for several: each recipient has a mail of their own, and one Message-ID is on all. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readMailReply } from '../../../src/platform/mail/mail-replies.ts';
+import { actor } from '../../support/helpers.ts';
 import { addDomain, rows, type Sender } from '../emails/setup.ts';
 import { handIn, messageFrom, portOf, type RawClient, signedIn, startTaking } from '../submission/setup.ts';
 
@@ -57,7 +58,7 @@ test('an answer is to the mail of whom it is from, whatever the case, else to th
   const { story } = deliveries.explain(first);
   expect(story[0]).toContain(`by SMTP with the API key k (1) in project ${on.project.slug}`);
   expect(story.join('\n')).toContain('by colleague@example.org: Re: Hello');
-  expect(privacy.explain(owner, 'CY@example.org').join('\n')).toMatch(
+  expect((await privacy.explain(owner, 'CY@example.org')).join('\n')).toMatch(
     /It answered a mail \S+: Re: Hello\. More: satchel email why [0-9A-Z]{26}$/m,
   );
 });
@@ -65,9 +66,8 @@ test('an answer is to the mail of whom it is from, whatever the case, else to th
 test('where the first recipient was forgotten it is the next one, and where all were it is no reply', async () => {
   const message_id = '<forgotten@app.example>';
   await send(message_id);
-  const { database, emails } = on.app.services;
-  const forget = (address: string) =>
-    database.write((tx) => emails.forgetAddress(tx, Number(on.project.id), address));
+  const { privacy, projects } = on.app.services;
+  const forget = (address: string) => privacy.forget(actor, projects.require(on.project.slug), address);
   await forget('ann@example.org');
   expect(await answer(message_id, 'ann@example.org')).toBe('Bob@example.org');
   for (const address of RECIPIENTS) await forget(address);

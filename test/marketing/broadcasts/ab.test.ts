@@ -435,7 +435,7 @@ describe('what interrupts it', () => {
     const one = everybody.find((contact) => !had.has(String(contact.id)));
     const other = everybody.find((contact) => had.has(String(contact.id)));
     const { to_come } = (await on.show(id)).stats as { to_come: number };
-    const told = on.app.services.broadcasts.explainAddress(on.project.id, String(one?.email));
+    const told = [...on.app.services.broadcasts.explainAddress(on.project.id, String(one?.email))];
     expect(told.join()).toContain('is testing, and its turn comes');
     for (const contact of [one, other])
       await on.app.services.privacy.forget(

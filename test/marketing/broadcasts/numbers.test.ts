@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { REFUSALS_TO_PAUSE } from '../../../src/limits.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { toIso } from '../../../src/platform/host/clock.ts';
+import { heldOf } from '../../support/addresses.ts';
 import { run } from '../../support/command.ts';
 import { actor } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
@@ -103,7 +104,7 @@ test('whoever unsubscribes counts for the mail that they got last, and contact w
   const { stdout } = await run(on.app.data_dir, 'contact', 'why', email, '--project', 'shop');
   expect(stdout).toContain('The broadcast First: sent');
   expect(stdout).toMatch(/The broadcast Second: sent .*unsubscribed/);
-  const exported = on.app.services.privacy.export(on.project, email);
+  const exported = await heldOf(on.app.services, on.project, email);
   expect(exported.broadcasts).toHaveLength(2);
 });
 

@@ -159,7 +159,7 @@ describe('contacts', () => {
       [sent.body.id, waiting.body.id, copied.body.id].map(String).sort(),
     );
     const refused = await run(dir, 'contact', 'forget', 'person@example.com', '--project', 'shop');
-    expect(refused.stderr).toContain('1 contacts, 0 clicks, 0 replies, 3 emails');
+    expect(refused.stderr).toContain('deletes, for good, 1 contacts, 3 emails; a suppression');
     expect(await runRecord(dir, 'contact', 'export', 'person@example.com', '--project', 'shop')).toEqual(
       held,
     );

@@ -302,7 +302,8 @@ describe('leaving', () => {
     await on.call('POST', '/email-suppressions', { email: 'told@example.com' });
     const { services } = on.app;
     const told = dataOf(await on.mirror('GET', `/email-contacts/${id}/why`));
-    const why = services.privacy.explain(services.projects.require(on.project.slug), 'told@example.com');
+    const owner = services.projects.require(on.project.slug);
+    const why = await services.privacy.explain(owner, 'told@example.com');
     expect(told).toEqual({ address: 'told@example.com', why });
     expect(why[0]).toContain('suppressed (manual)');
     expect(why[1]).toContain('On the list Readers it is active');

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { SCANNER_MOMENT_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
+import { heldOf } from '../../support/addresses.ts';
 import { startTestApp } from '../../support/helpers.ts';
 import { linksOf, type MailApp, startMailApp } from './setup.ts';
 
@@ -167,7 +168,7 @@ describe('the invisible link', () => {
 test('an export of what is held about an address says which address of a mail was asked for', async () => {
   for (const name of ['a', 'picture', 'hidden', 'page'] as const) await mail.follow(at[name]);
   await settle();
-  const { clicks } = mail.app.services.privacy.export(mail.step().owner, 'ann@example.com');
+  const { clicks } = await heldOf(mail.app.services, mail.step().owner, 'ann@example.com');
   expect(clicks).toMatchObject(
     ['link', 'picture', 'hidden link', 'unsubscribe page'].map((what) => ({ what })),
   );

@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import PostalMime from 'postal-mime';
 import { BOUNCE_WINDOW_SENDS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { contactsOf } from '../../support/addresses.ts';
 import { run } from '../../support/command.ts';
 import { BROWSER, linksOf } from '../mails/setup.ts';
 import { dataOf } from '../settings/setup.ts';
@@ -156,7 +157,7 @@ describe('a reserved event', () => {
       tx.$client.run("UPDATE contacts SET status = 'pending' WHERE email = 'confirms@example.com'");
     });
     await database.write((tx) => {
-      const [row] = contacts.ofAddress(Number(on.project.id), 'confirms@example.com');
+      const [row] = contactsOf(on.app.services, Number(on.project.id), 'confirms@example.com');
       contacts.confirm(tx, contacts.requireAny(row?.id ?? ''), { by: 'click', is_test: false });
     });
     expect(eventsOf('confirms@example.com')).toEqual(['confirmed']);

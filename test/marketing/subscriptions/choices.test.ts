@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { MAX_PUBLIC_LISTS, PAUSE_MS } from '../../../src/limits.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
+import { contactsOf } from '../../support/addresses.ts';
 import { actor, makeProject } from '../../support/helpers.ts';
 import { type BroadcastApp, dataOf, rowsOf, startBroadcastApp } from '../broadcasts/setup.ts';
 
@@ -33,7 +34,7 @@ const rowOf = (list: string, email: string) => {
 const publicList = (name: string, fields: Record<string, unknown> = {}) =>
   on.list({ name, is_public: true, ...fields });
 const statusOf = (list: string, email: string) => rowOf(list, email)?.status;
-const ofAddress = (email: string) => on.app.services.contacts.ofAddress(owner().id, email);
+const ofAddress = (email: string) => contactsOf(on.app.services, owner().id, email);
 const isSuppressed = (email: string) => on.app.services.suppressions.find(owner(), email) !== null;
 
 /** The path of the unsubscribe page of a contact. */
@@ -371,7 +372,7 @@ describe('a pause', () => {
     await on.app.app.engine.whenIdle();
     expect(await on.got('rests@example.com')).toEqual(['Confirm']);
     const { privacy } = on.app.services;
-    expect(privacy.explain(owner(), 'rests@example.com').join(' ')).toContain(
+    expect((await privacy.explain(owner(), 'rests@example.com')).join(' ')).toContain(
       'it has paused the mail it gets',
     );
     // Saving again does not make it longer.

@@ -1,6 +1,7 @@
 /** What strangers see, before they do: the pages and mails of typed settings, word for word those that people get afterwards. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { contactsOf } from '../../support/addresses.ts';
 import { addCapturingMailbox } from '../../support/helpers.ts';
 import { invalidFieldsOf } from '../../support/management.ts';
 import { dataOf, type MarketingApp, startMarketingApp } from '../settings/setup.ts';
@@ -109,8 +110,8 @@ describe('the preview', () => {
     expect(await visit(confirm)).toBe(shown.of('confirm'));
     expect(await visit(confirm, '')).toBe(shown.of('confirmed'));
 
-    const { subscriptions, contacts, projects, database } = on.app.services;
-    const [{ id } = { id: '' }] = contacts.ofAddress(on.project.id, 'ann@example.com');
+    const { subscriptions, projects, database } = on.app.services;
+    const [{ id } = { id: '' }] = contactsOf(on.app.services, on.project.id, 'ann@example.com');
     const url = await database.write((tx) =>
       subscriptions.unsubscribeLinks(tx, projects.require('shop'))({ public_id: id }),
     );

@@ -4,6 +4,7 @@ import { sql } from 'drizzle-orm';
 import { TAKING_BACK_MS } from '../../../src/limits.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { WORDS } from '../../../src/platform/words/words.ts';
+import { contactsOf } from '../../support/addresses.ts';
 import { actor, makeProject } from '../../support/helpers.ts';
 import { type BroadcastApp, dataOf, startBroadcastApp } from '../broadcasts/setup.ts';
 
@@ -16,7 +17,7 @@ beforeAll(async () => {
 const services = () => on.app.services;
 const owner = () => services().projects.require(on.project.slug);
 const db = () => services().database.read.$client;
-const ofAddress = (email: string) => services().contacts.ofAddress(owner().id, email);
+const ofAddress = (email: string) => contactsOf(services(), owner().id, email);
 const statuses = (email: string) => ofAddress(email).map(({ status }) => status);
 const suppression = (email: string) => services().suppressions.find(owner(), email)?.kind ?? null;
 const leave = (email: string, kind: 'hard_bounce' | 'complaint') =>
@@ -115,13 +116,15 @@ describe('an unsubscription', () => {
         data: { contact: { email, status }, changes: { status: { from: 'unsubscribed', to: status } } },
       })),
     );
-    const story = services().privacy.explain(owner(), email).join('\n');
+    const story = (await services().privacy.explain(owner(), email)).join('\n');
     expect(
       story.match(
         /On the list .* it unsubscribed 2030-01-15T12:00:00\S*, and took that back 2030-01-15T12:09:59/g,
       ),
     ).toHaveLength(3);
-    expect(services().privacy.explain(owner(), other.email).join('\n')).not.toContain('took that back');
+    expect((await services().privacy.explain(owner(), other.email)).join('\n')).not.toContain(
+      'took that back',
+    );
     const events = dataOf(await on.call('GET', `/email-lists/${b}/facets`)).events;
     expect(events).toContainEqual({ name: 'resubscribed', count: 1 });
 

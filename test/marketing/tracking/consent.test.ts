@@ -255,7 +255,7 @@ test('what is held of an address tells it, and forgetting takes it along', async
   const held = dataOf(await on.mirror('POST', '/email-addresses/held', { address: 'gone@example.com' }));
   expect(held.contacts).toMatchObject([{ tracking: 'refused', tracking_evidence: { by: 'page' } }]);
   const { privacy } = on.app.services;
-  expect(privacy.explain(owner(), 'gone@example.com').join(' ')).toMatch(
+  expect((await privacy.explain(owner(), 'gone@example.com')).join(' ')).toMatch(
     /What it opens and clicks is not counted: refused \S+ \(by page\)\./,
   );
   dataOf(await on.mirror('POST', '/email-addresses/forget', { address: 'gone@example.com' }));

@@ -658,6 +658,8 @@ CREATE TABLE emails ( -- EmailRow
 CREATE INDEX emails_by_project ON emails (project_id, id);
 CREATE INDEX emails_by_status ON emails (project_id, status, id);
 CREATE INDEX emails_by_recipient ON emails (project_id, to_email COLLATE NOCASE, id);
+-- Mails that went to others too, for whoever asks what is held about an address.
+CREATE INDEX emails_copied ON emails (project_id, id) WHERE cc <> '[]' OR bcc <> '[]';
 CREATE INDEX emails_by_template ON emails (project_id, template, id) WHERE template IS NOT NULL;
 -- The queue of bulk mail, which is empty but for what waits: of a mailbox and a project, longest due first.
 CREATE INDEX emails_bulk ON emails (mailbox_id, project_id, due_at, id) WHERE due_at IS NOT NULL;
@@ -1094,6 +1096,13 @@ CREATE TRIGGER contact_tags_count_update AFTER UPDATE OF status ON contact_tags 
   UPDATE contact_counts SET n = n - 1 WHERE list_id = OLD.list_id AND tag = OLD.tag AND status = OLD.status;
   INSERT INTO contact_counts VALUES (NEW.list_id, NEW.tag, NEW.status, 1) ON CONFLICT DO UPDATE SET n = n + 1;
 END;
+
+-- Addresses that are being forgotten, in pieces: what a crash cut off goes on at the next start.
+CREATE TABLE addresses_to_forget (
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  email TEXT NOT NULL,
+  PRIMARY KEY (project_id, email)
+) STRICT, WITHOUT ROWID;
 
 -- --- marketing: imports --------------------------------------------------------------------------------------------
 
