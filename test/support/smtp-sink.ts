@@ -29,6 +29,8 @@ export interface SinkBehavior {
 }
 
 export interface SinkOptions extends SinkBehavior {
+  /** Where one listened that was stopped; a free one unless given. */
+  port?: number;
   /** `starttls` offers it, `tls` begins with it. */
   tls?: 'none' | 'starttls' | 'tls';
   certificate?: keyof typeof SERVER_CERTIFICATES;
@@ -82,9 +84,10 @@ export interface SmtpSink {
   stop(): Promise<void>;
 }
 
-/** Starts a sink on a free port of 127.0.0.1. */
+/** Starts a sink on 127.0.0.1. */
 export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink> {
   const {
+    port = 0,
     tls,
     certificate,
     users,
@@ -164,7 +167,7 @@ export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink
       if (listener === server.server) server.close(() => resolve());
       else listener.close(() => resolve());
     });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
   const address = listener.address();
   sink.port = typeof address === 'object' && address ? address.port : 0;
   return sink;

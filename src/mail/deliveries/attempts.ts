@@ -72,7 +72,8 @@ export class Attempts {
   /**
    * Chooses the mailbox and puts the attempt on record, within the transaction that takes the job up. Where
    * that is not the mailbox whose lane the job waits in, the job goes into that one's lane instead, unless it
-   * is in `any_lane`.
+   * is in `any_lane`. Where its mailbox is away and no other one may take the mail, it goes into a lane where
+   * it is left alone until its mailbox may be tried.
    */
   begin(tx: Tx, job: JobRow, now_ms: number, options = { any_lane: false }): Beginning<Attempt> {
     const email = emailLife.find(tx, emailJobs.emailOf(job));
@@ -82,10 +83,11 @@ export class Attempts {
     const tried = triedBefore(tx, email);
     const asked = requestOf(email, tried, now_ms);
     const candidates = listCandidates(tx, asked);
-    const request = options.any_lane ? this.#withoutLate(tx, asked, candidates) : asked;
-    const choice = takeMailbox(tx, request, candidates);
+    const choice = options.any_lane
+      ? takeMailbox(tx, asked, candidates, (id) => this.#isLate(tx, id, now_ms))
+      : this.take(tx, asked, candidates);
     if (choice.ok && !options.any_lane) {
-      const lane = emailJobs.laneOf(email, choice.mailbox_id);
+      const lane = emailJobs.laneOf(email, choice.mailbox_id, { is_left_alone: choice.is_late });
       if (lane !== job.lane) {
         emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day: asked.day });
         return { go: false, wait: { lane } };
@@ -110,23 +112,29 @@ export class Attempts {
     return is_test ? now_ms : this.deps.mailboxes.pace.take(tx, mailbox_id, now_ms, options);
   }
 
-  /** How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. */
+  /**
+   * How many mails of a lane may begin now, by the pace of its mailbox, and when the next one may. While that
+   * is away, all may, so that those leave its lane which another mailbox may take.
+   */
   gate(tx: Tx, lane: string, asked: { now_ms: number; most: number }): Opening | null {
-    return this.deps.mailboxes.pace.roomNow(tx, emailJobs.mailboxOf(lane), asked);
+    const { pace } = this.deps.mailboxes;
+    const mailbox_id = emailJobs.mailboxOf(lane);
+    const opening = pace.roomNow(tx, mailbox_id, asked);
+    const is_shut = opening?.room === 0 && !emailJobs.isLeftAlone(lane);
+    return is_shut && pace.isAway(tx, mailbox_id, asked.now_ms) ? { ...opening, room: asked.most } : opening;
   }
 
-  /** For a client that waits: mailboxes that have no turn soon are left out, as long as there are others. */
-  #withoutLate(tx: Tx, asked: ChoiceRequest, candidates: readonly Candidate[]): ChoiceRequest {
-    const { pace } = this.deps.mailboxes;
-    const { now_ms } = asked;
-    for (let late: string[] = []; ; ) {
-      const choice = chooseMailbox(candidates, { ...asked, late });
-      if (!choice.ok) return asked;
-      const opening = pace.roomNow(tx, choice.mailbox_id, { now_ms, most: 1 });
-      const is_soon = !opening || opening.opens_at - now_ms <= PACE_CLIENT_WAIT_MS;
-      if (is_soon) return { ...asked, late };
-      late = [...late, choice.address];
-    }
+  /** The mailbox of a mail: one that is away only where there is no other. */
+  take(tx: Tx, asked: ChoiceRequest, candidates: readonly Candidate[]): Choice {
+    return takeMailbox(tx, asked, candidates, (id) =>
+      this.deps.mailboxes.pace.isAway(tx, id, asked.now_ms),
+    );
+  }
+
+  /** For a client that waits: whether a mailbox has no turn soon. */
+  #isLate(tx: Tx, mailbox_id: number, now_ms: number): boolean {
+    const opening = this.deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: 1 });
+    return opening !== null && opening.opens_at - now_ms > PACE_CLIENT_WAIT_MS;
   }
 
   /**

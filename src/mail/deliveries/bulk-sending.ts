@@ -19,7 +19,6 @@ import {
   type Choice,
   listCandidates,
   type Mailboxes,
-  takeMailbox,
 } from '../mailboxes/service.ts';
 import type { Attempts, Conclusion } from './attempts.ts';
 import {
@@ -110,18 +109,20 @@ export class BulkSending {
     for (;;) {
       const ended = in_flight.takeEnded(PIECE);
       const room = stopping.aborted ? 0 : Math.min(in_flight.room, PIECE);
-      const piece = (tx: Tx): Attempt[] => {
+      const piece = (tx: Tx): Begun => {
         const now_ms = this.deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
-        return room === 0 ? [] : this.#begin(tx, mailbox_id, { now_ms, room });
+        return room === 0
+          ? { attempts: [], has_moved: false }
+          : this.#begin(tx, mailbox_id, { now_ms, room });
       };
       const begun = await persist(
         () => this.deps.database.writePiece(piece),
         () => stopping.aborted,
       );
       for (const { conclusion } of ended) conclusion?.afterCommit?.();
-      for (const attempt of begun) in_flight.take(this.#send(attempt));
-      if (in_flight.is_behind) continue;
+      for (const attempt of begun.attempts) in_flight.take(this.#send(attempt));
+      if (in_flight.is_behind || begun.has_moved) continue;
       if (in_flight.is_empty) return { status: 'continue', run_at: (tx) => this.#nextAt(tx, mailbox_id) };
       do await in_flight.wait(this.#lookIn(mailbox_id, in_flight));
       while (!in_flight.has_ended && !(in_flight.room > 0 && this.#isDue(mailbox_id)));
@@ -153,18 +154,20 @@ export class BulkSending {
 
   /* --- Beginning ---------------------------------------------------------------------------------------------------- */
 
-  /** Puts attempts at up to `room` mails on record that are due and whose mailbox's pace lets them go. */
-  #begin(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): Attempt[] {
-    const opening = this.deps.mailboxes.pace.roomNow(tx, mailbox_id, { now_ms, most: room });
-    const due = this.#deal(tx, mailbox_id, { now_ms, room: opening?.room ?? room });
-    const candidates = new Map<string, Candidate[]>();
-    const choices = new Map<string, Choice>();
-    return due.flatMap(
-      (email) =>
-        this.#guarded(tx, email, now_ms, () =>
-          this.#beginOne(tx, email, { mailbox_id, now_ms, candidates, choices }),
-        ) ?? [],
+  /**
+   * Puts attempts at up to `room` mails on record that are due and whose mailbox's pace lets them go. While
+   * that is away, those leave its queue which another mailbox may take.
+   */
+  #begin(tx: Tx, mailbox_id: number, { now_ms, room }: { now_ms: number; room: number }): Begun {
+    const { pace } = this.deps.mailboxes;
+    const allowed = pace.roomNow(tx, mailbox_id, { now_ms, most: room })?.room ?? room;
+    const is_away = allowed === 0 && pace.isAway(tx, mailbox_id, now_ms);
+    const due = this.#deal(tx, mailbox_id, { now_ms, room: is_away ? room : allowed });
+    const piece = { mailbox_id, now_ms, candidates: new Map(), choices: new Map(), has_moved: false };
+    const attempts = due.flatMap(
+      (email) => this.#guarded(tx, email, now_ms, () => this.#beginOne(tx, email, piece)) ?? [],
     );
+    return { attempts, has_moved: piece.has_moved };
   }
 
   /** What is due, dealt out to its projects in turn. */
@@ -209,8 +212,10 @@ export class BulkSending {
       const quota_day = email.quota_day ?? requestOf(email, tried, now_ms).day;
       emailLife.move(tx, email.id, { mailbox_id: choice.mailbox_id, quota_day });
       this.deps.emails.wakeQueue(tx, choice.mailbox_id, AT_ONCE);
+      piece.has_moved = true;
       return null;
     }
+    if (choice.ok && choice.is_late) return null;
     const not_before = choice.ok
       ? this.attempts.takeTurn(tx, email, mailbox_id, { now_ms, is_waited_for: false })
       : now_ms;
@@ -240,7 +245,7 @@ export class BulkSending {
     const those = `${project_id} ${day}`;
     const all = candidates.get(those) ?? listCandidates(tx, request);
     candidates.set(those, all);
-    const choice = takeMailbox(tx, request, all);
+    const choice = this.attempts.take(tx, request, all);
     // Its place moved with it, so that the quotas read before no longer hold.
     if (choice.ok && choice.mailbox_id !== mailbox_id) candidates.clear();
     else choices.set(key, choice);
@@ -327,8 +332,14 @@ function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
   emailLife.wait(tx, email.id, AT_ONCE);
 }
 
+/** What came of a piece: attempts to be made, and whether mail has gone to other queues. */
+interface Begun {
+  attempts: Attempt[];
+  has_moved: boolean;
+}
+
 /** What the mails of a piece share as they begin. */
-interface PieceBegun {
+interface PieceBegun extends Pick<Begun, 'has_moved'> {
   mailbox_id: number;
   now_ms: number;
   /** By project and day. */

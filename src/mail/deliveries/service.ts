@@ -273,7 +273,14 @@ export class Deliveries {
     const email = emailLife.find(read, id.toUpperCase());
     if (!email) throw new AppError('not_found', 'Email not found: no email of any project has this id.');
     const project = projects.findById(email.project_id);
+    const now_ms = this.deps.clock.now();
+    const { mailbox_id, is_test } = email;
     const facts: EmailFacts = {
+      now_ms,
+      held:
+        mailbox_id === null || is_test
+          ? null
+          : this.deps.mailboxes.pace.heldBack(read, mailbox_id, now_ms),
       email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),

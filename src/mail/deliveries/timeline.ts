@@ -6,7 +6,7 @@ import type { AuditRow } from '../../platform/database/audit-trail.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
-import { AT_ONCE, HELD, isWithheld } from '../../platform/jobs/store.ts';
+import { HELD, isWithheld } from '../../platform/jobs/store.ts';
 import type { EmailRow } from '../emails/service.ts';
 import type { NotedReply } from '../replies/service.ts';
 import { NO_MAILBOX } from './store.ts';
@@ -54,6 +54,9 @@ export interface EmailFacts {
   has_content: boolean;
   /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
   patience_ms: number | null;
+  now_ms: number;
+  /** What holds back all mail of its mailbox, and until when at least. */
+  held: { until: number; words: string | null } | null;
 }
 
 /** An event with its place in the timeline, and its sentences. */
@@ -273,7 +276,7 @@ function tellNext(facts: EmailFacts): string[] {
     return ['Next: it waits until its project, which moved, is let go: satchel project import --go PROJECT'];
   if (due_at === HELD) return [`Next: it waits until its ${email.source} is resumed.`];
   if (due_at !== null) {
-    const when = due_at === AT_ONCE ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;
+    const when = tellWhen(due_at, facts);
     const first = attempts.find(({ started_at }) => started_at >= (email.queued_at ?? 0));
     if (!first) return [`Next: The first attempt comes ${when}.`];
     const unanswered = unansweredOf(attempts, email.queued_at);
@@ -304,4 +307,15 @@ function tellNext(facts: EmailFacts): string[] {
   }
   if (email.status === 'suppressed') return ['Next: nothing, as its recipient was to get nothing more.'];
   return ['Next: nothing more.'];
+}
+
+/** Mail whose time has come may still wait for its mailbox. */
+function tellWhen(due_at: number, { email, held, now_ms }: EmailFacts): string {
+  if (held === null || held.until <= due_at)
+    return due_at <= now_ms ? 'as soon as the server gets to it' : `at ${toIso(due_at)}`;
+  const why =
+    held.words === null
+      ? `, when ${email.from_email} may send the next mail`
+      : ` (${email.from_email} waits until then, as its relay said: ${held.words.replace(/\.$/, '')})`;
+  return `at ${toIso(held.until)} at the earliest${why}`;
 }

@@ -7,6 +7,7 @@ import { isBulk } from './schemas.ts';
 import type { EmailRow } from './tables.ts';
 
 const TYPE = 'email.send';
+const LEFT_ALONE = 'left-alone';
 
 export const emailJobs = {
   type: TYPE,
@@ -23,8 +24,18 @@ export const emailJobs = {
     };
   },
 
-  laneOf(email: Pick<EmailRow, 'source' | 'scheduled_at'>, mailbox_id: number): string {
-    return laneOf({ type: TYPE, resource: resourceOf(email, mailbox_id) });
+  /** Left alone is what can only wait until its mailbox may be tried again. */
+  laneOf(
+    email: Pick<EmailRow, 'source' | 'scheduled_at'>,
+    mailbox_id: number,
+    options = { is_left_alone: false },
+  ): string {
+    const resource = resourceOf(email, mailbox_id);
+    return laneOf({ type: TYPE, resource: options.is_left_alone ? `${LEFT_ALONE}:${resource}` : resource });
+  },
+
+  isLeftAlone(lane: string): boolean {
+    return lane.startsWith(laneOf({ type: TYPE, resource: LEFT_ALONE }));
   },
 
   /** The mailbox that a lane of emails belongs to. */

@@ -37,12 +37,14 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
   if (state === 'resting' || failures > 0) {
     const times = failures === 1 ? 'the last time' : `${failures} times in a row`;
     const rest = mailbox.resting_until === null ? '' : ` It rests until ${mailbox.resting_until}.`;
+    const waits_until = mailbox.pace?.waits_until ?? null;
+    const wait = waits_until === null ? '' : ` Its mail waits until ${waits_until}.`;
     const reason = last_error === null ? '' : ` Last error: ${last_error}`;
     const remedy = REFUSED_LOG_IN.test(last_error ?? '')
       ? `satchel mailbox change ${shellWord(address)} --smtp -`
       : `satchel mailbox test ${shellWord(address)} --to YOUR-ADDRESS`;
     const tell = state === 'resting' ? problem : warning;
-    return tell(check, `${address} could not be used ${times}.${rest}${reason}`, remedy);
+    return tell(check, `${address} could not be used ${times}.${rest}${wait}${reason}`, remedy);
   }
   if (mailbox.refusal !== null) {
     const message = `${address} was refused by its relay at ${mailbox.refused_at}, whoever the mail is to: ${mailbox.refusal}`;

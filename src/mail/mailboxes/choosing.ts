@@ -25,7 +25,7 @@ export interface ChoiceRequest {
   held_mailbox_id?: number | null;
   /** Mailboxes, by address, that have just failed to connect. They are left out, as are all that rest. */
   tried?: readonly string[];
-  /** Mailboxes, by address, whose next turn comes too late for whoever waits: they are left out. */
+  /** Mailboxes, by address, whose next turn comes too late: they are left out. */
   late?: readonly string[];
   /** Only these mailboxes, by address; absent or empty means any. */
   only?: readonly string[];
@@ -84,6 +84,8 @@ export interface ChosenMailbox {
   explanation: string;
   /** How many such messages its quota of the day has room for. */
   left: number;
+  /** Its next turn comes too late, and there is no other one. */
+  is_late: boolean;
 }
 
 export type Choice = ({ ok: true } & ChosenMailbox) | { ok: false; error: AppError; explanation: string };
@@ -118,19 +120,34 @@ interface Weighed {
  * Bulk mail is accepted a piece at a time, for which `mail/emails/bulk.ts` chooses and counts; all other mail
  * comes here twice. As it is accepted, its client is told what it goes out from or that nothing can take it,
  * and its place in the day's quota is its own from then on; as an attempt begins, that mailbox may rest, be
- * paused or be gone.
+ * paused or be gone. One that is late is taken only where there is no other.
  */
 export function takeMailbox(
   tx: Tx,
   request: ChoiceRequest,
   candidates: readonly Candidate[] = listCandidates(tx, request),
+  isLate: (mailbox_id: number) => boolean = () => false,
 ): Choice {
-  const choice = chooseMailbox(candidates, request);
+  const choice = chooseInTime(candidates, request, isLate);
   const held = request.held_mailbox_id ?? null;
   if (!choice.ok || request.is_test || choice.mailbox_id === held) return choice;
   if (held !== null) releaseUsage(tx, held, request.day);
   takeUsage(tx, choice.mailbox_id, request.day, 1);
   return choice;
+}
+
+function chooseInTime(
+  candidates: readonly Candidate[],
+  request: ChoiceRequest,
+  isLate: (mailbox_id: number) => boolean,
+): Choice {
+  const first = chooseMailbox(candidates, request);
+  let choice = first;
+  for (const late: string[] = []; choice.ok && isLate(choice.mailbox_id); ) {
+    late.push(choice.address);
+    choice = chooseMailbox(candidates, { ...request, late });
+  }
+  return choice.ok || !first.ok ? choice : { ...first, is_late: true };
 }
 
 /**
@@ -165,6 +182,7 @@ export function chooseMailbox(candidates: readonly Candidate[], request: ChoiceR
     address,
     domain: name,
     left: request.is_test ? Number.POSITIVE_INFINITY : leftOf(best),
+    is_late: false,
     explanation: `${explainBest(best, request)} ${explainOthers(weighed, candidates, best)}`.trim(),
   };
 }
@@ -245,7 +263,7 @@ function findObstacle(
   if (request.tried?.includes(mailbox.address))
     return { hindrance: 'other', words: 'it has just failed to connect' };
   if (request.late?.includes(mailbox.address))
-    return { hindrance: 'other', words: 'it is slowed, and its next turn comes too late' };
+    return { hindrance: 'other', words: 'it waits, and its next turn comes too late' };
   if (request.tried && isResting(mailbox, request.now_ms))
     return { hindrance: 'other', words: restOf(mailbox) };
   if (!isUsedUp(mailbox, request)) return null;

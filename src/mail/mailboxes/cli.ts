@@ -259,8 +259,8 @@ function presentAll(mailbox: MailboxRecord) {
 }
 
 function presentState({ state, resting_until, pace }: MailboxRecord): string {
-  if (resting_until !== null) return `resting until ${resting_until}`;
-  return [state, ...(pace ? presentPace(pace) : [])].join(', ');
+  const how = resting_until === null ? state : `resting until ${resting_until}`;
+  return [how, ...(pace ? presentPace(pace) : [])].join(', ');
 }
 
 function presentPace({ allowed, waits_until }: NonNullable<MailboxRecord['pace']>): string[] {

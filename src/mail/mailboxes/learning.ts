@@ -113,10 +113,22 @@ export function gapOfSpeed({ is_probing, speed }: Pace): number {
 
 /** When a mail may go for all that its relay has taught but the speed. */
 export function opensByWait(pace: Pace, now_ms: number): number {
-  if (!pace.is_probing) return 0;
-  const { probed_at } = pace;
-  const is_out = probed_at > 0 && probed_at <= now_ms && now_ms - probed_at < PROBE_MS;
-  return Math.max(waitOf(pace, now_ms) ?? 0, is_out ? now_ms + PROBE_LOOK_MS : 0);
+  return Math.max(waitOf(pace, now_ms) ?? 0, isProbeOut(pace, now_ms) ? now_ms + PROBE_LOOK_MS : 0);
+}
+
+/** Until when no mail leaves, by its wait or by a probe that is not answered yet; null where it may. */
+export function heldUntil(pace: Pace, now_ms: number): number | null {
+  return waitOf(pace, now_ms) ?? (isProbeOut(pace, now_ms) ? pace.probed_at + PROBE_MS : null);
+}
+
+function isProbeOut({ is_probing, probed_at }: Pace, now_ms: number): boolean {
+  return is_probing && probed_at > 0 && probed_at <= now_ms && now_ms - probed_at < PROBE_MS;
+}
+
+/** Since when a probe is out once one more mail goes: in a wait, what goes all the same is none. */
+export function probedAt(pace: Pace, now_ms: number): number {
+  if (!pace.is_probing || waitOf(pace, now_ms) !== null) return 0;
+  return isProbeOut(pace, now_ms) ? pace.probed_at : now_ms;
 }
 
 /** How it stands after an answer. `random` is from 0 to 1. Changes `burst`. */
@@ -128,6 +140,8 @@ export function learn(before: Pace, burst: Burst, answer: Answer, random: number
   if (refusal === null) return pace.is_probing ? open(pace, burst, now_ms) : grow(pace, burst, now_ms);
   const { words } = refusal;
   const refused = { ...pace, since: pace.since ?? now_ms, refused_at: now_ms, words };
+  // One that somebody waits for goes in a wait too: refused, it says nothing that was not known.
+  if (waitOf(pace, answer.started_at) !== null) return refused;
   const is_over =
     burst.answers.filter((is_taken) => !is_taken).length > FEW ||
     pace.is_probing ||

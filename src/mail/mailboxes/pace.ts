@@ -4,7 +4,7 @@
  */
 import { MAX_MAILBOX_RATE, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
-import { gapOfSpeed, opensByWait, remembered, waitOf } from './learning.ts';
+import { gapOfSpeed, heldUntil, opensByWait, probedAt, remembered } from './learning.ts';
 import type { Pace } from './store.ts';
 
 /** At most `count` mails in any `unit_ms`. */
@@ -49,8 +49,8 @@ export function opensAt(
   const known = remembered(pace, now_ms);
   const gap_ms = options.is_waited_for ? gapOf(rate) : gapBetween(known, rate);
   const waited = options.is_waited_for ? 0 : opensByWait(known, now_ms);
-  // A clock that was set back makes nobody wait for longer than any mail before could have.
-  const turn_at = Math.min(pace.turn_at, now_ms + PACE_CLIENT_WAIT_MS);
+  // No turn lies further ahead, unless the clock was set back.
+  const turn_at = pace.turn_at > now_ms + PACE_CLIENT_WAIT_MS ? 0 : pace.turn_at;
   const spaced = gap_ms === 0 ? 0 : turn_at + gap_ms - CATCH_UP_MS;
   return Math.ceil(Math.max(spaced, waited, roomAt(pace, rate, now_ms)));
 }
@@ -59,7 +59,7 @@ export function opensAt(
 export function afterMail(pace: Pace, rate: Rate | null, at: number): Pace {
   const known = remembered(pace, at);
   const turn_at = Math.max(Math.min(pace.turn_at + gapBetween(known, rate), at + CATCH_UP_MS), at);
-  const after = { ...pace, turn_at, probed_at: known.is_probing ? at : 0 };
+  const after = { ...pace, turn_at, probed_at: probedAt(known, at) };
   if (!isCounted(rate)) return { ...after, sent: [] };
   const slice = Math.floor(at / sliceOf(rate));
   const sent = pace.sent.filter(([one]) => one < slice && isLive(one, rate, at));
@@ -90,7 +90,7 @@ export function tellPace(pace: Pace, rate: Rate | null, now_ms: number) {
     allowed: allowed === null ? null : tellRate(a_minute),
     since,
     words,
-    waits_until: waitOf(known, now_ms),
+    waits_until: heldUntil(known, now_ms),
   };
 }
 

@@ -5,10 +5,12 @@ import { hasBeenJudged, hasFailedToConnect } from './health.ts';
 import {
   type Answer,
   type Burst,
+  heldUntil,
   isHeld,
   learn,
   learnNothing,
   newBurst,
+  opensByWait,
   remembered,
   UNPACED,
 } from './learning.ts';
@@ -39,19 +41,37 @@ export class Paces {
   ): { room: number; opens_at: number } | null {
     const paced = pacedOf(tx, mailbox_id, asked.now_ms);
     if (!paced) return null;
-    const { rate } = paced;
-    // One that can't be reached tries its mail once, which then goes out from another mailbox.
-    const is_free = paced.pace.is_probing && store.hasStandIn(tx, mailbox_id, asked.now_ms);
-    const pace = is_free ? unlearned(paced.pace) : paced.pace;
+    const { pace, rate } = paced;
     return { room: roomOf(pace, rate, asked), opens_at: opensAt(pace, rate, asked.now_ms) };
   }
 
-  /** Counts one mail more, and returns when it may go: now, or later where other mail has taken its turn. */
+  /**
+   * Whether no mail may leave a mailbox, as no connection to it can be made, while another one may take such
+   * mail.
+   */
+  isAway(tx: Tx, mailbox_id: number, now_ms: number): boolean {
+    const pace = store.findPace(tx, mailbox_id);
+    return pace !== null && opensByWait(pace, now_ms) > now_ms && store.hasStandIn(tx, mailbox_id, now_ms);
+  }
+
+  /** What holds back the mail of a mailbox at present, and until when at least; null where nothing does. */
+  heldBack(tx: Tx, mailbox_id: number, now_ms: number): { until: number; words: string | null } | null {
+    const paced = pacedOf(tx, mailbox_id, now_ms);
+    if (!paced) return null;
+    const until = opensAt(paced.pace, paced.rate, now_ms);
+    const words = opensByWait(paced.pace, now_ms) > now_ms ? paced.pace.words : null;
+    return until <= now_ms ? null : { until: Math.max(until, heldUntil(paced.pace, now_ms) ?? 0), words };
+  }
+
+  /**
+   * Counts one mail more, and returns when it may go: now, as a mailbox has a turn for what is queued, or
+   * later where its rate lets one that somebody waits for not go yet.
+   */
   take(tx: Tx, mailbox_id: number, now_ms: number, options = { is_waited_for: false }): number {
     const paced = pacedOf(tx, mailbox_id, now_ms);
     if (!paced) return now_ms;
     const { pace, rate } = paced;
-    const at = Math.max(now_ms, opensAt(pace, rate, now_ms, options));
+    const at = options.is_waited_for ? Math.max(now_ms, opensAt(pace, rate, now_ms, options)) : now_ms;
     store.savePace(tx, mailbox_id, afterMail(pace, rate, at));
     return at;
   }

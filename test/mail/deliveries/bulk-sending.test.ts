@@ -198,9 +198,8 @@ test('a relay that can not be reached fails one attempt where there is no other 
   expect(query('SELECT status, attempts FROM emails')).toEqual([{ status: 'queued', attempts: 1 }]);
 });
 
-test('a relay that can not be reached has its mail go out from another mailbox', async () => {
-  await useRelay(MAILBOX, 1);
-  await on.app.services.mailboxes.add(actor, {
+const addSecond = () =>
+  on.app.services.mailboxes.add(actor, {
     address: 'second@news.example.com',
     relay: parseRelay(`smtp://127.0.0.1:${sink.port}`),
     daily_limit: null,
@@ -208,6 +207,10 @@ test('a relay that can not be reached has its mail go out from another mailbox',
     for_transactional: false,
     for_marketing: true,
   });
+
+test('a relay that can not be reached has its mail go out from another mailbox', async () => {
+  await useRelay(MAILBOX, 1);
+  await addSecond();
   const list = await on.list();
   await addContacts(on, list, { name: 'c', count: COUNT });
   await on.send(await on.broadcast(list));
@@ -217,6 +220,26 @@ test('a relay that can not be reached has its mail go out from another mailbox',
     'SELECT m.address, u.n FROM mailbox_usage u JOIN mailboxes m ON m.id = u.mailbox_id WHERE u.n > 0',
   );
   expect(used).toEqual([{ address: 'second@news.example.com', n: COUNT }]);
+  // The rest is not tried where ten have just failed.
+  const failed = query("SELECT count(*) AS n FROM email_attempts WHERE outcome = 'unreachable'");
+  expect(failed).toEqual([{ n: LEAST_IN_FLIGHT }]);
+});
+
+test('mail that only a mailbox may send which can not be reached waits for it, whatever others there are', async () => {
+  await useRelay(MAILBOX, 1);
+  await addSecond();
+  dataOf(await on.mirror('PATCH', '/email-marketing/settings', { accounts: [MAILBOX] }));
+  const list = await on.list();
+  await addContacts(on, list, { name: 'c', count: COUNT });
+  await on.send(await on.broadcast(list));
+  for (let n = 0; n < 30; n += 1) await on.pass(1 / 60);
+  expect(statuses()).toEqual([{ status: 'queued', n: COUNT }]);
+  // Ten at once, and then one a wait.
+  expect(on.count('SELECT sum(attempts) AS n FROM emails')).toBeLessThan(LEAST_IN_FLIGHT + 20);
+  await useRelay(MAILBOX, sink.port);
+  for (let n = 0; n < 60; n += 1) await on.pass(1 / 60);
+  expect(new Set(recipients()).size).toBe(COUNT);
+  expect(on.count('SELECT count(*) AS n FROM mailbox_usage WHERE n > 0')).toBe(1);
 });
 
 test('a mailbox’s daily limit is filled to the last mail, and no further', async () => {

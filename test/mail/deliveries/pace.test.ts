@@ -1,5 +1,6 @@
 /** Mail at a mailbox's pace: its set rate, and what its relay teaches, on real SMTP. The clock is the test's. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { mailboxChecks } from '../../../src/mail/mailboxes/checks.ts';
 import { run } from '../../support/command.ts';
 import { actor, startTestApp } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink, subjectOf } from '../../support/smtp-sink.ts';
@@ -300,6 +301,152 @@ describe('a relay that asks for less mail', () => {
     expect(paceOf('hello@slow.example.com')).not.toBeNull();
     expect(paceOf()).toBeNull();
     await throttling.stop();
+  });
+});
+
+describe('a relay that is away for three seconds while thirty mails come', () => {
+  const BOUND = { domain: 'mail.example.com' };
+
+  /** Mails for it while it is away. */
+  async function outage(fields: Record<string, unknown> = BOUND): Promise<void> {
+    await sink.stop();
+    for (let n = 0; n < 30; n += 1) {
+      await sender.send({ queue: true, ...fields });
+      await sender.pass(100);
+    }
+    sink = await startSmtpSink({ port: sink.port });
+  }
+
+  /** How many seconds pass until a mail that comes now is taken. */
+  async function secondsOf(fields: Record<string, unknown> = BOUND): Promise<number> {
+    const { body } = await sender.send({ queue: true, ...fields });
+    await sender.settle();
+    const isSent = () =>
+      rows(sender.app, `SELECT 1 FROM emails WHERE id = '${body.id}' AND status = 'sent'`).length > 0;
+    let seconds = 0;
+    for (; !isSent() && seconds < 400; seconds += 0.1) await sender.pass(100);
+    return seconds;
+  }
+
+  for (const [others, count] of [
+    ['alone', 0],
+    ['beside another mailbox, which that mail may not use', 1],
+  ] as const)
+    test(`takes one that comes six seconds later within seconds, ${others}`, async () => {
+      const standing = await startSmtpSink();
+      if (count > 0) await addDomain(sender.app, 'other.example.com', standing);
+      await outage();
+      await sender.pass(6_000);
+      expect(await secondsOf()).toBeLessThan(20);
+      for (let n = 0; n < 300 && sink.mails.length < 31; n += 1) await sender.pass(100);
+      expect(sink.mails.length).toBe(31);
+      expect(standing.mails.length).toBe(0);
+      await standing.stop();
+    });
+
+  test('costs mail that may go out from no other mailbox one attempt at most', async () => {
+    const standing = await startSmtpSink();
+    await addDomain(sender.app, 'other.example.com', standing);
+    await sink.stop();
+    await queue(10, BOUND);
+    await queue(20, BOUND);
+    for (let minutes = 0; minutes < 30; minutes += 1) await sender.pass(60_000);
+    const tries = 'SELECT sum(attempts) AS n, min(attempts) AS least FROM emails';
+    const [{ n, least }] = rows(sender.app, tries) as [{ n: number; least: number }];
+    // Ten at once, and then one a wait: of 5 s, doubling to 5 minutes.
+    expect(n).toBeLessThan(10 + 20);
+    expect(least).toBe(0);
+    expect(standing.mails.length).toBe(0);
+    await standing.stop();
+    sink = await startSmtpSink({ port: sink.port });
+  });
+
+  test('leaves no mail waiting that another mailbox may take, whatever waits before it', async () => {
+    const standing = await startSmtpSink();
+    await addDomain(sender.app, 'other.example.com', standing);
+    await sink.stop();
+    await queue(10, BOUND);
+    await queue(30, BOUND);
+    expect(paceOf()?.waits_until).toEqual(expect.any(String));
+    const [id = ''] = await queue(1);
+    expect(standing.mails.length).toBe(1);
+    const { events, story } = sender.app.services.deliveries.explain(id);
+    expect(events.filter(({ kind }) => kind === 'attempt')).toMatchObject([
+      { outcome: 'sent', who: 'hello@other.example.com' },
+    ]);
+    expect(story.join('\n')).toContain(`${HELLO} (it waits, and its next turn comes too late)`);
+    await standing.stop();
+    sink = await startSmtpSink({ port: sink.port });
+  });
+
+  test('is asked no later for what others hand over meanwhile and wait for', async () => {
+    await sink.stop();
+    await queue(10, BOUND);
+    const { waits_until } = paceOf() ?? {};
+    await sender.pass(1);
+    for (let n = 0; n < 20; n += 1) expect((await sender.send({ queue: false })).status).toBe(503);
+    expect(paceOf()).toMatchObject({ waits_until });
+    sink = await startSmtpSink({ port: sink.port });
+    await queue(1, BOUND);
+    await sender.pass(5_000);
+    expect(sink.mails.length).toBe(1);
+    expect(paceOf()?.waits_until).toBeNull();
+  });
+
+  test('goes on with mail that was left alone as soon as one that somebody waits for is taken', async () => {
+    const standing = await startSmtpSink();
+    await addDomain(sender.app, 'other.example.com', standing);
+    await sink.stop();
+    await queue(6, BOUND);
+    await queue(3, { ...BOUND, subject: 'Left' });
+    sink = await startSmtpSink({ port: sink.port });
+    await sender.pass(1);
+    expect((await sender.send({ queue: false, ...BOUND })).status).toBe(201);
+    for (let n = 0; n < 30; n += 1) await sender.pass(100);
+    expect(sink.mails.filter((mail) => subjectOf(mail) === 'Left').length).toBe(3);
+    await standing.stop();
+  });
+
+  test('is told of by doctor, the shell and each mail that waits, with the time until which it waits', async () => {
+    await sink.stop();
+    const [tried = ''] = await queue(10, BOUND);
+    const [id = ''] = await queue(1, BOUND);
+    const until = paceOf()?.waits_until ?? 'none';
+    const why = (email: string) => sender.app.services.deliveries.explain(email).story.at(-1);
+    expect(why(id)).toBe(
+      `Next: The first attempt comes at ${until} at the earliest (${HELLO} waits until then, as its relay said: ${paceOf()?.words}).`,
+    );
+    expect(why(tried)).toBe('Next: Attempt 2 of 3 comes at 2030-01-15T12:00:15.000Z.');
+    const [found] = (await mailboxChecks({ mailboxes: mailboxes() })[0]?.run()) ?? [];
+    expect(found?.message).toContain(`Its mail waits until ${until}.`);
+    // A relay that does not answer the mail that asks for all.
+    sink = await startSmtpSink({ port: sink.port, hang: 'data' });
+    sender.app.clock.advance(5_000);
+    sender.app.app.engine.wake();
+    await sink.until(() => sink.unanswered.length > 0);
+    const asked_at = sender.app.clock.now();
+    expect(paceOf()?.waits_until).toBe(new Date(asked_at + 60_000).toISOString());
+    sender.app.clock.advance(10_000);
+    expect(why(tried)).toStartWith(`Next: Attempt 2 of 3 comes at ${paceOf()?.waits_until} at the earliest`);
+    delete sink.behavior.hang;
+    for (const reply of sink.unanswered) reply();
+    await sender.settle();
+    expect(paceOf()?.waits_until).toBeNull();
+  });
+
+  test('names no time that has passed for a mail that is due while the relay is busy with others', async () => {
+    sink.behavior.rcpt = { 'grey@example.org': { code: 450, message: '4.2.0 Greylisted' } };
+    const [id = ''] = await queue(1, { to: 'grey@example.org' });
+    sink.behavior.hang = 'data';
+    for (let n = 0; n < 10; n += 1) await sender.send({ queue: true });
+    await sink.until(() => sink.unanswered.length === 10);
+    sender.app.clock.advance(3_600_000);
+    expect(sender.app.services.deliveries.explain(id).story.at(-1)).toBe(
+      'Next: Attempt 2 of 3 comes as soon as the server gets to it.',
+    );
+    delete sink.behavior.hang;
+    for (const reply of sink.unanswered) reply();
+    await sender.settle();
   });
 });
 

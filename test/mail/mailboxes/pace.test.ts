@@ -72,10 +72,12 @@ describe('of a rate', () => {
       const rate = parseRate(text);
       const { pace } = goOn(UNPACED, rate, 100);
       const earlier = NOW - 365 * 24 * HOUR;
-      expect(opensAt(pace, rate, earlier) - earlier).toBeLessThan(6_000);
+      expect(opensAt(pace, rate, earlier)).toBeLessThanOrEqual(earlier);
     }
   });
 });
+
+const NO_TIME = { asked_ms: null, is_quota: false };
 
 /** A mailbox, its burst, and the answers of its relay one after another. */
 class Learner {
@@ -210,6 +212,16 @@ describe('a relay that refuses mail', () => {
       });
     on.answer({ started_at: now - 100 });
     expect(on.pace).toEqual(pace);
+  });
+
+  test('has it wait no longer for what was handed over in a wait all the same, and was refused', () => {
+    const on = new Learner().refused(6);
+    const { waits_until } = on.pace;
+    on.pace = afterMail(on.pace, null, on.now + 1);
+    for (let n = 0; n < 30; n += 1) on.answer({ after_ms: 100, refusal: { words: 'later', ...NO_TIME } });
+    expect(on.pace).toMatchObject({ waits_until, waits: 1, words: 'later' });
+    on.now = waits_until;
+    expect(on.room).toBe(1);
   });
 
   test('opens at what is allowed once a probe is taken, or at one a second where nothing is known', () => {
