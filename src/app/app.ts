@@ -147,6 +147,7 @@ function createPlatform(config: Config, deps: AppDeps) {
     rates: new DurableRates({ database, clock }),
     idempotency: new Idempotency(database, clock),
     mailer: createMailer({
+      dns_servers: config.dns_servers,
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
     report_reader: createReportReader(),

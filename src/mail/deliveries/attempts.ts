@@ -126,9 +126,7 @@ export class Attempts {
 
   /** The mailbox of a mail: one that is away only where there is no other. */
   take(tx: Tx, asked: ChoiceRequest, candidates: readonly Candidate[]): Choice {
-    return takeMailbox(tx, asked, candidates, (id) =>
-      this.deps.mailboxes.pace.isAway(tx, id, asked.now_ms),
-    );
+    return takeMailbox(tx, asked, candidates, (id) => this.deps.mailboxes.pace.isAway(tx, id, asked.now_ms));
   }
 
   /** For a client that waits: whether a mailbox has no turn soon. */

@@ -14,12 +14,7 @@ import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
 import { bulkQueues, type EmailRow, type Emails, emailLife } from '../emails/service.ts';
-import {
-  type Candidate,
-  type Choice,
-  listCandidates,
-  type Mailboxes,
-} from '../mailboxes/service.ts';
+import { type Candidate, type Choice, listCandidates, type Mailboxes } from '../mailboxes/service.ts';
 import type { Attempts, Conclusion } from './attempts.ts';
 import {
   type Attempt,

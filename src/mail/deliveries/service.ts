@@ -278,9 +278,7 @@ export class Deliveries {
     const facts: EmailFacts = {
       now_ms,
       held:
-        mailbox_id === null || is_test
-          ? null
-          : this.deps.mailboxes.pace.heldBack(read, mailbox_id, now_ms),
+        mailbox_id === null || is_test ? null : this.deps.mailboxes.pace.heldBack(read, mailbox_id, now_ms),
       email: { ...email, due_at: this.#leavesAt(email) },
       attempts: attemptsOf(read, email),
       reports: store.listReports(read, email.id),

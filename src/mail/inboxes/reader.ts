@@ -10,7 +10,8 @@ import { type Database, mayPass, type Tx } from '../../platform/database/databas
 import type { Logger } from '../../platform/host/logger.ts';
 import { MAX_AGGREGATE_MESSAGE_BYTES } from '../../platform/mail/aggregate-reports.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
-import { whyUnanswered } from '../../platform/mail/relay-name.ts';
+import { isLinkLocal, LINK_LOCAL } from '../../platform/mail/server-address.ts';
+import { serverLookup } from '../../platform/mail/server-lookup.ts';
 import type { Inboxes, InboxRow } from './service.ts';
 
 /** As SMTP's deadlines: for the connection with TLS, and the greeting. */
@@ -137,8 +138,6 @@ export class InboxReader<Arrival = unknown> {
 
   /** From the log-in to the end of the connection. */
   async #session(): Promise<never> {
-    const unanswered = await whyUnanswered(this.inbox.host, this.deps);
-    if (unanswered !== null) throw new Error(unanswered);
     const client = await this.#connect();
     let has_news = true;
     client.on('exists', () => {
@@ -178,6 +177,7 @@ export class InboxReader<Arrival = unknown> {
     const { host, port, security, username } = this.inbox;
     const pass = this.deps.inboxes.passwordOf(this.inbox);
     if (pass === null) throw new Error('The password of the inbox does not decrypt.');
+    if (isLinkLocal(host)) throw new Error(`The server ${LINK_LOCAL}.`);
     // Loaded where there is an inbox: most servers have none.
     const { ImapFlow } = await import('imapflow');
     const client = new ImapFlow({
@@ -185,8 +185,11 @@ export class InboxReader<Arrival = unknown> {
       port,
       secure: security === 'tls',
       ...(security === 'tls' ? {} : { doSTARTTLS: security === 'starttls' }),
-      // For an IP address it would pass `false`, which Bun refuses.
-      ...(isIP(host) === 0 ? {} : { tls: { servername: undefined } }),
+      tls: {
+        ...serverLookup(this.deps),
+        // For an IP address it would pass `false`, which Bun refuses.
+        ...(isIP(host) === 0 ? {} : { servername: undefined }),
+      },
       auth: { user: username, pass },
       logger: false,
       // Compressed answers could not be bounded.

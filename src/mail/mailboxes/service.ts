@@ -11,7 +11,8 @@ import { within } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
-import type { DeliveryOutcome, MailPurpose } from '../../platform/mail/types.ts';
+import { STRANGER } from '../../platform/mail/smtp-replies.ts';
+import type { DeliveryOutcome, MailContent, MailPurpose, SmtpRoute } from '../../platform/mail/types.ts';
 import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';
@@ -384,18 +385,35 @@ export class Mailboxes {
         response,
       };
     }
-    const is_waited_for = true;
-    await this.deps.database.write((tx) =>
-      this.pace.take(tx, mailbox.id, this.deps.clock.now(), { is_waited_for }),
-    );
-    const handing = this.deps.mailer.deliver(content, outlet.route, [recipient.address]);
+    const handing = this.#handTest(mailbox.id, content, outlet.route, recipient.address);
+    // One that is late is recorded all the same, unless that fails, which nobody waits for any more.
+    void handing.catch(() => {});
     const answer = await within(handing, SEND_ANSWER_MS);
     const { outcome, smtp_code, response } = answer === 'not yet' ? NOT_YET : answer;
-    if (outcome === 'sent')
-      await this.deps.database.write((tx) =>
-        this.health.recordSuccess(tx, mailbox.id, this.deps.clock.now()),
-      );
-    return { address: mailbox.address, to: recipient.address, outcome, smtp_code, response };
+    const told =
+      answer !== 'not yet' && answer.outcome !== 'sent' && answer.is_stranger
+        ? { smtp_code: null, response: STRANGER }
+        : { smtp_code, response };
+    return { address: mailbox.address, to: recipient.address, outcome, ...told };
+  }
+
+  /** Hands a test over, which tells of the relay as any mail does. */
+  async #handTest(
+    mailbox_id: number,
+    content: MailContent,
+    route: SmtpRoute,
+    to: string,
+  ): Promise<DeliveryOutcome> {
+    const { database, clock, mailer } = this.deps;
+    const started_at = clock.now();
+    await database.write((tx) => this.pace.take(tx, mailbox_id, started_at, { is_waited_for: true }));
+    const outcome = await mailer.deliver(content, route, [to]);
+    await database.write((tx) => {
+      const now_ms = clock.now();
+      if (outcome.outcome === 'sent') this.health.recordSuccess(tx, mailbox_id, now_ms);
+      this.pace.record(tx, mailbox_id, outcome, { started_at, now_ms });
+    });
+    return outcome;
   }
 
   #recordOf(read: Tx, mailbox: MailboxRow, domain: string, now_ms: number): MailboxRecord {

@@ -11,6 +11,7 @@ import type { Config } from '../../config.ts';
 import { monotonicMs, SECOND_MS } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import type { Resolver } from '../mail/dns.ts';
+import { readAddress } from '../mail/server-address.ts';
 
 /** How long a DNS answer is used: a webhook that is told a thousand things a second asks once. */
 const REMEMBER_MS = 30 * SECOND_MS;
@@ -97,7 +98,7 @@ export class Destinations {
   }
 
   #isInNetworks(address: string): boolean {
-    const ip = read(address);
+    const ip = readAddress(address);
     return this.#networks.some(([network, bits]) => ip.kind() === network.kind() && ip.match(network, bits));
   }
 
@@ -114,9 +115,9 @@ export class Destinations {
   }
 
   #isOfThisMachine(address: string): boolean {
-    const asked = read(address).toNormalizedString();
+    const asked = readAddress(address).toNormalizedString();
     const own = (this.deps.listOwnAddresses ?? listOwnAddresses)();
-    return own.some((each) => read(each).toNormalizedString() === asked);
+    return own.some((each) => readAddress(each).toNormalizedString() === asked);
   }
 
   #look(name: string): Promise<Found> {
@@ -169,17 +170,10 @@ function networkOf(entry: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [ip, ip.kind() === 'ipv4' ? 32 : 128];
 }
 
-const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** An address, or the IPv4 address that it stands for. */
-function read(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
-  const ip = ipaddr.process(address);
-  return ip.kind() === 'ipv6' && ip.match(NAT64) ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip;
-}
-
 function isPublic(address: string): boolean {
-  const ip = read(address);
+  const ip = readAddress(address);
   return ip.range() === 'unicast' && (ip.kind() === 'ipv4' || ip.match(GLOBAL_IPV6));
 }
 

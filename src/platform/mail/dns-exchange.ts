@@ -135,10 +135,13 @@ function exchangeUdp(exchange: Exchange): Promise<Attempt> {
   });
   // A connected socket takes packets from this server only, and is told at once where nobody listens there.
   try {
-    socket.connect(port, host, () => {
-      socket.send(exchange.query, (error) => {
-        if (error) resolve(failure(exchange, error.message));
-      });
+    socket.connect(port, host, (...[unconnected]: Error[]) => {
+      // Without a route there it is not connected, and could not send.
+      if (unconnected) resolve(failure(exchange, 'no route to it'));
+      else
+        socket.send(exchange.query, (error) => {
+          if (error) resolve(failure(exchange, error.message));
+        });
     });
   } catch (error) {
     resolve(failure(exchange, messageOf(error)));

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts';
 import * as limits from '../../limits.ts';
 import { Thread, ThreadEnded } from '../host/threads.ts';
 import { within } from '../host/waiting.ts';
-import { interruptedOutcome, postponedOutcome } from './outcomes.ts';
+import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
 import type {
   DeliverOptions,
   DeliveryOutcome,
@@ -56,6 +56,8 @@ export interface Mailer {
 
 export interface MailerOptions {
   deadlines?: Partial<SmtpDeadlines>;
+  /** Who is asked where relays are; the system's name servers unless given. */
+  dns_servers?: readonly string[];
   /** The thread is ended after this long without a request. */
   idle_stop_ms?: number;
   /** Called with the error when the worker thread dies. */
@@ -92,11 +94,17 @@ class WorkerMailer implements Mailer {
   #frame_chars = 0;
   #is_stopping = false;
 
-  constructor({ deadlines, idle_stop_ms = MAILER_IDLE_STOP_MS, startWorker, onCrash }: MailerOptions) {
+  constructor(options: MailerOptions) {
+    const { deadlines, dns_servers = [], idle_stop_ms = MAILER_IDLE_STOP_MS, startWorker, onCrash } = options;
     this.#thread = new Thread({
       start: startWorker ?? startMailerWorker,
       idle_stop_ms,
-      onStart: () => this.#thread.tell({ op: 'configure', deadlines: { ...SMTP_DEADLINES, ...deadlines } }),
+      onStart: () =>
+        this.#thread.tell({
+          op: 'configure',
+          deadlines: { ...SMTP_DEADLINES, ...deadlines },
+          dns_servers,
+        }),
       ...(onCrash ? { onCrash } : {}),
       onEnd: () => this.#forgetFrames(),
     });
@@ -109,14 +117,16 @@ class WorkerMailer implements Mailer {
     options: DeliverOptions = {},
   ): Promise<DeliveryOutcome> {
     if (this.#is_stopping) return interruptedOutcome('The mailer has stopped.', { may_be_sent: false });
+    const handed = new Uint8Array(new SharedArrayBuffer(1));
     try {
       const keyed = this.#keyed(content);
-      const reply = await this.#thread.ask({ op: 'deliver', content: keyed, route, recipients, options });
+      const request = { op: 'deliver', content: keyed, route, recipients, options, handed } as const;
+      const reply = await this.#thread.ask(request);
       if (reply.op === 'delivered') return reply.outcome;
       throw new Error(`the mailer worker answered a delivery with ${reply.op}`);
     } catch (error) {
-      // Whether the request took effect is unknown.
-      if (error instanceof ThreadEnded) return interruptedOutcome(wordsOf(error), { may_be_sent: true });
+      if (error instanceof Stopped) return interruptedOutcome(wordsOf(error), { may_be_sent: true });
+      if (error instanceof ThreadEnded) return outcomeOfBreakdown(wordsOf(error), handed[0] === 1);
       // No thread could be started: that is neither the mail's fault nor the relay's, and may pass.
       if (error instanceof AppError && error.kind === 'unavailable') return postponedOutcome(error.message);
       throw error;
@@ -182,6 +192,13 @@ class WorkerMailer implements Mailer {
 
 /** Ended by us, and not by itself. */
 class Stopped extends ThreadEnded {}
+
+/** A relay that has all of a mail may have taken it, and is as one that never answered. */
+function outcomeOfBreakdown(response: string, may_be_sent: boolean): DeliveryOutcome {
+  return may_be_sent
+    ? unsentOutcome({ stage: 'data', response, may_be_sent })
+    : interruptedOutcome(response, { may_be_sent });
+}
 
 function wordsOf(error: ThreadEnded): string {
   return error instanceof Stopped

@@ -2,11 +2,14 @@
 import { AppError, messageOf } from '../../errors.ts';
 import { isShortage } from '../host/shortages.ts';
 import { serve } from '../host/threads.ts';
+import { createResolver } from './dns.ts';
 import { FramedMessages } from './framed-message.ts';
 import { bytesOf, type ComposedMessage, composeMessage, signWhole } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unmadeOutcome } from './outcomes.ts';
+import { serverLookup } from './server-lookup.ts';
 import { checkRelay } from './smtp-check.ts';
 import { SmtpPool } from './smtp-pool.ts';
+import type { SessionTerms } from './smtp-session.ts';
 import { slowdownOf } from './throttling.ts';
 import type {
   DeliveryOutcome,
@@ -14,7 +17,6 @@ import type {
   MailContent,
   MailerReply,
   MailerRequest,
-  SmtpDeadlines,
   SmtpRoute,
   UnsentOutcome,
   WholeContent,
@@ -25,7 +27,7 @@ type Deliver = Extract<MailerRequest, { op: 'deliver' }>;
 const pools = new Map<string, SmtpPool>();
 /** By key; which ones there are is the main thread's to decide. */
 const frames = new Map<string, FramedMessages>();
-let deadlines: SmtpDeadlines | null = null;
+let terms: SessionTerms | null = null;
 let delivering = 0;
 let is_stopping = false;
 let stopped = Promise.withResolvers<MailerReply>();
@@ -39,7 +41,10 @@ serve((request: MailerRequest): MailerReply | Promise<MailerReply> => {
       frames.clear();
       is_stopping = false;
       stopped = Promise.withResolvers();
-      deadlines = request.deadlines;
+      terms = {
+        deadlines: request.deadlines,
+        lookup: serverLookup({ resolver: createResolver({ servers: request.dns_servers }) }),
+      };
       return DONE;
     case 'keep_frame':
       frames.set(request.frame.key, new FramedMessages(request.frame));
@@ -94,7 +99,8 @@ async function deliver(request: Deliver): Promise<MailerReply> {
   return { op: 'delivered', outcome: slowdown ? { ...outcome, slowdown } : outcome };
 }
 
-async function composeAndSend({ content, route, recipients, options }: Deliver): Promise<DeliveryOutcome> {
+async function composeAndSend(request: Deliver): Promise<DeliveryOutcome> {
+  const { content, route, recipients, options, handed } = request;
   let message: ComposedMessage;
   try {
     message = await compose(content);
@@ -107,7 +113,10 @@ async function composeAndSend({ content, route, recipients, options }: Deliver):
     return interruptedOutcome('The mailer stopped before this mail was handed over.', { may_be_sent: false });
   const plain = route.return_path ?? content.from.address;
   const hand = (from: string): Promise<DeliveryOutcome> => {
-    const envelope = { from, recipients, id: options.envelope_id ?? null };
+    const onWritten = (): void => {
+      handed[0] = 1;
+    };
+    const envelope = { from, recipients, id: options.envelope_id ?? null, onWritten };
     return poolOf(route).deliver(envelope, message, options.purpose ?? 'transactional');
   };
   const own = options.return_path ?? plain;
@@ -142,9 +151,9 @@ function poolOf(route: SmtpRoute): SmtpPool {
   return pool;
 }
 
-function configured(): SmtpDeadlines {
-  if (!deadlines) throw new Error('the mailer worker got a request before its configuration');
-  return deadlines;
+function configured(): SessionTerms {
+  if (!terms) throw new Error('the mailer worker got a request before its configuration');
+  return terms;
 }
 
 function noteIfStopped(): void {

@@ -18,7 +18,15 @@ export function readHost(text: string): string | null {
  * cloud machine's credentials does.
  */
 export function isLinkLocal(host: string): boolean {
-  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'linkLocal';
+  return ipaddr.isValid(host) && readAddress(host).range() === 'linkLocal';
+}
+
+const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
+
+/** An address, or the IPv4 address that it stands for. */
+export function readAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
+  const ip = ipaddr.process(address);
+  return ip.kind() === 'ipv6' && ip.match(NAT64) ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip;
 }
 
 /** What is wrong with such a host, to go on after the name of its field. */

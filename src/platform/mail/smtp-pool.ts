@@ -2,8 +2,8 @@
 import { monotonicMs } from '../host/clock.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome } from './outcomes.ts';
-import { type Envelope, openSession, SmtpSession } from './smtp-session.ts';
-import type { DeliveryOutcome, MailPurpose, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
+import { type Envelope, openSession, type SessionTerms, SmtpSession } from './smtp-session.ts';
+import type { DeliveryOutcome, MailPurpose, SmtpRoute, UnsentOutcome } from './types.ts';
 
 /** Open connections to one relay; most providers allow at least 10. */
 const SMTP_CONNECTIONS_PER_MAILBOX = 10;
@@ -35,7 +35,7 @@ const STOPPED = 'The server stopped before the relay answered.';
 
 export class SmtpPool {
   readonly #route: SmtpRoute;
-  readonly #deadlines: SmtpDeadlines;
+  readonly #terms: SessionTerms;
   readonly #onEmpty: () => void;
   #waiting: WaitingMail[] = [];
   readonly #idle: IdleSession[] = [];
@@ -54,9 +54,9 @@ export class SmtpPool {
   #is_stopping = false;
 
   /** `onEmpty` is called whenever the pool has neither mail nor connections left. */
-  constructor(route: SmtpRoute, deadlines: SmtpDeadlines, onEmpty: () => void) {
+  constructor(route: SmtpRoute, terms: SessionTerms, onEmpty: () => void) {
     this.#route = route;
-    this.#deadlines = deadlines;
+    this.#terms = terms;
     this.#onEmpty = onEmpty;
   }
 
@@ -121,7 +121,7 @@ export class SmtpPool {
 
   async #open(): Promise<void> {
     this.#opening += 1;
-    const session = await openSession(this.#route, this.#deadlines);
+    const session = await openSession(this.#route, this.#terms);
     this.#opening -= 1;
     if (!(session instanceof SmtpSession)) {
       this.#onOpeningFailed(session);
@@ -181,13 +181,13 @@ export class SmtpPool {
       session.quit();
     } else {
       this.#idle.push({ session, since_ms: monotonicMs(), is_reused });
-      this.#sweeper ??= setInterval(() => this.#closeIdle(), this.#deadlines.idle_ms / 2);
+      this.#sweeper ??= setInterval(() => this.#closeIdle(), this.#terms.deadlines.idle_ms / 2);
       this.#dispatch();
     }
   }
 
   #closeIdle(): void {
-    const closes_at = monotonicMs() - this.#deadlines.idle_ms;
+    const closes_at = monotonicMs() - this.#terms.deadlines.idle_ms;
     while (this.#idle[0] && this.#idle[0].since_ms <= closes_at) this.#idle.shift()?.session.quit();
   }
 

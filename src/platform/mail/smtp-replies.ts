@@ -7,6 +7,9 @@ import { postponedOutcome, unmadeOutcome, unsentOutcome } from './outcomes.ts';
 import { subjectOf } from './refusals.ts';
 import type { DeliveryStage, RefusedRecipient, SentOutcome, UnsentOutcome } from './types.ts';
 
+/** In place of the words of what answers without 220: it may be no mail server. */
+export const STRANGER = 'What answers there does not greet as a mail server that takes mail.';
+
 /** No recipient was taken at RCPT. It is final where each was refused for good, and about what most were. */
 export function rejectedOutcome(
   rejected: RefusedRecipient[],

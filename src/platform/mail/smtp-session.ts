@@ -8,17 +8,19 @@ import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import { lacksDescriptors } from '../host/shortages.ts';
-import { createResolver } from './dns.ts';
 import type { ComposedMessage } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
-import { whyUnanswered } from './relay-name.ts';
-import { outcomeOfOpening, outcomeOfSending, readReply, sentOutcome } from './smtp-replies.ts';
+import { isLinkLocal, LINK_LOCAL } from './server-address.ts';
+import type { ServerLookup } from './server-lookup.ts';
+import { outcomeOfOpening, outcomeOfSending, readReply, STRANGER, sentOutcome } from './smtp-replies.ts';
 import type { DeliveryOutcome, DeliveryStage, SmtpDeadlines, SmtpRoute, UnsentOutcome } from './types.ts';
 
 export interface Envelope {
   from: string;
   recipients: readonly string[];
   id: string | null;
+  /** Called as all of its content has been handed over: from here on the relay may have it. */
+  onWritten: () => void;
 }
 
 /** RFC 5321 4.5.3.1.5: a line of a reply has 512; some have many lines. */
@@ -28,19 +30,23 @@ const BLOCK_BYTES = 64 * 1024;
 
 const NO_DESCRIPTORS = 'The server has no file descriptor left for a connection (LimitNOFILE, ulimit -n).';
 
-/** The system's name servers: those of the settings are for what concerns recipients and senders. */
-const resolver = createResolver({ servers: [] });
+/** What sessions need besides their relay. */
+export interface SessionTerms {
+  deadlines: SmtpDeadlines;
+  /** Finds where a relay is. */
+  lookup: ServerLookup;
+}
 
 /** Connects, greets, secures and logs in. Never throws: a failure is an outcome as of a delivery. */
 export async function openSession(
   route: SmtpRoute,
-  deadlines: SmtpDeadlines,
+  { deadlines, lookup }: SessionTerms,
 ): Promise<SmtpSession | UnsentOutcome> {
   const ends_ms = monotonicMs() + (deadlines.total_ms ?? Number.POSITIVE_INFINITY);
   const atMost = (limit_ms: number): number => Math.max(1, Math.min(limit_ms, ends_ms - monotonicMs()));
-  const unanswered = route.address === undefined ? await whyUnanswered(route.host, { resolver }) : null;
-  if (unanswered !== null) return unsentOutcome({ stage: 'connect', response: unanswered });
-  const socket = await connectSocket(route, atMost(deadlines.connect_ms));
+  if (isLinkLocal(route.host))
+    return unsentOutcome({ stage: 'connect', response: `The server ${LINK_LOCAL}.` });
+  const socket = await connectSocket(route, atMost(deadlines.connect_ms), lookup);
   if ('outcome' in socket) return lacksDescriptors() ? postponedOutcome(NO_DESCRIPTORS) : socket;
   const connection = new SMTPConnection({
     host: route.host,
@@ -67,7 +73,7 @@ export async function openSession(
   });
   const tls = tlsVersionOf(connection);
   if (greeting_error) {
-    const refusal = { ...outcomeOfOpening(greeting_error, 'greeting'), tls, ...strangerOf(greeting_error) };
+    const refusal = { ...greetedOutcome(greeting_error), tls };
     // Where both sides wait for the other, the port may be one that begins with TLS.
     const may_be_tls = greeting_error.timeoutType === 'GREETING_TIMEOUT' && route.security !== 'tls';
     return may_be_tls
@@ -99,9 +105,14 @@ export async function openSession(
   return new SmtpSession(connection, deadlines);
 }
 
-/** Nodemailer has this command for what came before any. */
-function strangerOf({ command, response }: NodemailerError): Pick<UnsentOutcome, 'is_stranger'> {
-  return command === 'CONN' && response !== undefined ? { is_stranger: true } : {};
+/**
+ * What greets without 220 may be no mail server: none of its words are told then, unless they are a refusal as
+ * mail servers write them. Nodemailer has the command CONN for what came before any.
+ */
+function greetedOutcome(error: NodemailerError): UnsentOutcome {
+  const outcome = outcomeOfOpening(error, 'greeting');
+  if (error.command !== 'CONN' || error.response === undefined) return outcome;
+  return { ...outcome, is_stranger: true, ...(outcome.smtp_code === null ? { response: STRANGER } : {}) };
 }
 
 function tlsVersionOf({ _socket: socket }: SMTPConnection): string {
@@ -119,9 +130,14 @@ function tlsOptions(route: SmtpRoute) {
 }
 
 /** A connected socket, with TLS where the route begins so. The deadline covers look-up, TCP and TLS. */
-function connectSocket(route: SmtpRoute, limit_ms: number): Promise<Socket | UnsentOutcome> {
+function connectSocket(
+  route: SmtpRoute,
+  limit_ms: number,
+  lookup: ServerLookup,
+): Promise<Socket | UnsentOutcome> {
   return new Promise((resolve) => {
-    const target = { host: route.address ?? route.host, port: route.port };
+    const { host, port } = route;
+    const target = { host, port, ...lookup };
     const is_tls = route.security === 'tls';
     const socket = is_tls ? connectTls({ ...target, ...tlsOptions(route) }) : connectTcp(target);
     const give_up = setTimeout(() => {
@@ -193,6 +209,7 @@ function silence(limit_ms: number): NodemailerError {
 interface Sending {
   stage: DeliveryStage;
   is_all_written: boolean;
+  onWritten(): void;
   /** Gives the relay time for its next step. */
   renew(): void;
   finish(outcome: DeliveryOutcome): void;
@@ -259,7 +276,8 @@ export class SmtpSession {
       },
       set dsn(_normalized) {},
     };
-    const outcome = { ...(await this.#transfer(tracked, original, message)), tls: this.#tls };
+    const transferred = await this.#transfer(tracked, original, message, envelope.onWritten);
+    const outcome = { ...transferred, tls: this.#tls };
     if (outcome.outcome === 'sent') return outcome;
     // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
     const is_reply = outcome.smtp_code !== null && outcome.smtp_code !== 421;
@@ -321,6 +339,7 @@ export class SmtpSession {
     envelope: SMTPConnectionEnvelope,
     original: ReadonlyMap<string, string>,
     message: ComposedMessage,
+    onWritten: () => void,
   ): Promise<DeliveryOutcome> {
     return new Promise((resolve) => {
       const { command_ms, data_ms, block_ms, answer_ms } = this.deadlines;
@@ -352,6 +371,7 @@ export class SmtpSession {
       const sending: Sending = {
         stage: 'mail',
         is_all_written: false,
+        onWritten,
         renew: () => {
           clearTimeout(deadline);
           // What is left of the content may still be read once the relay has refused it.
@@ -405,6 +425,7 @@ async function* watchContent(message: ComposedMessage, sending: Sending): AsyncI
     }
   }
   sending.is_all_written = true;
+  sending.onWritten();
   sending.renew();
 }
 

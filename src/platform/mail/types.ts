@@ -85,8 +85,6 @@ export interface SmtpRoute {
   /** Identity of the connection pool: must change when any other field does. */
   key: string;
   host: string;
-  /** Connected to in place of the host, whose name the certificate must have; looked up unless given. */
-  address?: string;
   port: number;
   security: SmtpSecurity;
   username: string | null;
@@ -226,7 +224,7 @@ export interface RelayCheck {
 
 /** What the main thread asks of the mailer worker. */
 export type MailerRequest =
-  | { op: 'configure'; deadlines: SmtpDeadlines }
+  | { op: 'configure'; deadlines: SmtpDeadlines; dns_servers: readonly string[] }
   | { op: 'keep_frame'; frame: MailFrame }
   | { op: 'drop_frames' }
   | {
@@ -235,6 +233,8 @@ export type MailerRequest =
       route: SmtpRoute;
       recipients: string[];
       options: DeliverOptions;
+      /** Its one byte is 1 once the relay may have the mail: so that is known even where the thread ends. */
+      handed: Uint8Array<SharedArrayBuffer>;
     }
   | { op: 'compose'; content: MailContent | KeyedContent | WholeContent }
   | { op: 'check'; route: SmtpRoute; from: string }

@@ -6,8 +6,10 @@ import { AppError } from '../../../src/errors.ts';
 import { INBOX_SKIPPED_SHOWN_MS, MAX_REPORT_BYTES } from '../../../src/limits.ts';
 import { InboxReader, MAX_IMAP_STEP_BYTES, type ReaderDeps } from '../../../src/mail/inboxes/reader.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
+import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { UnreadableReport } from '../../../src/platform/mail/report-reader.ts';
 import { run, runJson } from '../../support/command.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 import { DOVECOT, type Dovecot, startDovecot } from '../../support/dovecot.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { actor } from '../../support/helpers.ts';
@@ -79,11 +81,12 @@ async function setInbox(port = proxy.port, address = HELLO, name = user): Promis
 }
 
 /** Reads the inboxes that are set, with waits that suit a test. */
-function read(waits: ReaderDeps['waits'] = {}): void {
+function read(waits: ReaderDeps['waits'] = {}, deps: Partial<ReaderDeps> = {}): void {
   const { services } = sender.app;
   for (const row of services.inboxes.listRows()) {
     const reader = new InboxReader(row, {
       ...services,
+      ...deps,
       waits: { retry_min_ms: 20, ...waits },
     });
     readers.push({ reader, ended: reader.run() });
@@ -346,6 +349,22 @@ imapTest(
       tx.$client.run("UPDATE inboxes SET last_skipped = json_set(last_skipped, '$[0].at', ?)", [long_ago]),
     );
     expect((await run(dir, 'doctor')).stdout).not.toContain('By UID');
+  },
+);
+
+imapTest(
+  'an inbox is not looked for at a link-local address, and where it is is asked each time',
+  async () => {
+    const dns = await startDnsServer({ 'imap.example': { a: ['169.254.169.254'] } });
+    const inbox = parseInbox(`imaps://${dovecot.log_in(user)}@imap.example:${dovecot.tls_port}`);
+    await sender.app.services.mailboxes.change(actor, HELLO, { inbox });
+    read({}, { resolver: createResolver({ servers: [dns.address] }) });
+    await until(() => stateOf()?.last_error?.includes('is at a link-local address') ?? false);
+    // It is reached then, and not trusted, as its certificate is for another host.
+    dns.set('imap.example', { a: ['127.0.0.1'] });
+    await until(() => /certificate|altnames/i.test(stateOf()?.last_error ?? ''));
+    await stopReaders();
+    await dns.stop();
   },
 );
 

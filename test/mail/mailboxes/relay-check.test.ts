@@ -1,9 +1,11 @@
 /** Trying a relay before a mailbox is made of it: how far it gets, in whose words, and that no secret is in them. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { createMailer } from '../../../src/platform/mail/mailer.ts';
 import type { SmtpRoute } from '../../../src/platform/mail/types.ts';
 import { atEnd } from '../../support/cleanup.ts';
-import type { Answer } from '../../support/helpers.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
+import { type Answer, actor, startTestApp } from '../../support/helpers.ts';
 import {
   codeOf,
   dataOf,
@@ -13,6 +15,7 @@ import {
 } from '../../support/management.ts';
 import { type OddRelay, startOddRelay } from '../../support/odd-relay.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
+import { addDomain, addMailbox } from '../emails/setup.ts';
 
 let stage: Management;
 let admin = '';
@@ -160,25 +163,43 @@ test('a silent relay is given up as a whole, at whatever stage it is silent', as
   expect(stages).toEqual(['greeting', 'greeting', 'login', 'sender']);
 });
 
-test('it connects to the address that it is given, under the name that the certificate has', async () => {
-  const sink = await startSmtpSink({ tls: 'tls' });
-  atEnd(() => sink.stop());
-  const mailer = createMailer();
+test('it connects to where its name leads, under the name that the certificate has', async () => {
+  const sink = await startSmtpSink({ tls: 'tls', certificate: 'elsewhere' });
+  const here = { a: ['127.0.0.1'] };
+  const dns = await startDnsServer({ 'relay.elsewhere.test': here, 'other.elsewhere.test': here });
+  atEnd(() => Promise.all([sink.stop(), dns.stop()]));
+  const mailer = createMailer({ dns_servers: [dns.address] });
   atEnd(() => mailer.stop(0));
   const route: SmtpRoute = {
-    ...{
-      key: 'k',
-      host: 'localhost',
-      address: '127.0.0.1',
-      port: sink.port,
-      security: 'tls',
-      ca_pem: sink.ca_pem,
-    },
+    ...{ key: 'k', host: 'relay.elsewhere.test', port: sink.port, security: 'tls', ca_pem: sink.ca_pem },
     ...{ username: null, password: null, return_path: null, client_name: 'new.example.com' },
   };
   expect((await mailer.check(route, 'a@new.example.com')).stage).toBeNull();
-  const other = await mailer.check({ ...route, host: 'other.invalid' }, 'a@new.example.com');
+  const other = await mailer.check({ ...route, host: 'other.elsewhere.test' }, 'a@new.example.com');
   expect(other.stage).toBe('tls');
+});
+
+test('a mailbox is not tested at a link-local address, and nothing is told of what is no mail server', async () => {
+  const dns = await startDnsServer({ 'relay.example': { a: ['169.254.169.254'] } });
+  const app = await startTestApp({ env: { SATCHEL_DNS_SERVERS: `255.255.255.255,${dns.address}` } });
+  atEnd(async () => {
+    await app.stop();
+    await dns.stop();
+  });
+  const test = async (relay: string) => {
+    const address = await addMailbox(app, `m${Math.random()}@mail.example.com`.replace('0.', ''), 9);
+    await app.services.mailboxes.change(actor, address, { relay: parseRelay(relay) });
+    return app.services.mailboxes.test(address, 'ada@example.org');
+  };
+  await addDomain(app, 'mail.example.com', null);
+  expect(await test('smtp://relay.example')).toMatchObject({
+    ...{ outcome: 'unreachable', response: expect.stringContaining('is at a link-local address') },
+  });
+  for (const greeting of ['554 s3cret', 'SSH-2.0-s3cret'])
+    expect(await test(`smtp://127.0.0.1:${(await odd({ greeting })).port}`)).toMatchObject({
+      ...{ outcome: 'unreachable', smtp_code: null },
+      response: 'What answers there does not greet as a mail server that takes mail.',
+    });
 });
 
 test('two run at once, and a third is told to wait', async () => {

@@ -7,7 +7,9 @@ import type { Asked } from '../../../src/platform/host/threads.ts';
 import { createMailer, type Mailer, type MailerOptions } from '../../../src/platform/mail/mailer.ts';
 import type { FramedContent, MailerRequest, MailFrame, MailHead } from '../../../src/platform/mail/types.ts';
 import { takeDkimKey } from '../../support/dkim-keys.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
+import { startOddRelay } from '../../support/odd-relay.ts';
 import { type SinkOptions, type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { OwnThread } from '../../support/threads.ts';
@@ -484,14 +486,88 @@ test('a worker that dies is replaced, and what it had in hand is answered', asyn
     },
     onCrash: (message) => crashes.push(message),
   });
+  const silent = await startSink({ hang: 'greeting' });
   const in_hand = mailer.deliver(mailOf(), routeTo(sink), [ANN]);
+  const waiting = mailer.deliver(mailOf(), routeTo(silent), [ANN]);
   await sink.until(() => sink.unanswered.length > 0);
+  await silent.until(() => silent.unanswered.length > 0);
   workers[0]?.terminate();
-  expect(await in_hand).toMatchObject({ outcome: 'interrupted', may_be_sent: true });
+  // The relay may have taken the one, and never got the other.
+  expect(await in_hand).toMatchObject({ outcome: 'unreachable', stage: 'data', may_be_sent: true });
+  expect(await waiting).toMatchObject({ outcome: 'interrupted', may_be_sent: false });
   expect(crashes).toHaveLength(1);
   sink.behavior = {};
   expect(await mailer.deliver(mailOf(), routeTo(sink), [ANN])).toMatchObject({ outcome: 'sent' });
   expect(workers).toHaveLength(2);
+});
+
+test('a name server without a route costs no mail: the next one is asked, and the thread lives on', async () => {
+  const [sink, busy] = [await startSink(), await startSink({ hang: 'data' })];
+  const dns = await startDnsServer({ 'relay.example': { a: ['127.0.0.1'] } });
+  cleanups.push(() => dns.stop());
+  const crashes: string[] = [];
+  const dns_servers = ['255.255.255.255', '[fe80::1]', dns.address];
+  const mailer = startMailer({ dns_servers, onCrash: (words) => crashes.push(words) });
+  const in_hand = mailer.deliver(mailOf(), routeTo(busy), [ANN]);
+  await busy.until(() => busy.unanswered.length > 0);
+  const route = { ...routeTo(sink), host: 'relay.example' };
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+  const nowhere = startMailer({
+    dns_servers: dns_servers.slice(0, 2),
+    onCrash: (words) => crashes.push(words),
+  });
+  expect(await nowhere.deliver(mailOf(), route, [ANN])).toMatchObject({
+    ...{ outcome: 'unreachable', stage: 'connect', may_be_sent: false },
+    response: expect.stringContaining('could not be looked up'),
+  });
+  delete busy.behavior.hang;
+  for (const answer of busy.unanswered) answer();
+  expect(await in_hand).toMatchObject({ outcome: 'sent' });
+  expect(crashes).toEqual([]);
+});
+
+test('a relay whose name leads to a link-local address is not connected to', async () => {
+  const sink = await startSink();
+  const dns = await startDnsServer({ 'relay.example': { a: ['169.254.169.254'] } });
+  cleanups.push(() => dns.stop());
+  const mailer = startMailer({ dns_servers: [dns.address] });
+  const route = { ...routeTo(sink), host: 'relay.example' };
+  const told = { stage: 'connect', response: expect.stringContaining('is at a link-local address') };
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'unreachable', ...told });
+  expect(await mailer.deliver(mailOf(), { ...route, key: 'x', host: '169.254.1.1' }, [ANN])).toMatchObject(
+    told,
+  );
+  // Where it leads is asked at each connection.
+  dns.set('relay.example', { a: ['127.0.0.1'] });
+  expect(await mailer.deliver(mailOf(), route, [ANN])).toMatchObject({ outcome: 'sent' });
+  dns.set('relay.example', { a: ['169.254.169.254'] });
+  sink.dropConnections();
+  await sink.until(() => sink.connections_open === 0);
+  const check = () => mailer.check(route, 'a@shop.example');
+  expect(await check()).toMatchObject({ stage: 'connect', words: expect.stringContaining('link-local') });
+});
+
+test('of what greets as no mail server no word is told, of a mail server that refuses all are', async () => {
+  const said = async (greeting: string) => {
+    const relay = await startOddRelay({ greeting });
+    cleanups.push(async () => relay.stop());
+    return startMailer().deliver(mailOf(), routeTo(relay), [ANN]);
+  };
+  for (const banner of [
+    'SSH-2.0-OpenSSH_9.2',
+    '-ERR s3cret',
+    '+OK ready',
+    '200 s3cret',
+    '250 s3cret',
+    'HTTP/1.1 500 s3cret',
+  ])
+    expect(await said(banner)).toMatchObject({
+      ...{ outcome: 'unreachable', smtp_code: null },
+      response: 'What answers there does not greet as a mail server that takes mail.',
+    });
+  expect(await said('421 4.7.0 Too many connections')).toMatchObject({
+    ...{ smtp_code: 421, response: '421 4.7.0 Too many connections' },
+  });
 });
 
 test('a worker that throws is reported with its last words', async () => {
@@ -502,7 +578,7 @@ test('a worker that throws is reported with its last words', async () => {
     onCrash: (words) => crashes.push(words),
   });
   const outcome = await mailer.deliver(mailOf(), routeTo({ host: '127.0.0.1', port: 9 }), [ANN]);
-  expect(outcome).toMatchObject({ stage: 'interrupted', may_be_sent: true });
+  expect(outcome).toMatchObject({ stage: 'interrupted', may_be_sent: false });
   expect(crashes).toHaveLength(1);
   expect(crashes[0]).toContain('out of luck');
 });
