@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
+import { newId } from '../../src/platform/host/ids.ts';
 import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import { beforeAllInConsole, type ConsoleTest, executable, openSignedIn } from './browser.ts';
@@ -104,5 +105,49 @@ describe.skipIf(executable === null)('mail in a browser', () => {
         !/Blocked script execution|inline event handler|Failed to load resource|Refused|violates/.test(told),
     );
     expect(others).toEqual([]);
+  });
+
+  test('what failed is tried again together, by the filters, once its number was seen', async () => {
+    const { database, clock } = on.app.services;
+    await database.write((tx) => {
+      for (const [id, to, has_body] of [
+        ['a', 'ann@example.org', 1],
+        ['b', 'ann@example.org', 1],
+        ['c', 'ann@example.org', 0],
+        ['d', 'bob@example.org', 1],
+      ] as const) {
+        const at = clock.now();
+        tx.run(sql`INSERT INTO emails (id, project_id, source, status, from_email, domain, to_email, subject, message_id, created_at, failed_at)
+          VALUES (${newId(at)}, 1, 'api', 'failed', 'f', 'd', ${to}, ${`Failed ${id}`}, 'm', ${at}, ${at})`);
+        if (has_body)
+          tx.run(
+            sql`INSERT INTO email_bodies (email_id, body_text) SELECT id, 'Hi' FROM emails WHERE subject = ${`Failed ${id}`}`,
+          );
+      }
+    });
+    const { page, complaints } = await open('/projects/shop/emails?to=ann');
+    await page.getByText('Failed a').waitFor();
+    expect(await page.getByRole('button', { name: 'Try all again' }).count()).toBe(0);
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByRole('button', { name: 'Try all again' }).click();
+    const asked = page.getByRole('dialog', { name: 'Try 2 mails again?' });
+    await asked.getByText('1 mail that can’t: the content or an attachment is no longer kept.').waitFor();
+    const states = "SELECT subject, status FROM emails WHERE subject LIKE 'Failed%' ORDER BY subject";
+    const before = rows(states);
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    expect(rows(states)).toEqual(before);
+    await page.getByRole('button', { name: 'Try all again' }).click();
+    await asked.getByRole('button', { name: 'Try them again' }).click();
+    await page.getByText('2 mails are queued again').waitFor();
+    await on.app.app.engine.whenIdle();
+    expect(rows(states)).toEqual([
+      { subject: 'Failed a', status: 'sent' },
+      { subject: 'Failed b', status: 'sent' },
+      { subject: 'Failed c', status: 'failed' },
+      { subject: 'Failed d', status: 'failed' },
+    ]);
+    await page.getByRole('button', { name: 'Try all again' }).click();
+    await page.getByText('None of them can be tried again together.').waitFor();
+    expect(complaints).toEqual([]);
   });
 });

@@ -36,11 +36,7 @@ export interface LeftOut {
   reason: string;
 }
 
-/**
- * The emails that failed since a moment and can be queued again without a look at each. Left out are those
- * that a relay may have taken, those whose client was told of the failure and has likely sent them again,
- * mails of test keys and of inactive projects, and those that a broadcast sends no more.
- */
+/** The emails that failed since a moment, and those of them that had better be looked at one by one. */
 export function sortFailed(
   tx: Tx,
   since_ms: number,
@@ -49,19 +45,32 @@ export function sortFailed(
   const left_out: LeftOut[] = [];
   const ids: string[] = [];
   for (const email of emailLife.listFailed(tx, since_ms)) {
-    const { id, is_test, job_id, status } = email;
-    const was_waited_for = job_id !== null && findJob(tx, job_id)?.max_attempts === 1;
-    if (!projects.isActive(email.project_id, tx)) left_out.push({ id, reason: 'its project is inactive' });
-    else if (status === 'unknown')
-      left_out.push({ id, reason: 'its relay may have taken it: sent again, it may arrive twice' });
-    else if (is_test) left_out.push({ id, reason: 'it is of a test key' });
-    else if (was_waited_for)
-      left_out.push({ id, reason: 'its client was told at once that it failed, and may have sent it again' });
-    else if (email.source === 'broadcast' && listeners.decideSend(tx, email) === 'cancel')
-      left_out.push({ id, reason: 'its broadcast was cancelled, or its recipient is to get nothing more' });
-    else ids.push(id);
+    const reason = reasonToLeave(tx, email, { listeners, projects });
+    if (reason === null) ids.push(email.id);
+    else left_out.push({ id: email.id, reason });
   }
   return { ids, left_out };
+}
+
+/**
+ * Why a failed email is not queued again unless it is named: a relay may have taken it, its client was told of
+ * the failure and has likely sent it again, it is of a test key or an inactive project, or its broadcast
+ * sends it no more. Null where nothing speaks against it.
+ */
+export function reasonToLeave(
+  tx: Tx,
+  email: Pick<EmailRow, 'id' | 'project_id' | 'source' | 'is_test' | 'job_id' | 'status'>,
+  { listeners, projects }: Pick<RequeueDeps, 'listeners' | 'projects'>,
+): string | null {
+  const { is_test, job_id, status } = email;
+  if (!projects.isActive(email.project_id, tx)) return 'its project is inactive';
+  if (status === 'unknown') return 'its relay may have taken it: sent again, it may arrive twice';
+  if (is_test) return 'it is of a test key';
+  if (job_id !== null && findJob(tx, job_id)?.max_attempts === 1)
+    return 'its client was told at once that it failed, and may have sent it again';
+  if (email.source === 'broadcast' && listeners.decideSend(tx, email) === 'cancel')
+    return 'its broadcast was cancelled, or its recipient is to get nothing more';
+  return null;
 }
 
 export interface RequeueDeps {
@@ -116,18 +125,8 @@ function requeueEmail(
   const { deps, actor, now_ms } = options;
   const email = emailLife.find(tx, id);
   if (!email) return { id, refusal: 'there is no such email' };
-  if (!['failed', 'bounced', 'unknown'].includes(email.status))
-    return {
-      id,
-      refusal: `it is ${email.status}; only failed, bounced and unknown emails can be tried again`,
-    };
-  if (!deps.projects.isActive(email.project_id, tx)) return { id, refusal: 'its project is inactive' };
-  if (!deps.emails.hasContent(tx, email)) return { id, refusal: 'its content is no longer kept' };
-  const attachments = email.attachments.map((attachment) => attachment.public_id);
-  const found = deps.objects.findMany(tx, email.project_id, attachments);
-  if (found.length < attachments.length) return { id, refusal: 'an attachment has been deleted meanwhile' };
-  if (deps.listeners.decideSend(tx, email) === 'cancel')
-    return { id, refusal: 'its recipient is to get nothing more of its sequence or broadcast' };
+  const refusal = refusalOf(tx, email, deps);
+  if (refusal !== null) return { id, refusal };
   const place = takePlace(tx, email, options);
   if ('refusal' in place) return { id, refusal: place.refusal };
   keepFirstAttempt(tx, email);
@@ -141,6 +140,25 @@ function requeueEmail(
   };
   recordAudit(tx, actor, entry, now_ms);
   return { id, job_id };
+}
+
+/** Why an email can't be queued again, whatever the mailboxes have room for; null where it can. */
+export function refusalOf(
+  tx: Tx,
+  email: EmailRow,
+  deps: Omit<RequeueDeps, 'database' | 'clock'>,
+): string | null {
+  const { status, project_id } = email;
+  if (!['failed', 'bounced', 'unknown'].includes(status))
+    return `it is ${status}; only failed, bounced and unknown emails can be tried again`;
+  if (!deps.projects.isActive(project_id, tx)) return 'its project is inactive';
+  if (!deps.emails.hasContent(tx, email)) return 'its content is no longer kept';
+  const attachments = email.attachments.map((attachment) => attachment.public_id);
+  const found = deps.objects.findMany(tx, project_id, attachments);
+  if (found.length < attachments.length) return 'an attachment has been deleted meanwhile';
+  if (deps.listeners.decideSend(tx, email) === 'cancel')
+    return 'its recipient is to get nothing more of its sequence or broadcast';
+  return null;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What became of an email, for whoever looks after the project: its story, and trying it again. */
 import type { Config } from '../../config.ts';
+import { MAX_RETRIED_EMAILS } from '../../limits.ts';
 import {
   type ProjectCaller,
   projectRoute,
@@ -8,7 +9,7 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { named, nullable, t, ulid } from '../../platform/http/schema.ts';
-import { type Emails, emailRecord } from '../emails/service.ts';
+import { type Emails, emailLogQuery, emailRecord } from '../emails/service.ts';
 import type { Deliveries } from './service.ts';
 import { emailEvent } from './timeline.ts';
 
@@ -21,6 +22,17 @@ const story = named(
     story: t.Array(t.String(), { description: 'One sentence a line, in the order of time.' }),
     events: t.Array(emailEvent, { description: 'The same as events, without what comes next.' }),
   }),
+);
+
+const { status: _, ...filter } = emailLogQuery.properties;
+const retryBody = t.Object({
+  ...filter,
+  dry_run: t.Optional(t.Boolean({ description: 'Queues none, and tells the numbers.' })),
+});
+const count = t.Integer();
+const retried = named(
+  'RetriedEmails',
+  t.Object({ matching: count, queued: count, refused: count, left_out: count }),
 );
 
 export function deliveryRoutes(on: {
@@ -43,6 +55,24 @@ export function deliveryRoutes(on: {
       handle: ({ resource }) => {
         const told = deliveries.explain(resource.id);
         return { ...told.email, story: told.story, events: told.events };
+      },
+    }),
+    projectRoute({
+      method: 'POST',
+      path: '/emails/retry',
+      tag: TAG,
+      summary: 'Queue again what failed',
+      description:
+        `Of the mails with the status \`failed\` those that the filter fits, oldest first, ${MAX_RETRIED_EMAILS} queued at most: asked again, it goes on. ` +
+        'Left out, and to be retried one by one, are mails whose client was told at once that they failed, mails of test keys, and ' +
+        'those that a broadcast sends no more. `refused` are those whose content or an attachment is no longer kept, and those that no ' +
+        'mailbox can send today. The numbers are of all that fit. 409 `project_inactive`.',
+      body: retryBody,
+      example: { date_from: '2030-01-31T09:00:00Z', dry_run: true },
+      response: retried,
+      handle: ({ ctx, caller, body }) => {
+        ctx.keepOpen(); // A second of work for each thousand.
+        return deliveries.requeueMatching(caller.actor, caller.project.id, body);
       },
     }),
     projectRoute({

@@ -58,6 +58,7 @@ import {
   requeueEmails,
   sortFailed,
 } from './requeue.ts';
+import { type Requeued, type RetryMatching, requeueMatching } from './requeue-matching.ts';
 import { ReturnPaths } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
@@ -360,6 +361,17 @@ export class Deliveries {
     if (!result || 'refusal' in result)
       throw conflict(`The email is not queued again: ${result?.refusal ?? 'it is gone'}.`);
     return result;
+  }
+
+  /** As `requeueFailed`, of a project, as requeue-matching.ts says. Throws AppError `conflict` project_inactive. */
+  requeueMatching(
+    actor: Actor,
+    project_id: number,
+    { dry_run: is_dry_run = false, ...query }: RetryMatching,
+  ): Promise<Requeued> {
+    this.deps.projects.requireActive(project_id);
+    const deps = { ...this.deps, listeners: this.#listeners };
+    return requeueMatching(project_id, query, { deps, actor, is_dry_run });
   }
 
   /**

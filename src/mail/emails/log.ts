@@ -3,10 +3,11 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { toIso } from '../../platform/host/clock.ts';
+import { firstIdOf } from '../../platform/host/ids.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { EmailListQuery, EmailLogQuery, EmailRecord } from './schemas.ts';
-import { countEmails, type EmailFilter, listEmails } from './store.ts';
+import { countEmails, type EmailFilter, listEmails, listFailedIdsAfter, listThese } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
 /** The delivery record of one email. */
@@ -85,4 +86,21 @@ function totalOf(read: Tx, filter: EmailFilter): number {
     project_id,
     ...(status === undefined ? {} : { facet: status }),
   });
+}
+
+/**
+ * Of the next `limit` failed mails of a project behind an id, oldest first, those that the log's filter fits,
+ * and the last id that was looked at; null at the end.
+ */
+export function listFailedAfter(
+  read: Tx,
+  project_id: number,
+  query: Omit<EmailLogQuery, 'status'>,
+  { after, limit }: { after: string; limit: number },
+): { rows: EmailRow[]; last: string | null } {
+  const filter = filterOf(project_id, { ...query, status: 'failed' });
+  const oldest = filter.from_ms === undefined ? '' : firstIdOf(filter.from_ms);
+  const ids = listFailedIdsAfter(read, project_id, { after: after > oldest ? after : oldest, limit });
+  const rows = listThese(read, filter, ids).reverse();
+  return { rows, last: ids.length < limit ? null : (ids.at(-1) ?? null) };
 }

@@ -57,10 +57,18 @@ export { type AcceptBulk, bulkQueues } from './bulk.ts';
 export { emailJobs } from './jobs.ts';
 export { emailLife } from './life.ts';
 export type { EmailState } from './life-store.ts';
-export { presentEmail } from './log.ts';
+export { listFailedAfter, presentEmail } from './log.ts';
 export type { NewEmail } from './new-email.ts';
 export { type ReadMail, sentMails } from './reading-store.ts';
-export { BULK_SOURCES, type EmailRecord, emailRecord, isBulk, type RefusedRecord } from './schemas.ts';
+export {
+  BULK_SOURCES,
+  type EmailLogQuery,
+  type EmailRecord,
+  emailLogQuery,
+  emailRecord,
+  isBulk,
+  type RefusedRecord,
+} from './schemas.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
 interface EmailsDeps

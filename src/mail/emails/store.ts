@@ -6,6 +6,7 @@ import {
   desc,
   eq,
   getTableColumns,
+  gt,
   gte,
   inArray,
   isNotNull,
@@ -195,6 +196,17 @@ export function listIdsBehind(
     .orderBy(newestFirst(walked))
     .limit(limit)
     .all();
+  return rows.map(({ id }) => id);
+}
+
+/** The ids of up to `limit` failed emails of a project behind one, oldest first. */
+export function listFailedIdsAfter(
+  read: Tx,
+  project_id: number,
+  { after, limit }: { after: string; limit: number },
+): string[] {
+  const of = and(eq(emails.project_id, project_id), eq(emails.status, 'failed'), gt(emails.id, after));
+  const rows = read.select({ id: emails.id }).from(emails).where(of).orderBy(emails.id).limit(limit).all();
   return rows.map(({ id }) => id);
 }
 

@@ -15,6 +15,7 @@ import { hrefOf, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
 import { MailStatus } from './mail-status.tsx';
+import { RetryAll } from './retry-all.tsx';
 
 const STATUSES = [
   'scheduled',
@@ -45,10 +46,9 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
   const slugs = [
     ...new Set([...(templates.data?.data.map(({ slug }) => slug) ?? []), ...(named ? [named] : [])]),
   ];
-  const asked = {
-    status: STATUSES.find((each) => each === query.get('status')),
-    ...Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined])),
-  };
+  const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]));
+  const asked = { status: STATUSES.find((each) => each === query.get('status')), ...filter };
+  const has_any = list.data !== null && list.data.data.length > 0;
   const send = (
     <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/emails/new`)}>
       <Icon name="mail" />
@@ -68,10 +68,13 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />
-        {list.data && list.data.data.length > 0 && (
+        {has_any && (
           <FileLink endpoint="GET /projects/{project}/emails.csv" input={{ path: params, query: asked }}>
             Save as CSV
           </FileLink>
+        )}
+        {has_any && asked.status === 'failed' && (
+          <RetryAll project={params.project} filter={filter} onChange={list.reload} />
         )}
       </Filters>
       <DataTable
