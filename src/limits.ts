@@ -263,8 +263,6 @@ export const QUOTA_FORGIVEN_MS = 86_400_000;
 export const PACE_CLIENT_WAIT_MS = 5_000;
 /** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
 export const NO_MAILBOX_RETRY_AFTER_S = 60;
-/** Failed mails that one request queues again, and whoever wants more asks once more: a second of work. */
-export const MAX_RETRIED_EMAILS = 1_000;
 /** What was sent is kept this long after its end, for `email retry` and `email captured`. The log remains. */
 export const EMAIL_BODY_RETENTION_MS = 30 * 86_400_000;
 /** Decision: UTC days with a soft bounce and no delivery, open or click between them that make a hard one. */

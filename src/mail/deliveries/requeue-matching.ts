@@ -1,8 +1,7 @@
 /** Queueing again what failed in a project, as the log's filter has it. */
-import { MAX_RETRIED_EMAILS } from '../../limits.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { type EmailLogQuery, listFailedAfter } from '../emails/service.ts';
+import { listFailedAfter, type RetryBody } from '../emails/service.ts';
 import {
   EMAIL_RETRY_BATCH_ROWS,
   type RequeueDeps,
@@ -10,6 +9,9 @@ import {
   refusalOf,
   requeueEmails,
 } from './requeue.ts';
+
+/** Queued by one call, a second of work; whoever wants more asks once more. */
+export const MAX_RETRIED_EMAILS = 1_000;
 
 /** Numbers of all that fit, but for those queued, of which there is a most a call. */
 export interface Requeued {
@@ -20,19 +22,13 @@ export interface Requeued {
   left_out: number;
 }
 
-/** Which failed mails, by the log's filter. */
-export type RetryMatching = Omit<EmailLogQuery, 'status'> & {
-  /** Queues none, and tells the numbers. */
-  dry_run?: boolean;
-};
-
 /**
  * Queues failed mails of a project again, oldest first and MAX_RETRIED_EMAILS at most, without those that had
  * better be looked at one by one. `is_dry_run`: none is queued.
  */
 export async function requeueMatching(
   project_id: number,
-  query: Omit<RetryMatching, 'dry_run'>,
+  query: Omit<RetryBody, 'dry_run'>,
   options: { deps: RequeueDeps; actor: Actor; is_dry_run: boolean },
 ): Promise<Requeued> {
   const { deps, is_dry_run } = options;

@@ -1,6 +1,5 @@
 /** What became of an email, for whoever looks after the project: its story, and trying it again. */
 import type { Config } from '../../config.ts';
-import { MAX_RETRIED_EMAILS } from '../../limits.ts';
 import {
   type ProjectCaller,
   projectRoute,
@@ -9,7 +8,8 @@ import {
   type Route,
 } from '../../platform/http/routes.ts';
 import { named, nullable, t, ulid } from '../../platform/http/schema.ts';
-import { type Emails, emailLogQuery, emailRecord } from '../emails/service.ts';
+import { type Emails, emailRecord, retryBody } from '../emails/service.ts';
+import { MAX_RETRIED_EMAILS } from './requeue-matching.ts';
 import type { Deliveries } from './service.ts';
 import { emailEvent } from './timeline.ts';
 
@@ -24,11 +24,6 @@ const story = named(
   }),
 );
 
-const { status: _, ...filter } = emailLogQuery.properties;
-const retryBody = t.Object({
-  ...filter,
-  dry_run: t.Optional(t.Boolean({ description: 'Queues none, and tells the numbers.' })),
-});
 const count = t.Integer();
 const retried = named(
   'RetriedEmails',

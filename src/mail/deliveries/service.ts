@@ -30,6 +30,7 @@ import {
   emailLife,
   isBulk,
   presentEmail,
+  type RetryBody,
   sentMails,
 } from '../emails/service.ts';
 import type { Replies } from '../replies/service.ts';
@@ -58,7 +59,7 @@ import {
   requeueEmails,
   sortFailed,
 } from './requeue.ts';
-import { type Requeued, type RetryMatching, requeueMatching } from './requeue-matching.ts';
+import { type Requeued, requeueMatching } from './requeue-matching.ts';
 import { ReturnPaths } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
@@ -367,7 +368,7 @@ export class Deliveries {
   requeueMatching(
     actor: Actor,
     project_id: number,
-    { dry_run: is_dry_run = false, ...query }: RetryMatching,
+    { dry_run: is_dry_run = false, ...query }: RetryBody,
   ): Promise<Requeued> {
     this.deps.projects.requireActive(project_id);
     const deps = { ...this.deps, listeners: this.#listeners };

@@ -6,7 +6,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import type { EmailListQuery, EmailLogQuery, EmailRecord } from './schemas.ts';
+import type { EmailListQuery, EmailLogQuery, EmailRecord, RetryBody } from './schemas.ts';
 import { countEmails, type EmailFilter, listEmails, listFailedIdsAfter, listThese } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
@@ -68,12 +68,16 @@ export function filterOf(project_id: number, query: EmailLogQuery): EmailFilter 
 }
 
 /** A page of a project's log, newest first. */
-export function pageOfLog(read: Tx, project_id: number, query: EmailListQuery): Page<EmailRow> {
-  const filter = filterOf(project_id, query);
+export function pageOfLog(
+  read: Tx,
+  project: { id: number; public_id: string },
+  query: EmailListQuery,
+): Page<EmailRecord> {
+  const filter = filterOf(project.id, query);
   return paginate(query, {
     total: totalOf(read, filter),
     fetch: (limit, offset) => listEmails(read, filter, limit, offset),
-  });
+  }).map((row) => presentEmail(row, project.public_id));
 }
 
 /** How many emails a filter fits: read from counters where it asks for a status alone, or for all. */
@@ -95,7 +99,7 @@ function totalOf(read: Tx, filter: EmailFilter): number {
 export function listFailedAfter(
   read: Tx,
   project_id: number,
-  query: Omit<EmailLogQuery, 'status'>,
+  query: Omit<RetryBody, 'dry_run'>,
   { after, limit }: { after: string; limit: number },
 ): { rows: EmailRow[]; last: string | null } {
   const filter = filterOf(project_id, { ...query, status: 'failed' });

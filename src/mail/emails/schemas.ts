@@ -148,6 +148,13 @@ export const emailLogQuery = t.Object({
   date_to: t.Optional(t.String({ format: 'date-time', description: 'Accepted before.' })),
 });
 export type EmailLogQuery = Static<typeof emailLogQuery>;
+/** Which failed mails are to be tried again. */
+const { status: _, ...ofFailed } = emailLogQuery.properties;
+export const retryBody = t.Object({
+  ...ofFailed,
+  dry_run: t.Optional(t.Boolean({ description: 'Queues none, and tells the numbers.' })),
+});
+export type RetryBody = Static<typeof retryBody>;
 export const emailListQuery = t.Object({ ...pageQuery, ...emailLogQuery.properties });
 export type EmailListQuery = Static<typeof emailListQuery>;
 

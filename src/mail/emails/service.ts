@@ -53,6 +53,7 @@ import type { EmailRow, EmailSource, EmailStatus } from './tables.ts';
 import { findWhole, viewWhole, type WholeDeps, type WholeRef } from './whole.ts';
 
 export { type Accepted, wishesOf } from './acceptance.ts';
+export { AttachmentPins } from './attachment-pins.ts';
 export { type AcceptBulk, bulkQueues } from './bulk.ts';
 export { emailJobs } from './jobs.ts';
 export { emailLife } from './life.ts';
@@ -62,12 +63,12 @@ export type { NewEmail } from './new-email.ts';
 export { type ReadMail, sentMails } from './reading-store.ts';
 export {
   BULK_SOURCES,
-  type EmailLogQuery,
   type EmailRecord,
-  emailLogQuery,
   emailRecord,
   isBulk,
   type RefusedRecord,
+  type RetryBody,
+  retryBody,
 } from './schemas.ts';
 export { EMAIL_STATUSES, type EmailRow, type EmailSource, type EmailStatus } from './tables.ts';
 
@@ -338,9 +339,7 @@ export class Emails {
 
   /** A page of the project's log, newest first. */
   list(project: { id: number; public_id: string }, query: EmailListQuery): Page<EmailRecord> {
-    return pageOfLog(this.deps.database.read, project.id, query).map((row) =>
-      presentEmail(row, project.public_id),
-    );
+    return pageOfLog(this.deps.database.read, project, query);
   }
 
   /** The log as a table, newest first; that it was taken along is noted before. */
@@ -497,10 +496,3 @@ const MESSAGE_GONE: TakenBack = {
 };
 
 const isWaiting = ({ status }: EmailRow): boolean => status === 'scheduled' || status === 'queued';
-
-/** Which bytes of deleted objects must stay: those of mails that are not out yet. */
-export class AttachmentPins {
-  isPinned(tx: Tx, object_public_id: string): boolean {
-    return life.isPinned(tx, object_public_id);
-  }
-}
