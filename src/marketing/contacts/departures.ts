@@ -38,6 +38,10 @@ export type Departure = Exclude<SuppressionKind, 'manual'>;
 /** Weakest first, as for suppressions: somebody who left by choice does not become one who merely bounced. */
 const WEAKEST_FIRST: readonly ContactStatus[] = ['bounced', 'unsubscribed', 'complained'];
 
+/** Whether a status takes the place of another. */
+export const isLater = (status: ContactStatus, than: ContactStatus): boolean =>
+  WEAKEST_FIRST.indexOf(status) > WEAKEST_FIRST.indexOf(than);
+
 export const STATUS_AFTER = {
   unsubscribed: 'unsubscribed',
   hard_bounce: 'bounced',
@@ -68,7 +72,7 @@ export function depart(
   const status = STATUS_AFTER[of.kind];
   return store
     .listContactsOfAddress(tx, of.project_id, of.email)
-    .filter((contact) => WEAKEST_FIRST.indexOf(status) > WEAKEST_FIRST.indexOf(contact.status))
+    .filter((contact) => isLater(status, contact.status))
     .map(({ id, status: former, status_before_bounce }) => {
       const before = former === 'pending' ? 'pending' : 'active';
       return store.updateContact(tx, id, {

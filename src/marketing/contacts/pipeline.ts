@@ -5,14 +5,15 @@
  */
 
 import { AppError } from '../../errors.ts';
+import { MAX_CUSTOM_FIELDS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { CONSENT_BASES, type ConsentBasis, type ListRow } from '../lists/service.ts';
-import type { SuppressionCheck } from '../suppressions/service.ts';
+import type { SuppressionCheck, SuppressionKind } from '../suppressions/service.ts';
 import type { Tracking, TrackingChoices } from '../tracking/service.ts';
 import { contactAddress, createContactToken } from './fields.ts';
-import type { CustomFields } from './schemas.ts';
+import type { CustomFields, CustomValue } from './schemas.ts';
 import * as store from './store.ts';
 import type { ContactRow, ContactStatus } from './tables.ts';
 
@@ -35,6 +36,8 @@ export interface Candidate {
   consent_origin: string | null;
   /** Whether what it opens and clicks may be counted, where that is said, and by whom. */
   tracking?: { tracking: Tracking; by: 'api' | 'import' } | null;
+  /** What a row of a file says against mailing it: that it left elsewhere, or a status that nobody knows. */
+  objection?: SuppressionKind | 'unclear' | null;
   /** Came by a test key: a sequence that takes them up by itself does so as a test. */
   is_test: boolean;
 }
@@ -51,7 +54,13 @@ export type Screened =
       /** Mail is captured at present, so the domain was not looked up. */
       is_mx_unasked?: boolean;
     }
-  | { verdict: 'rejected'; candidate: Candidate; rejection: Rejection }
+  | {
+      verdict: 'rejected';
+      candidate: Candidate;
+      rejection: Rejection;
+      /** The address leaves, for what its row says. */
+      leaves?: { email: string; kind: SuppressionKind };
+    }
   /** The DNS gave no answer in time: to be tried again. */
   | { verdict: 'waiting'; candidate: Candidate };
 
@@ -94,6 +103,12 @@ function judge(
 ): Screened {
   const address = contactAddress(candidate.email);
   if (!address) return { verdict: 'rejected', candidate, rejection: 'invalid_syntax' };
+  const { objection = null } = candidate;
+  if (objection === 'unclear') return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
+  if (objection !== null) {
+    const leaves = { email: address.email, kind: objection };
+    return { verdict: 'rejected', candidate, rejection: 'suppressed', leaves };
+  }
   const named = candidate.consent_basis ?? list.default_consent_basis;
   const consent_basis = CONSENT_BASES.find((basis) => basis === named);
   if (consent_basis === undefined) return { verdict: 'rejected', candidate, rejection: 'missing_consent' };
@@ -183,19 +198,50 @@ function put(
   };
 }
 
-/** Given fields replace the stored ones; tags and custom fields are added. Status and evidence stay. */
+/** Given fields replace the stored ones; tags and custom fields are added. Status and evidence stay, and all where nothing differs. */
 function update(tx: Tx, known: ContactRow, candidate: Candidate, options: AdmitOptions): Admission {
-  const contact = store.updateContact(tx, known.id, {
-    first_name: candidate.first_name ?? known.first_name,
-    last_name: candidate.last_name ?? known.last_name,
-    custom: { ...known.custom, ...candidate.custom },
-    source: candidate.source ?? known.source,
-    reason: candidate.reason ?? known.reason,
-    updated_at: options.now_ms,
-  });
-  store.changeTags(tx, known, { add: candidate.tags, remove: [] });
+  const changes: Partial<ContactRow> = {};
+  const custom = mergeCustom(known.custom, candidate.custom);
+  if (custom) changes.custom = custom;
+  for (const field of ['first_name', 'last_name', 'source', 'reason'] as const) {
+    const value = candidate[field];
+    if (value !== null && value !== known[field]?.trim()) changes[field] = value;
+  }
+  const has_new_tags = store.changeTags(tx, known, { add: candidate.tags, remove: [] });
+  const contact =
+    has_new_tags || Object.keys(changes).length > 0
+      ? store.updateContact(tx, known.id, { ...changes, updated_at: options.now_ms })
+      : known;
   return { outcome: 'updated_existing', contact };
 }
+
+/** Null where nothing differs. No more fields than a contact may have. */
+function mergeCustom(custom: CustomFields, given: CustomFields): CustomFields | null {
+  const merged = new Map(Object.entries(custom));
+  let is_changed = false;
+  for (const [given_name, value] of Object.entries(given)) {
+    // A header, too, is read without blanks around it.
+    const name = [...merged.keys()].find((key) => key.trim() === given_name.trim()) ?? given_name;
+    const stored = merged.get(name);
+    const next = stored === undefined ? value : asStored(stored, value);
+    if (next === stored || (stored === undefined && merged.size >= MAX_CUSTOM_FIELDS)) continue;
+    merged.set(name, next);
+    is_changed = true;
+  }
+  return is_changed ? Object.fromEntries(merged) : null;
+}
+
+/** A cell is a text without blanks around it: a number stays a number, a boolean a boolean, and what shows the same as it was. */
+function asStored(stored: CustomValue, value: CustomValue): CustomValue {
+  if (typeof value !== 'string') return value;
+  if (typeof stored === 'number' && IS_NUMBER.test(value)) {
+    const number = Number(value);
+    return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : value;
+  }
+  if (typeof stored === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  return typeof stored === 'string' && stored.trim() === value ? stored : value;
+}
+const IS_NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** What changes of somebody who had left and is taken back on new evidence: pending, until they are confirmed. */
 export function renewal(contact: ContactRow, candidate: Candidate, now_ms: number): Partial<ContactRow> {

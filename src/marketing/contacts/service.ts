@@ -32,6 +32,7 @@ import { type ContactFilter, criteriaOf } from './filter.ts';
 import { criteriaIn, errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf, requireOfList } from './finding.ts';
+import { ImportedDepartures } from './imported.ts';
 import {
   type Admission,
   type AdmitOptions,
@@ -83,13 +84,17 @@ export interface ContactsDeps {
 export class Contacts {
   readonly #listeners: ((tx: Tx, event: ContactEvent) => void)[] = [];
   readonly choices: ContactChoices;
+  readonly imported: ImportedDepartures;
 
   constructor(private readonly deps: ContactsDeps) {
-    this.choices = new ContactChoices({ ...deps, announce: (tx, event) => this.#announce(tx, event) });
+    const on = { ...deps, announce: (tx: Tx, event: ContactEvent) => this.#announce(tx, event) };
+    this.choices = new ContactChoices(on);
+    this.imported = new ImportedDepartures({ ...on, choices: this.choices });
     deps.suppressions.setBounced({
       findAddresses: (owner, hashes, hash) => findBouncedAddresses(deps, owner.id, hashes, hash),
       restore: (tx, owner, email) =>
         restoreBounced(tx, { project_id: owner.id, email, now_ms: deps.clock.now() }),
+      giveBack: (tx, owner, of) => this.imported.giveBack(tx, owner, of),
     });
   }
 
@@ -130,13 +135,9 @@ export class Contacts {
   ): Admission[] {
     const now_ms = this.deps.clock.now();
     const suppressed = this.deps.suppressions.checker(tx, owner);
+    const on = { ...options, suppressed, tracking: this.deps.tracking, now_ms };
     return passed.map((each) => {
-      const admission = admit(tx, list, each, {
-        ...options,
-        suppressed,
-        tracking: this.deps.tracking,
-        now_ms,
-      });
+      const admission = admit(tx, list, each, on);
       if (admission.outcome === 'accepted')
         this.#announce(tx, {
           kind: options.status === 'active' ? 'activated' : 'signed_up',
@@ -164,9 +165,7 @@ export class Contacts {
       throw new AppError(
         'unavailable',
         'The DNS gave no answer about the domain of the address. Try again in a moment.',
-        {
-          retry_after_s: MX_RETRY_AFTER_S,
-        },
+        { retry_after_s: MX_RETRY_AFTER_S },
       );
     if (screened.verdict === 'rejected') throw rejected(screened.rejection);
     const admission = await this.deps.database.write((tx) => {

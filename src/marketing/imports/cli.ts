@@ -182,6 +182,7 @@ function columnsTold({ columns }: ImportRecord): Record<string, string> {
     columns: fields.join(', '),
     ...(columns.kept.length > 0 ? { 'custom fields': columns.kept.join(', ') } : {}),
     ...(left_out.length > 0 ? { 'left out': left_out.join(', ') } : {}),
+    ...(columns.unknown_words.length > 0 ? { 'unknown words': columns.unknown_words.join(', ') } : {}),
   };
 }
 
@@ -189,5 +190,6 @@ const LEFT_OUT_WORDS: Readonly<Record<LeftOutReason, string>> = {
   no_name: 'has no name',
   name_too_long: `has a name of more than ${MAX_CUSTOM_FIELD_NAME_CHARS} characters`,
   repeated: 'has the name of another',
+  ours: 'is ours, and stays as it is',
   too_many: `is past the ${MAX_CUSTOM_FIELDS} custom fields that there may be`,
 };

@@ -11,10 +11,13 @@ import {
   MAX_NAME_CHARS,
   MAX_TAG_CHARS,
 } from '../../limits.ts';
+import { readCell, readItems } from '../../platform/http/csv.ts';
 import type { Candidate } from '../contacts/service.ts';
-import { TRACKINGS } from '../tracking/service.ts';
+import { readAddress } from './addresses.ts';
 import {
   type ColumnFate,
+  type ContactField,
+  customNameOf,
   fatesOf,
   type LeftOutReason,
   MAPPABLE_FIELDS,
@@ -22,10 +25,13 @@ import {
   recogniseFields,
 } from './headers.ts';
 import type { WaitingFields } from './schemas.ts';
+import { type StatusColumn, standingOf, statusColumnOf, trackingIn } from './statuses.ts';
 
 /** Places of columns in a row, counted from 0. */
 export interface Columns {
-  fields: Partial<Record<MappableField, number>>;
+  fields: Partial<Record<ContactField, number>>;
+  /** Those that tell whether the person may be mailed. */
+  statuses: { place: number; tells: StatusColumn }[];
   /** Custom field -> column. */
   kept: Record<string, number>;
   /** Header -> field, of those above. */
@@ -35,9 +41,10 @@ export interface Columns {
 }
 
 /** Of a paste without a header. */
-export const NO_COLUMNS: Columns = { fields: {}, kept: {}, named: {}, left_out: [] };
+export const NO_COLUMNS: Columns = { fields: {}, statuses: [], kept: {}, named: {}, left_out: [] };
 /** So many are told, of a header that may have thousands. */
 const MAX_LEFT_OUT_TOLD = 50;
+const MAX_UNKNOWN_WORD_CHARS = 64;
 
 /** Defaults for rows that don't have the column. */
 export interface ImportDefaults {
@@ -59,13 +66,11 @@ export function findColumns(
   },
 ): Columns {
   const errors: FieldErrors = {};
-  const trimmed = headers.map((header) => header.trim());
-  const fields = wanted.column_map
-    ? mapColumns(trimmed, wanted.column_map, errors)
-    : recogniseFields(trimmed);
-  const asked = wanted.keep_columns?.map((header) => header.trim()) ?? null;
+  const read = headers.map(readCell);
+  const fields = wanted.column_map ? mapColumns(read, wanted.column_map, errors) : recogniseFields(read);
+  const asked = wanted.keep_columns?.map(readCell) ?? null;
   asked?.forEach((header, index) => {
-    if (!trimmed.includes(header))
+    if (!read.includes(header))
       errors[`keep_columns.${index}`] = ['must be the header of a column of the file'];
   });
   const asked_for = new Set(asked).size;
@@ -76,10 +81,7 @@ export function findColumns(
       'no column holds email addresses: the first row must name one `email`, or column_map must say which it is',
     ];
   refuseAll(errors);
-  return columnsOf(
-    fatesOf(trimmed, fields, (header) => asked?.includes(header) ?? true),
-    asked ?? [],
-  );
+  return columnsOf(fatesOf(read, fields, asked), asked ?? []);
 }
 
 /** `also` are headers that become custom fields where they are fields, too. */
@@ -90,9 +92,12 @@ export function columnsOf(fates: readonly ColumnFate[], also: readonly string[] 
   );
   return {
     fields: Object.fromEntries(
-      places.flatMap(({ field, place }) => (field === null ? [] : [[field, place]])),
+      places.flatMap(({ field, place }) => (field === null || field === 'status' ? [] : [[field, place]])),
     ),
-    kept: Object.fromEntries(kept.map(({ header, place }) => [header, place])),
+    statuses: places.flatMap(({ field, header, place }) =>
+      field === 'status' ? [{ place, tells: statusColumnOf(header) ?? 'state' }] : [],
+    ),
+    kept: Object.fromEntries(kept.map(({ header, place }) => [customNameOf(header), place])),
     named: Object.fromEntries(
       places.flatMap(({ field, header }) => (field === null ? [] : [[header, field]])),
     ),
@@ -113,12 +118,13 @@ function mapColumns(
 ): (MappableField | null)[] {
   const fields: (MappableField | null)[] = headers.map(() => null);
   for (const [header, field] of Object.entries(column_map)) {
-    const place = headers.indexOf(header.trim());
+    const place = headers.indexOf(readCell(header));
     const name = `column_map.${cut(header, MAX_CUSTOM_FIELD_NAME_CHARS)}`;
     const known = MAPPABLE_FIELDS.find((one) => one === field);
     if (known === undefined) errors[name] = [`must be one of: ${MAPPABLE_FIELDS.join(', ')}`];
     else if (place < 0) errors[name] = ['the file has no column with this header'];
-    else if (fields.includes(known)) errors[name] = [`another column is ${known} already`];
+    else if (known !== 'status' && fields.includes(known))
+      errors[name] = [`another column is ${known} already`];
     else fields[place] = known;
   }
   return fields;
@@ -142,47 +148,52 @@ export function candidateOf(
   defaults: ImportDefaults,
   now_ms: number,
 ): Omit<Candidate, 'is_test'> {
-  const cell = (field: MappableField): string | null => {
+  const cell = (field: ContactField): string | null => {
     const place = columns.fields[field];
-    return (place === undefined ? undefined : cells[place]?.trim()) || null;
+    return (place === undefined ? null : readCell(cells[place] ?? '')) || null;
   };
   // A header may be any word, such as `__proto__`.
   const custom = Object.fromEntries(
     Object.entries(columns.kept).flatMap(([name, place]) => {
-      const value = cells[place]?.trim();
+      const value = readCell(cells[place] ?? '');
       return value ? [[name, cut(value, MAX_CUSTOM_VALUE_CHARS)]] : [];
     }),
   );
-  const basis = cell('consent_basis')?.toLowerCase() ?? null;
+  const address = readAddress(cell('email') ?? '');
+  const named = { first_name: cell('first_name'), last_name: cell('last_name') };
+  const { first_name, last_name } = (named.first_name ?? named.last_name) ? named : address;
+  const tags = readItems(cell('tags') ?? '').map((tag) => cut(tag.trim(), MAX_TAG_CHARS));
+  const tracking = trackingIn(cell('tracking') ?? '');
+  const { no, unknown } = standingOf(statusesIn(cells, columns));
   return {
-    email: cell('email') ?? '',
-    first_name: cutOrNull(cell('first_name'), MAX_NAME_CHARS),
-    last_name: cutOrNull(cell('last_name'), MAX_NAME_CHARS),
-    tags: [...new Set([...defaults.tags, ...splitTags(cell('tags'))])].slice(0, MAX_CONTACT_TAGS),
+    email: address.email,
+    first_name: cutOrNull(first_name, MAX_NAME_CHARS),
+    last_name: cutOrNull(last_name, MAX_NAME_CHARS),
+    tags: [...new Set([...defaults.tags, ...tags.filter((tag) => tag !== '')])].slice(0, MAX_CONTACT_TAGS),
     custom,
     source: cutOrNull(cell('source'), MAX_CONTACT_SOURCE_CHARS),
     reason: cutOrNull(cell('reason'), MAX_CONTACT_REASON_CHARS),
     source_platform: defaults.source_platform,
-    consent_basis: basis ?? defaults.consent_basis,
+    consent_basis: cell('consent_basis')?.toLowerCase() ?? defaults.consent_basis,
     consent_at: now_ms,
     consent_ip: null,
     consent_origin: null,
-    tracking: trackingOf(cell('tracking')),
+    tracking: tracking && { tracking, by: 'import' },
+    objection: no ?? (unknown.length > 0 ? 'unclear' : null),
   };
 }
 
-/** Of any other word the row goes in without. */
-function trackingOf(cell: string | null): NonNullable<Candidate['tracking']> | null {
-  const tracking = TRACKINGS.find((one) => one === cell?.toLowerCase());
-  return tracking ? { tracking, by: 'import' } : null;
+/** What stands in a row where a known word of a status or of `tracking` would be; nothing that may be an address. */
+export function unknownWordsIn(cells: readonly string[], columns: Columns): string[] {
+  const tracking = readCell(cells[columns.fields.tracking ?? cells.length] ?? '');
+  const { unknown } = standingOf(statusesIn(cells, columns));
+  return [...unknown, ...(tracking !== '' && trackingIn(tracking) === null ? [tracking] : [])]
+    .filter((word) => !word.includes('@'))
+    .map((word) => cut(word, MAX_UNKNOWN_WORD_CHARS));
 }
 
-function splitTags(cell: string | null): string[] {
-  if (cell === null) return [];
-  return cell
-    .split(/[,;|]/)
-    .map((tag) => cut(tag.trim(), MAX_TAG_CHARS))
-    .filter((tag) => tag !== '');
+function statusesIn(cells: readonly string[], { statuses }: Columns) {
+  return statuses.map(({ place, tells }) => ({ tells, cell: readCell(cells[place] ?? '') }));
 }
 
 function cutOrNull(value: string | null, max: number): string | null {

@@ -1,6 +1,8 @@
 /** What columns are called, in the languages of the public pages, and what becomes of each. Pure functions. */
 import { MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../../limits.ts';
+import { readCell } from '../../platform/http/csv.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
+import { plain, statusColumnOf } from './statuses.ts';
 
 /** What a column may be. */
 export const MAPPABLE_FIELDS = [
@@ -12,16 +14,19 @@ export const MAPPABLE_FIELDS = [
   'reason',
   'consent_basis',
   'tracking',
+  'status',
 ] as const;
 export type MappableField = (typeof MAPPABLE_FIELDS)[number];
+/** One column may be one of these; any number of them may tell a status. */
+export type ContactField = Exclude<MappableField, 'status'>;
 
 /** Why a column becomes nothing. The API names columns by their headers. */
-export const LEFT_OUT_REASONS = ['no_name', 'name_too_long', 'repeated', 'too_many'] as const;
+export const LEFT_OUT_REASONS = ['no_name', 'name_too_long', 'repeated', 'too_many', 'ours'] as const;
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number];
 
 /** What becomes of a column: a field, a custom field of its name, nothing for a reason, or nothing as was asked for. */
 export interface ColumnFate {
-  /** Without blanks around it. */
+  /** As `readCell` has it. */
   header: string;
   field: MappableField | null;
   is_kept: boolean;
@@ -33,7 +38,7 @@ export interface ColumnFate {
  * Spanish: in small letters, without accents, blanks and marks. The bases of consent and of tracking have English names alone, as
  * their values do.
  */
-const USUAL_HEADERS: Readonly<Record<MappableField, string>> = {
+const USUAL_HEADERS: Readonly<Record<ContactField, string>> = {
   email:
     'email emails emailaddress mail mailaddress emailadresse mailadresse adresseemail adressemail adresseelectronique ' +
     'adressedemessagerie courriel adressecourriel correo correos correoelectronico direccioncorreo direcciondecorreo ' +
@@ -48,26 +53,45 @@ const USUAL_HEADERS: Readonly<Record<MappableField, string>> = {
   tracking: 'tracking',
 };
 const FIELD_BY_HEADER = new Map(
-  MAPPABLE_FIELDS.flatMap((field) => USUAL_HEADERS[field].split(' ').map((header) => [header, field])),
+  Object.entries(USUAL_HEADERS).flatMap(([field, headers]) =>
+    headers.split(' ').map((header) => [header, MAPPABLE_FIELDS.find((one) => one === field)]),
+  ),
 );
+
+/** What an export of contacts has and no import sets. */
+const OURS =
+  'id list contact_token consent_at consent_ip consent_origin source_platform confirmed_at tracking_evidence paused_until created_at updated_at';
+/** What a file of rejected rows begins with. */
+const REJECTED = ['row_number', 'email', 'reason'];
+
+/** Which columns are no data of the person: they tell of a contact, or of a rejected row, as we exported it. */
+function listOurs(headers: readonly string[]): boolean[] {
+  const is_export = headers.includes('contact_token') && headers.includes('consent_basis');
+  const is_rejected = REJECTED.every((header, place) => headers[place] === header);
+  return headers.map(
+    (header, place) =>
+      (is_export && OURS.split(' ').includes(header)) || (is_rejected && (place === 0 || place === 2)),
+  );
+}
 
 /** The field that a header usually means, or null. */
 function fieldOf(header: string): MappableField | null {
-  return FIELD_BY_HEADER.get(plain(header)) ?? null;
+  return statusColumnOf(header) ? 'status' : (FIELD_BY_HEADER.get(plain(header)) ?? null);
 }
 
-/** `E-Mail-Adresse`, `Prénom` and `CORREO ELECTRÓNICO` as they stand above. */
-function plain(header: string): string {
-  return header
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^\p{Letter}\p{Number}]/gu, '');
+/** What a custom field is called: our exports say `custom.` before its name. */
+export function customNameOf(header: string): string {
+  return header.replace(/^custom\.(?=.)/s, '');
 }
 
-/** One field a column, the first that looks like it: any other is a column like all the rest. */
-export function recogniseFields(headers: readonly string[]): (MappableField | null)[] {
-  const found = headers.map(fieldOf);
-  const fields = found.map((field, place) => (found.indexOf(field) === place ? field : null));
+/** One field a column, the first that looks like it: any other is a column like all the rest, unless it tells a status. */
+export function recogniseFields(given: readonly string[]): (MappableField | null)[] {
+  const headers = given.map(readCell);
+  const ours = listOurs(headers);
+  const found = headers.map((header, place) => (ours[place] ? null : fieldOf(header)));
+  const fields = found.map((field, place) =>
+    field === 'status' || found.indexOf(field) === place ? field : null,
+  );
   // `Vorname, Name`: beside a first name it is the last one; alone it is all of a name, which no field is.
   const name = headers.findIndex((header) => plain(header) === 'name');
   if (name >= 0 && fields.includes('first_name') && !fields.includes('last_name')) fields[name] = 'last_name';
@@ -75,28 +99,31 @@ export function recogniseFields(headers: readonly string[]): (MappableField | nu
 }
 
 /**
- * What becomes of each column: the field that it is, or a custom field under its header unless `isKept` says no. At most 50 are
- * kept.
+ * What becomes of each column: the field that it is, or a custom field of its name: of those that are asked for, where that is said.
+ * At most 50 are kept.
  */
 export function fatesOf(
   headers: readonly string[],
   fields: readonly (MappableField | null)[],
-  isKept: (header: string) => boolean = () => true,
+  asked: readonly string[] | null = null,
 ): ColumnFate[] {
-  const trimmed = headers.map((header) => header.trim());
+  const read = headers.map(readCell);
+  const ours = listOurs(read);
   const seen = new Set<string>();
-  let kept = 0;
-  return trimmed.map((header, place): ColumnFate => {
+  const kept = new Set<string>();
+  return read.map((header, place): ColumnFate => {
     const field = fields[place] ?? null;
-    const is_repeated = seen.has(header);
-    seen.add(header);
+    const name = customNameOf(header);
     const fate = { header, field, is_kept: false, left_out: null };
-    if (field !== null || !isKept(header)) return fate;
+    if (ours[place] && field === null && !asked?.includes(header)) return { ...fate, left_out: 'ours' };
+    const is_repeated = seen.has(header) || kept.has(name);
+    seen.add(header);
+    if (field !== null || (asked && !asked.includes(header))) return fate;
     if (header === '') return { ...fate, left_out: 'no_name' };
     if (is_repeated) return { ...fate, left_out: 'repeated' };
-    if (countCodePoints(header) > MAX_CUSTOM_FIELD_NAME_CHARS) return { ...fate, left_out: 'name_too_long' };
-    if (kept === MAX_CUSTOM_FIELDS) return { ...fate, left_out: 'too_many' };
-    kept += 1;
+    if (countCodePoints(name) > MAX_CUSTOM_FIELD_NAME_CHARS) return { ...fate, left_out: 'name_too_long' };
+    if (kept.size === MAX_CUSTOM_FIELDS) return { ...fate, left_out: 'too_many' };
+    kept.add(name);
     return { ...fate, is_kept: true };
   });
 }

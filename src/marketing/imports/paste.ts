@@ -1,7 +1,7 @@
 /** Addresses as people paste them: one or several a line, with a name before or behind. Pure functions. */
 import { CsvError, parse } from 'csv-parse/sync';
-import addressparser from 'nodemailer/lib/addressparser';
 import { MAX_PASTED_ROWS } from '../../limits.ts';
+import { type NamedAddress, readName, trimUnseen } from './addresses.ts';
 import { type Columns, columnsOf, NO_COLUMNS } from './columns.ts';
 import { commonest } from './csv-rows.ts';
 import { fatesOf, recogniseFields } from './headers.ts';
@@ -9,12 +9,6 @@ import type { WaitingFields } from './schemas.ts';
 
 /** Fifty columns have some 1,000. */
 const MAX_HEADER_CHARS = 10_000;
-
-interface PastedRow {
-  email: string;
-  first_name: string | null;
-  last_name: string | null;
-}
 
 interface Paste {
   rows: WaitingFields[];
@@ -64,10 +58,10 @@ function readCells(text: string, delimiter: string): string[][] {
   }
 }
 
-function readLines(text: string): PastedRow[] {
-  const rows: PastedRow[] = [];
+function readLines(text: string): NamedAddress[] {
+  const rows: NamedAddress[] = [];
   for (const given of text.split(/\r\n|\n|\r/)) {
-    const line = given.trim();
+    const line = trimUnseen(given);
     if (line === '') continue;
     for (const row of line.includes('<') ? readNamed(line) : readPlain(line)) rows.push(row);
     if (rows.length > MAX_PASTED_ROWS) break;
@@ -75,32 +69,51 @@ function readLines(text: string): PastedRow[] {
   return rows;
 }
 
-/** `Ann Smith <ann@example.com>, "Smith, Bob" <bob@example.com>` */
-function readNamed(line: string): PastedRow[] {
-  return addressparser(line, { flatten: true }).map(({ address, name }) =>
-    address ? { email: address, ...splitName(name) } : { email: name, first_name: null, last_name: null },
-  );
+/** `Ann Smith <ann@example.com>, "Smith, Bob" <bob@example.com>; Lee, Eve <eve@example.com>, fay@example.com` */
+function readNamed(line: string): NamedAddress[] {
+  const rows: NamedAddress[] = [];
+  let before = '';
+  for (const [part] of line.matchAll(/"[^"]*"|<[^<>]*>|[^"<;]+|["<;]/g)) {
+    if (part === ';') {
+      rows.push(...readPlain(before));
+      before = '';
+    } else if (part.endsWith('>') && part.startsWith('<')) {
+      // Addresses without a name may stand before the name, which may have a comma itself, or be the address.
+      const email = trimUnseen(part.slice(1, -1));
+      const pieces = (before.match(/(?:"[^"]*"|[^,])+/g) ?? []).map(splitAddresses);
+      const bare = pieces.filter((words) =>
+        words.every((word) => isLikeAddress(word) && !/^["']/.test(word)),
+      );
+      const name = pieces.filter((words) => !bare.includes(words)).join(',');
+      rows.push(
+        ...bare
+          .flat()
+          .filter((word) => word !== email)
+          .map(unnamed),
+        { email, ...readName(name) },
+      );
+      before = '';
+    } else before += part;
+  }
+  return [...rows, ...readPlain(before)];
 }
 
 /** `ann@example.com, Ann, Smith` is one person; `ann@example.com; bob@example.com` are two. */
-function readPlain(line: string): PastedRow[] {
-  const cells = line.split(/[,;\t]/).flatMap(splitAddresses);
-  const [first = '', ...others] = cells;
-  if (first.includes('@') && others.length <= 2 && others.every((cell) => !cell.includes('@'))) {
+function readPlain(line: string): NamedAddress[] {
+  const cells = line.includes('"') ? (readCells(line, commonest(line))[0] ?? []) : line.split(/[,;\t]/);
+  const [first = '', ...others] = cells.flatMap(splitAddresses);
+  if (isLikeAddress(first) && others.length <= 2 && !others.some(isLikeAddress)) {
     return [{ email: first, first_name: others[0] ?? null, last_name: others[1] ?? null }];
   }
-  return cells.map((email) => ({ email, first_name: null, last_name: null }));
+  return [first, ...others].filter((cell) => cell !== '').map(unnamed);
 }
 
 /** Blanks between addresses separate them; any other blank belongs to a name. */
 function splitAddresses(cell: string): string[] {
-  const words = cell.trim().split(/\s+/);
-  return (words.every((word) => word.includes('@')) ? words : [words.join(' ')]).filter(
-    (word) => word !== '',
-  );
+  const words = trimUnseen(cell).split(/\s+/).map(trimUnseen);
+  return (words.every(isLikeAddress) ? words : [words.join(' ')]).filter((word) => word !== '');
 }
 
-function splitName(name: string): Pick<PastedRow, 'first_name' | 'last_name'> {
-  const [, first = name, last = ''] = /^(.*)\s+(\S+)$/.exec(name.trim()) ?? [];
-  return { first_name: first.trim() || null, last_name: last || null };
-}
+const isLikeAddress = (text: string): boolean => text.includes('@');
+
+const unnamed = (email: string): NamedAddress => ({ email, first_name: null, last_name: null });

@@ -38,13 +38,14 @@ export function presentImport(
   const rows_per_minute = settings.is_paced ? on.rows_per_minute : null;
   const processed_rows = processedRows(row);
   const { named, kept, left_out } = settings.columns;
+  const columns = { fields: named, kept: Object.keys(kept), left_out, unknown_words: settings.unknown_words };
   return present(FIELDS, {
     ...row,
     list,
     processed_rows,
     progress_percent: total_rows === null ? null : percentOf(processed_rows, total_rows),
     delimiter: method === 'csv' ? settings.delimiter : null,
-    columns: Object.keys(named).length > 0 ? { fields: named, kept: Object.keys(kept), left_out } : null,
+    columns: Object.keys(named).length > 0 ? columns : null,
     rows_per_minute,
     done_at_estimate: toIso(estimateEnd(row, rows_per_minute, on.now_ms)),
   });

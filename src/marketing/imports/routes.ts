@@ -74,7 +74,8 @@ function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): R
       description:
         'As an import without `column_map` and `keep_columns` takes them: headers of fields are recognised in English, German, French ' +
         'and Spanish, any other column becomes a custom field under its header, but where it has none (`no_name`) or one past 100 ' +
-        'characters (`name_too_long`), where a column before it has the same (`repeated`), and past 50 (`too_many`). Nothing is imported.',
+        'characters (`name_too_long`), where a column before it has the same (`repeated`), past 50 (`too_many`), and where it tells of a ' +
+        'contact or a rejected row as we exported it (`ours`). Several columns may be a `status`. Nothing is imported.',
       body: headersBody,
       example: { headers: ['E-Mail', 'Vorname', 'Tarif'] },
       response: t.Array(columnFate),

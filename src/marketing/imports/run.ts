@@ -12,7 +12,7 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
-import { candidateOf, cellsOf, PASTED_COLUMNS } from './columns.ts';
+import { type Columns, candidateOf, cellsOf, PASTED_COLUMNS, unknownWordsIn } from './columns.ts';
 import { type CsvFile, type Dialect, MissingFile, readCsvRows, UnreadableCsv } from './csv-rows.ts';
 import { type Counters, countersOf } from './records.ts';
 import type { ImportPosition, WaitingFields } from './schemas.ts';
@@ -23,6 +23,8 @@ import type { ImportRow } from './tables.ts';
 const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_COMMIT_ROWS = 50;
+/** So many are told of what stands in place of a status. */
+const MAX_UNKNOWN_WORDS = 20;
 /** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */
 const IMPORT_DNS_RETRY_MIN_MS = 60_000;
 const IMPORT_DNS_RETRY_MAX_MS = 30 * 60_000;
@@ -192,9 +194,10 @@ export class ImportRun {
 
   /** Only the cells that are needed, in their places. All cells of long rows would fill the memory. */
   #wantedOf(cells: readonly string[]): string[] {
-    const { fields, kept } = this.#import.settings.columns;
+    const { fields, kept, statuses } = this.#import.settings.columns;
     const wanted: string[] = new Array(cells.length).fill('');
-    for (const place of [...Object.values(fields), ...Object.values(kept)])
+    const told = statuses.map(({ place }) => place);
+    for (const place of [...Object.values(fields), ...Object.values(kept), ...told])
       if (place !== undefined) wanted[place] = cells[place] ?? '';
     return wanted;
   }
@@ -226,10 +229,25 @@ export class ImportRun {
   }
 
   #candidateOf(fields: WaitingFields): Candidate {
-    const { columns, defaults, is_test } = this.#import.settings;
+    const { defaults, is_test } = this.#import.settings;
     const now_ms = this.deps.clock.now();
-    const places = 'cells' in fields ? columns : PASTED_COLUMNS;
-    return { ...candidateOf(cellsOf(fields), places, defaults, now_ms), is_test };
+    return { ...candidateOf(cellsOf(fields), this.#columnsOf(fields), defaults, now_ms), is_test };
+  }
+
+  #columnsOf(fields: WaitingFields): Columns {
+    return 'cells' in fields ? this.#import.settings.columns : PASTED_COLUMNS;
+  }
+
+  /** What is told of words that a piece has in place of a status. */
+  #wordsWith(piece: readonly Judged[]): Pick<ImportRow, 'settings'> | null {
+    const { settings } = this.#import;
+    const found = piece.flatMap(({ row: { fields } }) =>
+      unknownWordsIn(cellsOf(fields), this.#columnsOf(fields)),
+    );
+    const unknown_words = [...new Set([...settings.unknown_words, ...found])].slice(0, MAX_UNKNOWN_WORDS);
+    return unknown_words.length > settings.unknown_words.length
+      ? { settings: { ...settings, unknown_words } }
+      : null;
   }
 
   async #commit(piece: readonly Judged[]): Promise<void> {
@@ -259,6 +277,8 @@ export class ImportRun {
             : (admissions[admitted++]?.outcome ?? 'suppressed');
         counters[outcome] += 1;
         if (row.end_byte === null) settled.push(row.row_number);
+        if (screened.verdict === 'rejected' && screened.leaves)
+          contacts.imported.leave(tx, { owner: this.owner, list, import_id: id }, screened.leaves);
         if (isRejection(outcome)) {
           const email = screened.candidate.email.slice(0, MAX_ADDRESS_CHARS);
           rejected.push({ import_id: id, row_number: row.row_number, email, reason: outcome });
@@ -267,7 +287,7 @@ export class ImportRun {
       store.insertRejections(tx, rejected);
       store.insertWaiting(tx, waiting);
       if (settled.length > 0) store.deleteWaiting(tx, id, settled);
-      return { ...counters, position: positionAfter(current.position, piece) };
+      return { ...counters, ...this.#wordsWith(piece), position: positionAfter(current.position, piece) };
     });
   }
 

@@ -9,6 +9,7 @@ import { moment, momentOrNull, type RecordOfFields, recordOf, shown } from '../.
 import { dateTime, named, nullable, oneOf, t, text, ulid } from '../../platform/http/schema.ts';
 import { CONSENT_BASES } from '../lists/service.ts';
 import { LEFT_OUT_REASONS, type LeftOutReason, MAPPABLE_FIELDS } from './headers.ts';
+import type { StatusColumn } from './statuses.ts';
 import { IMPORT_STATUSES } from './tables.ts';
 
 /** Of a question about headers: far more than any file has that people made. */
@@ -23,12 +24,15 @@ export type Delimiter = (typeof DELIMITERS)[number];
 export interface ImportSettings {
   columns: {
     fields: Partial<Record<string, number>>;
+    statuses: { place: number; tells: StatusColumn }[];
     kept: Record<string, number>;
     named: Record<string, string>;
     left_out: { column: number; header: string; reason: LeftOutReason }[];
   };
   defaults: { consent_basis: string | null; source_platform: string; tags: string[] };
   update_existing: boolean;
+  /** What stood in columns of a status and of `tracking` without being one, so far. */
+  unknown_words: string[];
   /** Between the cells of the file. */
   delimiter: Delimiter;
   /** By an API key: it goes on at the rate that these are given, all others as fast as it can. */
@@ -84,7 +88,7 @@ export const body = named(
     }),
     column_map: t.Optional(
       t.Record(t.String(), t.String(), {
-        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}. Without it headers are recognised by their names in English, German, French and Spanish.`,
+        description: `Column header to field: ${MAPPABLE_FIELDS.join(', ')}; several may be \`status\`. Without it headers are recognised by their names in English, German, French and Spanish.`,
       }),
     ),
     keep_columns: t.Optional(
@@ -136,6 +140,10 @@ export const FIELDS = {
             t.Object({ column: t.Integer(), header: t.String(), reason: oneOf(LEFT_OUT_REASONS) }),
             { description: 'Those that could not become one, the first 50; columns are counted from 1.' },
           ),
+          unknown_words: t.Array(t.String(), {
+            description:
+              'Words of a status that are no yes and no no, whose rows are `missing_consent`, and of `tracking` that say nothing: up to 20, each cut at 64 characters.',
+          }),
         },
         { description: 'What became of the columns; null for a paste without a header.' },
       ),

@@ -103,7 +103,7 @@ export class Imports {
     const started = await this.#start(owner, list, {
       method: 'paste',
       object_public_id: null,
-      settings: { columns, defaults, update_existing: false, delimiter: ',', ...starter },
+      settings: { columns, defaults, update_existing: false, unknown_words: [], delimiter: ',', ...starter },
       position: { ...START, row: rows.length, is_file_done: true },
       total_rows: rows.length,
       is_in_request: true,
@@ -148,6 +148,7 @@ export class Imports {
         columns,
         defaults,
         update_existing: input.update_existing ?? false,
+        unknown_words: [],
         delimiter: head.delimiter,
         ...starter,
       },
@@ -201,6 +202,16 @@ export class Imports {
   require(project_id: number, id: string, read: Tx = this.deps.database.read): ImportRow {
     const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
     if (row?.project_id !== project_id) throw notFound('Import');
+    return row;
+  }
+
+  /** As `require`. Throws AppError `conflict` for one that goes on. */
+  requireEnded(project_id: number, id: string): ImportRow {
+    const row = this.require(project_id, id);
+    if (row.status === 'pending' || row.status === 'processing')
+      throw conflict(
+        `The import is ${row.status}: wait for its end, or cancel it first (satchel import cancel ${row.id}).`,
+      );
     return row;
   }
 

@@ -11,9 +11,12 @@ import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { KeyedHash, KeyOwner, MarketingSettings } from '../settings/service.ts';
+import { isStronger, type Reasons, withImported, withReason } from './reasons.ts';
+import type { Departed } from './schemas.ts';
 import * as store from './store.ts';
-import { SUPPRESSION_KINDS, type SuppressionKind, type SuppressionRow } from './tables.ts';
+import type { SuppressionKind, SuppressionRow } from './tables.ts';
 
+export type { Departed } from './schemas.ts';
 export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
 
 /**
@@ -52,10 +55,19 @@ export interface Bounced {
   ): Promise<ReadonlyMap<string, string>>;
   /** Gives contacts of an address that bounced the status that they had, within a transaction; their ids. */
   restore(tx: Tx, owner: KeyOwner, address: string): string[];
+  /**
+   * Gives contacts that left by an import the status that they had, unless it changed since, or what that of `remaining` is, for which
+   * the address is suppressed still. Within a transaction; their ids.
+   */
+  giveBack(
+    tx: Tx,
+    owner: KeyOwner,
+    of: { departures: readonly Departed[]; remaining: SuppressionKind | null },
+  ): string[];
 }
 
 /** The outcome of lifting in bulk. */
-interface LiftedBounces {
+interface Lifted {
   lifted: number;
   /** How many contacts have their status back. */
   restored: number;
@@ -126,31 +138,38 @@ export class Suppressions {
     kind: SuppressionKind,
     { mailbox = null, is_readers_own = false }: AddedBy = {},
   ): { record: SuppressionRecord; is_new: boolean; is_stronger: boolean } {
-    const now = this.deps.clock.now();
-    const hash = this.deps.marketing.keys.obtain(tx, owner, 'suppression', now);
-    const known = this.#find(tx, owner, hash, address);
-    if (known) {
-      const is_stronger = isStronger(kind, known.kind);
-      const other = is_stronger ? known.kind : kind;
-      const changes = {
-        kind: is_stronger ? kind : known.kind,
-        mailbox: mailbox ?? known.mailbox,
-        also_kind: isStronger(other, known.also_kind) ? other : known.also_kind,
-      };
-      if (is_stronger || !is_readers_own) store.updateSuppression(tx, known.id, changes);
-      return { record: present({ ...known, ...changes }), is_new: false, is_stronger };
-    }
-    const row = {
-      id: newId(now),
-      project_id: owner.id,
-      hash: hash(address),
+    const { row, is_new } = this.#obtain(tx, owner, address, { kind, mailbox });
+    if (is_new) return { record: present(row), is_new, is_stronger: false };
+    const { own, imported } = reasonsOf(tx, row);
+    const next = withReason(own, kind, is_readers_own);
+    const changed = { ...row, mailbox: mailbox ?? row.mailbox };
+    const saved = next === own ? row : this.#save(tx, changed, next, imported);
+    return { record: present(saved ?? row), is_new, is_stronger: isStronger(kind, row.kind) };
+  }
+
+  /**
+   * Suppresses an address as a row of an import says, within a transaction: `liftImport` takes it back. False, and nothing is changed,
+   * where it is suppressed for that already.
+   */
+  addImported(
+    tx: Tx,
+    owner: KeyOwner,
+    address: string,
+    { import_id, kind, departures }: { import_id: string; kind: SuppressionKind; departures: Departed[] },
+  ): boolean {
+    const { row, is_new } = this.#obtain(tx, owner, address, { kind, mailbox: null });
+    const own = is_new ? NO_REASONS : reasonsOf(tx, row).own;
+    const known = store.findImported(tx, import_id, row.id);
+    if ([own.kind, own.also_kind].includes(kind) || (known && !isStronger(kind, known.kind))) return false;
+    const before = new Map(known?.departures.map((one) => [one.contact, one.status]));
+    store.saveImported(tx, {
+      import_id,
+      suppression_id: row.id,
       kind,
-      created_at: now,
-      mailbox,
-      also_kind: null,
-    };
-    store.insertSuppression(tx, row);
-    return { record: present(row), is_new: true, is_stronger: false };
+      departures: departures.map((one) => ({ ...one, status: before.get(one.contact) ?? one.status })),
+    });
+    this.#save(tx, row, own, store.listImportedKinds(tx, row.id));
+    return true;
   }
 
   /**
@@ -165,11 +184,12 @@ export class Suppressions {
   ): boolean {
     const row = this.#find(tx, owner, this.#hash(tx, owner), address);
     if (!row) return true;
-    const { id, kind, also_kind } = row;
-    if (kind !== 'unsubscribed') return kind !== 'complaint';
-    if (row.created_at > left_at || also_kind === 'unsubscribed') return false;
-    if (also_kind === null) store.deleteSuppression(tx, id);
-    else if (has_contacts) store.updateSuppression(tx, id, { kind: also_kind, also_kind: null });
+    if (row.kind !== 'unsubscribed') return row.kind !== 'complaint';
+    const { own, imported } = reasonsOf(tx, row);
+    if (row.created_at > left_at || own.kind !== 'unsubscribed') return false;
+    if (own.also_kind === 'unsubscribed' || imported.includes('unsubscribed')) return false;
+    if (row.also_kind === null || has_contacts)
+      this.#save(tx, row, { kind: own.also_kind, also_kind: null }, imported);
     return true;
   }
 
@@ -210,10 +230,10 @@ export class Suppressions {
     actor: Actor,
     owner: KeyOwner,
     of: { since_ms: number; mailbox: string | null },
-  ): Promise<LiftedBounces> {
+  ): Promise<Lifted> {
     const found = this.#bouncesSince(owner, of);
     const addresses = await this.#addressesOf(owner, found);
-    const total: LiftedBounces = { lifted: 0, restored: 0 };
+    const total: Lifted = { lifted: 0, restored: 0 };
     for (let from = 0; from < found.length; from += LIFT_BATCH) {
       if (from > 0) await Bun.sleep(LIFT_PAUSE_MS);
       await this.deps.database.writePiece((tx) => {
@@ -227,6 +247,84 @@ export class Suppressions {
       });
     }
     return total;
+  }
+
+  /** How many addresses an import suppressed. */
+  countImported(import_id: string): number {
+    return store.countImported(this.deps.database.read, import_id);
+  }
+
+  /**
+   * Takes back what an import suppressed, a few addresses in a transaction, so that after a crash the same call does the rest. What an
+   * address is suppressed for besides stays: `lifted` are those that get marketing again.
+   */
+  async liftImport(actor: Actor, owner: KeyOwner, import_id: string): Promise<Lifted & { kept: number }> {
+    const total = { lifted: 0, kept: 0, restored: 0 };
+    for (;;) {
+      const done = await this.deps.database.writePiece((tx) =>
+        store.listImported(tx, import_id, LIFT_BATCH).map((of) => this.#liftImported(tx, actor, owner, of)),
+      );
+      for (const { is_lifted, restored } of done) {
+        total[is_lifted ? 'lifted' : 'kept'] += 1;
+        total.restored += restored;
+      }
+      if (done.length < LIFT_BATCH) return total;
+      await Bun.sleep(LIFT_PAUSE_MS);
+    }
+  }
+
+  #liftImported(
+    tx: Tx,
+    actor: Actor,
+    owner: KeyOwner,
+    { import_id, suppression_id, kind, departures }: store.Imported,
+  ): { is_lifted: boolean; restored: number } {
+    const row = store.findSuppressionById(tx, owner.id, suppression_id);
+    const own = row ? reasonsOf(tx, row).own : NO_REASONS;
+    store.deleteImported(tx, import_id, suppression_id);
+    const saved = row ? this.#save(tx, row, own, store.listImportedKinds(tx, row.id)) : null;
+    const remaining = saved?.kind ?? null;
+    const contacts = this.#bounced?.giveBack(tx, owner, { departures, remaining }) ?? [];
+    if (row && !saved) {
+      const { id, hash } = row;
+      this.#noteLift(tx, actor, owner, { id, metadata: { hash, kind, import: import_id, contacts } });
+    }
+    return { is_lifted: remaining === null, restored: contacts.length };
+  }
+
+  /** The suppression of an address, which is made where there is none. */
+  #obtain(
+    tx: Tx,
+    owner: KeyOwner,
+    address: string,
+    made: Pick<SuppressionRow, 'kind' | 'mailbox'>,
+  ): { row: SuppressionRow; is_new: boolean } {
+    const now = this.deps.clock.now();
+    const hash = this.deps.marketing.keys.obtain(tx, owner, 'suppression', now);
+    const known = this.#find(tx, owner, hash, address);
+    if (known) return { row: known, is_new: false };
+    const of = { id: newId(now), project_id: owner.id, hash: hash(address), created_at: now };
+    const row = { ...of, ...made, also_kind: null, own_kind: null, own_also_kind: null };
+    store.insertSuppression(tx, row);
+    return { row, is_new: true };
+  }
+
+  /** Saves for what an address is suppressed; null where nothing is left. */
+  #save(
+    tx: Tx,
+    row: SuppressionRow,
+    own: Reasons,
+    imported: readonly SuppressionKind[],
+  ): SuppressionRow | null {
+    const { kind, also_kind } = withImported(own, imported);
+    if (kind === null) {
+      store.deleteSuppression(tx, row.id);
+      return null;
+    }
+    const { kind: own_kind, also_kind: own_also_kind } = imported.length > 0 ? own : NO_REASONS;
+    const changes = { kind, also_kind, own_kind, own_also_kind, mailbox: row.mailbox };
+    store.updateSuppression(tx, row.id, changes);
+    return { ...row, ...changes };
   }
 
   #bouncesSince(owner: KeyOwner, of: { since_ms: number; mailbox: string | null }): SuppressionRow[] {
@@ -252,18 +350,19 @@ export class Suppressions {
     const { hash, kind } = row;
     const address = givesBack(kind) ? of.addresses.get(hash) : undefined;
     const restored = address === undefined ? [] : (this.#bounced?.restore(tx, owner, address) ?? []);
-    recordAudit(
-      tx,
-      actor,
-      {
-        event: 'suppression.lifted',
-        target: `suppression:${row.id}`,
-        project: owner,
-        metadata: { hash, kind, ...(restored.length > 0 ? { contacts: restored } : {}) },
-      },
-      this.deps.clock.now(),
-    );
+    const metadata = { hash, kind, ...(restored.length > 0 ? { contacts: restored } : {}) };
+    this.#noteLift(tx, actor, owner, { id: row.id, metadata });
     return { row, restored };
+  }
+
+  #noteLift(
+    tx: Tx,
+    actor: Actor,
+    owner: KeyOwner,
+    { id, metadata }: { id: string; metadata: Record<string, unknown> },
+  ): void {
+    const entry = { event: 'suppression.lifted', target: `suppression:${id}`, project: owner, metadata };
+    recordAudit(tx, actor, entry, this.deps.clock.now());
   }
 
   #hash(read: Tx, owner: KeyOwner): KeyedHash | null {
@@ -280,8 +379,16 @@ export class Suppressions {
   }
 }
 
-function isStronger(kind: SuppressionKind, than: SuppressionKind | null): boolean {
-  return than === null || SUPPRESSION_KINDS.indexOf(kind) > SUPPRESSION_KINDS.indexOf(than);
+const NO_REASONS: Reasons = { kind: null, also_kind: null };
+
+/** What an address is suppressed for besides imports, and what these gave as reasons. */
+function reasonsOf(read: Tx, row: SuppressionRow): { own: Reasons; imported: SuppressionKind[] } {
+  const imported = store.listImportedKinds(read, row.id);
+  const { kind, also_kind, own_kind, own_also_kind } = row;
+  return {
+    own: imported.length > 0 ? { kind: own_kind, also_kind: own_also_kind } : { kind, also_kind },
+    imported,
+  };
 }
 
 /** Whether lifting it gives contacts that bounced their status back. */

@@ -1,9 +1,9 @@
 /** SQL of suppressions. */
-import { and, desc, eq, gte } from 'drizzle-orm';
+import { and, count, desc, eq, gte } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { type SuppressionKind, type SuppressionRow, suppressions } from './tables.ts';
+import { type SuppressionKind, type SuppressionRow, suppressionImports, suppressions } from './tables.ts';
 
 // Written out, where every row of an import and every mail of a sequence passes.
 const byHash = rawSql<SuppressionRow, [number, string]>(
@@ -29,7 +29,7 @@ export function insertSuppression(tx: Tx, row: SuppressionRow): void {
 export function updateSuppression(
   tx: Tx,
   id: string,
-  changes: Partial<Pick<SuppressionRow, 'kind' | 'mailbox' | 'also_kind'>>,
+  changes: Partial<Pick<SuppressionRow, 'kind' | 'mailbox' | 'also_kind' | 'own_kind' | 'own_also_kind'>>,
 ): void {
   tx.update(suppressions).set(changes).where(eq(suppressions.id, id)).run();
 }
@@ -79,4 +79,48 @@ export function countSuppressions(read: Tx, project_id: number): number {
 
 export function deleteSuppression(tx: Tx, id: string): void {
   tx.delete(suppressions).where(eq(suppressions.id, id)).run();
+}
+
+/* --- What imports gave as reasons --------------------------------------------------------------------------------- */
+
+export type Imported = typeof suppressionImports.$inferSelect;
+
+const isOne = (import_id: string, suppression_id: string) =>
+  and(eq(suppressionImports.import_id, import_id), eq(suppressionImports.suppression_id, suppression_id));
+
+export function findImported(read: Tx, import_id: string, suppression_id: string): Imported | undefined {
+  return read.select().from(suppressionImports).where(isOne(import_id, suppression_id)).get();
+}
+
+/** In place of what the same import said of it before. */
+export function saveImported(tx: Tx, row: Imported): void {
+  const { import_id, suppression_id } = suppressionImports;
+  tx.insert(suppressionImports)
+    .values(row)
+    .onConflictDoUpdate({ target: [import_id, suppression_id], set: row })
+    .run();
+}
+
+export function deleteImported(tx: Tx, import_id: string, suppression_id: string): void {
+  tx.delete(suppressionImports).where(isOne(import_id, suppression_id)).run();
+}
+
+export function listImportedKinds(read: Tx, suppression_id: string): SuppressionKind[] {
+  return read
+    .select({ kind: suppressionImports.kind })
+    .from(suppressionImports)
+    .where(eq(suppressionImports.suppression_id, suppression_id))
+    .all()
+    .map(({ kind }) => kind);
+}
+
+/** Up to `limit` of those that an import gave. */
+export function listImported(read: Tx, import_id: string, limit: number): Imported[] {
+  const of = eq(suppressionImports.import_id, import_id);
+  return read.select().from(suppressionImports).where(of).limit(limit).all();
+}
+
+export function countImported(read: Tx, import_id: string): number {
+  const of = eq(suppressionImports.import_id, import_id);
+  return read.select({ n: count() }).from(suppressionImports).where(of).get()?.n ?? 0;
 }

@@ -215,12 +215,18 @@ export function namedBy({ table }: Going, row: Row): Named[] {
     if (Array.isArray(attachments))
       files.push(...attachments.map((one: unknown) => isPlainObject(one) && one.public_id));
   }
-  const named = { mail: [of.email_id], schedule: [of.schedule_id], import: [of.import_id], file: files };
+  const named = {
+    mail: [of.email_id],
+    schedule: [of.schedule_id],
+    import: [of.import_id],
+    suppression: [of.suppression_id],
+    file: files,
+  };
   return NAMED_KINDS.flatMap((kind) =>
     named[kind].flatMap((id) => (typeof id === 'string' ? [{ kind, id }] : [])),
   );
 }
-const NAMED_KINDS = ['mail', 'schedule', 'import', 'file'] as const;
+const NAMED_KINDS = ['mail', 'schedule', 'import', 'suppression', 'file'] as const;
 
 /* --- As lines of a file --------------------------------------------------------------------------------------- */
 

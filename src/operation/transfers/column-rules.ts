@@ -13,13 +13,15 @@ import type { Column, Row, Value } from './rows-store.ts';
 
 /** Texts that are ids as this service makes them, by the name of their column. */
 export const IDS: readonly string[] = words(
-  'id public_id object_public_id project_public_id email_id import_id job_id last_email_id waits_for',
+  'id public_id object_public_id project_public_id email_id import_id suppression_id job_id last_email_id waits_for',
 );
 
 const isListOf = (isFit: (entry: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(isFit);
 const isObjects = isListOf(isPlainObject);
 const isVariants = isListOf((one) => isPlainObject(one) && typeof one.name === 'string');
+const isDeparture = (one: unknown) =>
+  isPlainObject(one) && typeof one.contact === 'string' && typeof one.status === 'string';
 const isPlan = (value: unknown) =>
   isPlainObject(value) && isVariants(value.variants) && typeof value.share === 'number';
 
@@ -35,6 +37,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     },
     { is: 'the plan of an A/B', names: words('ab'), fits: isPlan },
     { is: 'a list of objects', names: words('attachments recipients refused steps'), fits: isObjects },
+    { is: 'a list of departures', names: words('departures'), fits: isListOf(isDeparture) },
     {
       is: 'an object',
       names: words(`

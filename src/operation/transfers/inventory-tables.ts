@@ -11,7 +11,7 @@ export const words = (text: string): readonly string[] => text.trim().split(/\s+
 export const GOING = words(`
   api_keys key_origins key_usage idempotent_answers audit_events objects upload_days object_link_keys email_templates email_schedules
   marketing_settings marketing_keys marketing_usage contact_lists contacts contact_tags contact_events contact_confirmations
-  contact_imports contact_import_rejections contact_import_waiting suppressions tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs
+  contact_imports contact_import_rejections contact_import_waiting suppressions suppression_imports tracking_choices addresses_to_forget segments merge_sources merge_source_names merge_links jobs
   emails email_bodies attachment_pins email_hours email_attempts captured_messages email_reports email_replies email_clicks sequences
   sequence_mails enrollments sequence_counts broadcasts broadcast_variants broadcast_recipients broadcast_counts broadcast_hours broadcast_links
   vault_services vault_values vault_reveals webhooks`);
@@ -32,7 +32,9 @@ export const NUMBERED = [
 export type Numbered = (typeof NUMBERED)[number];
 
 /** Whose row a column names, by the name of the column: also where that row may be gone, so that no foreign key says it. */
-export const NAMES: Readonly<Record<string, Numbered | 'projects' | 'emails' | 'contact_imports'>> = {
+export const NAMES: Readonly<
+  Record<string, Numbered | 'projects' | 'emails' | 'contact_imports' | 'suppressions'>
+> = {
   project_id: 'projects',
   api_key_id: 'api_keys',
   list_id: 'contact_lists',
@@ -46,6 +48,7 @@ export const NAMES: Readonly<Record<string, Numbered | 'projects' | 'emails' | '
   source_id: 'merge_sources',
   email_id: 'emails',
   import_id: 'contact_imports',
+  suppression_id: 'suppressions',
 };
 
 /** Columns that name a row by number after it is gone: these numbers too must stay apart where they arrive. */

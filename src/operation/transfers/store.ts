@@ -183,6 +183,7 @@ const anothers = {
   mail: isAnothers('emails'),
   schedule: isAnothers('email_schedules'),
   import: isAnothers('contact_imports'),
+  suppression: isAnothers('suppressions'),
 };
 
 /** What a row refers to by a global id. A file is an object, an upload or a mail's attachment. */

@@ -9,22 +9,44 @@ export interface CsvTable {
   pieces: Iterator<readonly (readonly unknown[])[]>;
 }
 
+/** What a spreadsheet would take for a formula, and what looks like such a cell with its apostrophe. */
+const FORMULA = /^'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+/** What would separate an item of a list from the next, or begin its quotes. */
+const NEEDS_QUOTES = /^"|[,;|]/;
+
 /**
- * Rows as lines. What a spreadsheet would take for a formula, numbers apart, gets an apostrophe in front.
- * Items of a list are joined by commas; other objects are JSON.
+ * Rows as lines. What a spreadsheet would take for a formula, numbers apart, gets an apostrophe in front, which `readCell` takes off.
+ * Items of a list are joined by commas, in quotes where they hold one; other objects are JSON.
  */
 export function csvOf(rows: readonly (readonly unknown[])[]): string {
-  return stringify(
-    rows.map((row) => row.map(cellOf)),
-    { escape_formulas: true },
-  );
+  return stringify(rows.map((row) => row.map(cellOf)));
 }
 
-function cellOf(value: unknown): string | number {
+function cellOf(value: unknown): string {
+  const text = textOf(value);
+  return typeof value !== 'number' && FORMULA.test(text) ? `'${text}` : text;
+}
+
+function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  if (typeof value === 'string' || typeof value === 'number') return value;
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+    return value.map(itemOf).join(', ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function itemOf(item: string): string {
+  return NEEDS_QUOTES.test(item) ? `"${item.replaceAll('"', '""')}"` : item;
+}
+
+/** A cell without the apostrophe that `csvOf` puts before what looks like a formula, and without blanks around it. */
+export function readCell(cell: string): string {
+  return (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell).trim();
+}
+
+/** The items of a list in a cell: with commas, semicolons or bars between them, in quotes or without. */
+export function readItems(cell: string): string[] {
+  const items = cell.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*(?=[,;|]|$)|([^,;|]*))(?:[,;|]|$)/g);
+  return [...items].map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
 }
 
 /** What a route that answers one says of it. */

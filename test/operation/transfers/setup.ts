@@ -131,6 +131,11 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   insert("INSERT INTO contact_events VALUES (?, 'bought', 1, NULL, 1, 0)", contact_id);
   insert("INSERT INTO contact_import_waiting VALUES (?, 7, '{}')", import_id);
   insert("INSERT INTO contact_import_rejections VALUES (?, 8, 'x', 'no_mx')", import_id);
+  const departed = JSON.stringify([{ contact: ann.id, status: 'active', at: 1 }]);
+  insert(
+    "INSERT INTO suppression_imports SELECT ?, id, 'manual', ? FROM suppressions LIMIT 1",
+    ...[import_id, departed],
+  );
   insert(
     `INSERT INTO email_reports (email_id, kind, address, words, reported_at, mailbox) VALUES (?, 'delivered', 'ann@example.com', 'ok', 1, 'm')`,
     bulk,

@@ -1160,6 +1160,9 @@ CREATE TABLE suppressions ( -- SuppressionRow
   created_at INTEGER NOT NULL,
   mailbox TEXT, -- The mailbox whose mail came back, of a hard bounce; null where it is not known.
   also_kind TEXT CHECK (also_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind; the strongest other reason that was given, which stays where an unsubscription is taken back
+  -- What else than imports gave as reasons, where these gave some (suppression_imports).
+  own_kind TEXT CHECK (own_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind
+  own_also_kind TEXT CHECK (own_also_kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind
   UNIQUE (project_id, hash)
 ) STRICT;
 CREATE INDEX suppressions_by_project ON suppressions (project_id, id);
@@ -1169,6 +1172,16 @@ END;
 CREATE TRIGGER suppressions_count_delete AFTER DELETE ON suppressions BEGIN
   UPDATE row_counts SET n = n - 1 WHERE list = 'suppressions' AND project_id = OLD.project_id AND facet = '';
 END;
+
+-- Reasons that imports gave, by which they can be taken back.
+CREATE TABLE suppression_imports (
+  import_id TEXT NOT NULL REFERENCES contact_imports (id) ON DELETE CASCADE,
+  suppression_id TEXT NOT NULL REFERENCES suppressions (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('hard_bounce', 'manual', 'unsubscribed', 'complaint')), -- SuppressionKind
+  departures TEXT NOT NULL, -- JSON Departed[]; contacts that left by it
+  PRIMARY KEY (import_id, suppression_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX suppression_imports_by_suppression ON suppression_imports (suppression_id);
 
 -- --- marketing: subscriptions --------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 /** Which column becomes which field, beside what the first rows hold. */
 import type { ImportColumn } from '../../api.generated.ts';
 import { useFieldErrors } from '../../components/form.tsx';
-import { FIELDS, KEEP, LEFT_OUT, readTarget, type Target } from './columns.ts';
+import { customNameOf, FIELDS, KEEP, LEFT_OUT, readTarget, type Target } from './columns.ts';
 import type { CsvHead } from './csv-head.ts';
 
 export function ColumnChoice(props: {
@@ -82,7 +82,7 @@ function ColumnRow(props: {
                 {label}
               </option>
             ))}
-            <option value={KEEP}>Custom field {header}</option>
+            <option value={KEEP}>Custom field {customNameOf(header)}</option>
           </select>
         )}
       </td>

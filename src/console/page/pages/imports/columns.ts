@@ -11,6 +11,7 @@ export const FIELDS = {
   reason: 'Reason',
   consent_basis: 'Basis of consent',
   tracking: 'Whether clicks are counted',
+  status: 'Whether they may be mailed',
 } as const;
 
 /** Kept as a custom field under its header. */
@@ -26,18 +27,26 @@ export function targetOf({ field, is_kept }: ImportColumn): Target {
   return is_kept ? KEEP : readTarget(field ?? '');
 }
 
+/** What a custom field of a column is called: an export has `custom.` before it. */
+export function customNameOf(header: string): string {
+  return header.replace(/^custom\.(?=.)/, '');
+}
+
 /** Why a column can't be taken; the API names columns by their headers. */
 export const LEFT_OUT: Readonly<Record<NonNullable<ImportColumn['left_out']>, string>> = {
   no_name: 'Left out: it has no name.',
   name_too_long: 'Left out: its name has more than 100 characters.',
   repeated: 'Left out: another column has this name.',
   too_many: 'Left out: a contact has 50 custom fields at most.',
+  ours: 'Left out: Satchel sets it itself.',
 };
 
 /** What is wrong with a choice as a whole, in words; null where nothing is. */
 export function refusalOfChoice(targets: readonly Target[]): string | null {
   if (!targets.includes('email')) return 'Say which column holds the email addresses.';
-  const fields = targets.flatMap((target) => (target === '' || target === KEEP ? [] : [target]));
+  const fields = targets.flatMap((target) =>
+    target === '' || target === KEEP || target === 'status' ? [] : [target],
+  );
   const twice = fields.find((field, index) => fields.indexOf(field) !== index);
   return twice === undefined ? null : `Only one column can be the field ${FIELDS[twice]}.`;
 }

@@ -184,7 +184,7 @@ function Outcome({ of }: { of: Import }) {
 
 /** What is in none of the contacts is told as well. */
 function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
-  const { fields, kept, left_out } = of;
+  const { fields, kept, left_out, unknown_words } = of;
   return (
     <Panel title="What became of the columns">
       <Facts
@@ -194,6 +194,9 @@ function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
           ...left_out.map(
             ({ column, header, reason }) => [header || `Column ${column}`, LEFT_OUT[reason]] as const,
           ),
+          ...(unknown_words.length > 0
+            ? [['Words that say neither yes nor no', unknown_words.join(', ')] as const]
+            : []),
         ]}
       />
     </Panel>
