@@ -85,7 +85,7 @@ import { createRoutes } from './routes.ts';
 export interface Maintenance extends BackupWork {
   examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
   /** SHA-256 of a file in hex. */
-  hash(file: string): Promise<string>;
+  factsOfFile(file: string): Promise<{ sha256: string; is_utf8: boolean }>;
   /** Ends what is under way; it rejects with AppError `unavailable`. */
   stop(): void;
 }
@@ -123,7 +123,7 @@ const NO_MAINTENANCE: Maintenance = {
   backUp: notHere,
   verify: notHere,
   examine: notHere,
-  hash: notHere,
+  factsOfFile: notHere,
   stop: () => {},
 };
 
@@ -245,7 +245,7 @@ function createWork(on: Tenancy) {
     objects,
     projectOf: (id) => projects.findById(id),
     mayUpload: (key_id) => keys.may(key_id, 'upload'),
-    hashFile: (path) => maintenance.hash(path),
+    factsOfFile: (path) => maintenance.factsOfFile(path),
   });
   const internal_objects = new InternalObjects({ ...on, bytes });
   const mail = createMail({ ...on, objects, internal_objects, enqueue, hasten });

@@ -13,7 +13,7 @@ export type MaintenanceRequest = { config: Config; now_ms: number } & (
   | { op: 'examine'; known: readonly Finding[] }
   | { op: 'back up'; file: string }
   | { op: 'verify'; file: string }
-  | { op: 'hash'; file: string }
+  | { op: 'facts'; file: string }
 );
 
 type Ask = MaintenanceRequest extends infer R ? (R extends unknown ? Omit<R, 'config'> : never) : never;
@@ -36,7 +36,8 @@ export function createMaintenance(config: Config): Maintenance {
     examine: (now_ms, known) => ask<Finding[]>({ op: 'examine', now_ms, known }),
     backUp: (file, now_ms) => ask<BackupResult>({ op: 'back up', file, now_ms }),
     verify: (file, now_ms) => ask<VerifyResult>({ op: 'verify', file, now_ms }),
-    hash: (file) => ask<string>({ op: 'hash', file, now_ms: 0 }),
+    factsOfFile: (file) =>
+      ask<Awaited<ReturnType<Maintenance['factsOfFile']>>>({ op: 'facts', file, now_ms: 0 }),
     stop() {
       for (const thread of running) thread.end(new AppError('unavailable', 'The server is stopping.'));
     },

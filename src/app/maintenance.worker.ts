@@ -2,7 +2,7 @@
 import { backUpWithin } from '../operation/backups/making.ts';
 import { verifyBackup } from '../operation/backups/verification.ts';
 import { examine } from '../operation/doctor/service.ts';
-import { hashFile } from '../platform/files/hashing.ts';
+import { factsOfFile } from '../platform/files/content-facts.ts';
 import { serve } from '../platform/host/threads.ts';
 import { doctorDeps } from './checks.ts';
 import type { MaintenanceRequest } from './maintenance.ts';
@@ -11,7 +11,7 @@ serve(async (request: MaintenanceRequest): Promise<unknown> => {
   const { config, now_ms } = request;
   const clock = { now: () => now_ms };
   if (request.op === 'examine') return examine(config, doctorDeps(clock), request.known);
-  if (request.op === 'hash') return hashFile(request.file);
+  if (request.op === 'facts') return factsOfFile(request.file);
   if (request.op === 'back up') return backUpWithin(config.data_dir, { file: request.file, clock });
   const { object_store: settings, data_dir } = config;
   const stored = settings && { settings, data_dir, is_deep: false };

@@ -110,7 +110,13 @@ test('no value in any field, query or path makes a route fail', async () => {
   const app = await startTestApp({
     // Nothing listens on port 9.
     env: { SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/', SATCHEL_DNS_SERVERS: '127.0.0.1:9' },
-    maintenance: { examine: async () => [], backUp: refuse, verify: refuse, hash: refuse, stop: () => {} },
+    maintenance: {
+      examine: async () => [],
+      backUp: refuse,
+      verify: refuse,
+      factsOfFile: refuse,
+      stop: () => {},
+    },
   });
   const owner = await makeProject(app, 'owner');
   const all = { can_read: true, can_write: true, can_send_emails: true, can_manage_email_marketing: true };

@@ -1,7 +1,7 @@
 /** How the bytes of an object or variant are sent: whole, in part or not at all; with which headers. */
 import { messageOf } from '../../errors.ts';
 import { STORE_LINK_S } from '../../limits.ts';
-import { contentSecurityPolicyFor, dispositionFor } from '../../platform/files/media-types.ts';
+import { contentSecurityPolicyFor, dispositionFor, servedTypeOf } from '../../platform/files/media-types.ts';
 import { evaluateRequest, type RangeVerdict } from '../../platform/files/ranges.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -24,7 +24,14 @@ export interface DownloadDeps {
 /** What the headers of a download are made of. */
 type Shown = Pick<
   ObjectRow,
-  'mime_type' | 'original_filename' | 'size_bytes' | 'sha256' | 'visibility' | 'expires_at' | 'created_at'
+  | 'mime_type'
+  | 'is_utf8'
+  | 'original_filename'
+  | 'size_bytes'
+  | 'sha256'
+  | 'visibility'
+  | 'expires_at'
+  | 'created_at'
 >;
 
 /**
@@ -52,7 +59,7 @@ export async function serveVariant(
   ctx.keepOpen();
   const { path, size_bytes, mime_type, extension, tag } = await deps.variants.get(row, wishes, ctx.ip);
   const original_filename = `${row.original_filename.replace(/\.[^.]*$/, '')}.${extension}`;
-  const shown = { ...row, original_filename, size_bytes, mime_type, sha256: tag };
+  const shown = { ...row, original_filename, size_bytes, mime_type, is_utf8: false, sha256: tag };
   return serve(deps, ctx, shown, async ({ status, start, end }, headers) => {
     const file = Bun.file(path);
     return new Response(status === 206 ? file.slice(start, end) : file, { status, headers });
@@ -167,7 +174,7 @@ async function linkFor(
   return bytes.store.linkTo(row.public_id, {
     expires_s: Math.max(1, Math.min(left_s, STORE_LINK_S)),
     headers: {
-      'content-type': row.mime_type,
+      'content-type': servedTypeOf(row),
       'content-disposition': headers['Content-Disposition'] ?? 'attachment',
       'cache-control': 'private, no-store',
     },
@@ -177,7 +184,7 @@ async function linkFor(
 function objectHeaders(now_ms: number, row: Shown, etag: string, download: boolean): Record<string, string> {
   const left_s = row.expires_at === null ? OBJECT_MAX_AGE_S : Math.floor((row.expires_at - now_ms) / 1000);
   return {
-    'Content-Type': row.mime_type,
+    'Content-Type': servedTypeOf(row),
     'Content-Disposition': dispositionFor({
       mime_type: row.mime_type,
       filename: row.original_filename,

@@ -23,7 +23,7 @@ export class InternalObjects {
    * then the bytes stay where they were.
    */
   async keep(
-    file: Omit<NewObject, 'store' | 'visibility' | 'expires_at' | 'created_at'>,
+    file: Omit<NewObject, 'store' | 'visibility' | 'is_utf8' | 'expires_at' | 'created_at'>,
     within: (tx: Tx) => void,
   ): Promise<void> {
     const { clock, database, blobs, bytes } = this.deps;
@@ -33,6 +33,7 @@ export class InternalObjects {
       ...file,
       store,
       visibility: 'internal' as const,
+      is_utf8: false,
       expires_at: null,
       created_at: clock.now(),
     };

@@ -4,7 +4,7 @@ import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
-import { declaredTypeOf } from '../../platform/files/media-types.ts';
+import { declaredTypeOf, lacksCharset } from '../../platform/files/media-types.ts';
 import { readMultipart, tooLarge } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -59,7 +59,7 @@ interface UploadedFile {
   filename: string;
   /** The part's own Content-Type, which may be nonsense. */
   mime_type: string | null;
-  upload: Pick<BlobUpload, 'id' | 'size_bytes' | 'head' | 'sha256' | 'commit' | 'abort' | 'held'>;
+  upload: Pick<BlobUpload, 'id' | 'size_bytes' | 'head' | 'sha256' | 'is_utf8' | 'commit' | 'abort' | 'held'>;
   /** Where the upload goes, unless its bytes are held. */
   store: StoreName;
   /** Whether the bytes outlast a failure, for another try. */
@@ -173,6 +173,7 @@ export class Objects {
         sha256: file.upload.sha256(),
         visibility: fields.visibility,
         store: held ? ('database' as const) : file.store,
+        is_utf8: file.upload.is_utf8 && lacksCharset(mime_type),
         expires_at: fields.expires_at,
         created_at: now,
       };

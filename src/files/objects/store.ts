@@ -43,6 +43,7 @@ const insertStatement = statement((tx) =>
       sha256: sql.placeholder('sha256'),
       visibility: sql.placeholder('visibility'),
       store: sql.placeholder('store'),
+      is_utf8: sql.placeholder('is_utf8'),
       expires_at: sql.placeholder('expires_at'),
       created_at: sql.placeholder('created_at'),
     })
@@ -82,10 +83,13 @@ export function hasPinnedContents(read: Tx, public_id: string): boolean {
 }
 
 // Raw, as each download reads one.
-const byPublicId = rawSql<ObjectRow, [string]>('SELECT * FROM objects WHERE public_id = ?');
+const byPublicId = rawSql<Omit<ObjectRow, 'is_utf8'> & { is_utf8: number }, [string]>(
+  'SELECT * FROM objects WHERE public_id = ?',
+);
 
 export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return byPublicId.get(tx, public_id) ?? undefined;
+  const row = byPublicId.get(tx, public_id);
+  return row ? { ...row, is_utf8: row.is_utf8 === 1 } : undefined;
 }
 
 /** Of the given objects, those that belong to the project and have not expired. */

@@ -14,6 +14,7 @@ export const objects = sqliteTable('objects', {
   sha256: text().notNull(),
   visibility: text().$type<Visibility>().notNull(),
   store: text().$type<'local' | 'database' | 's3'>().notNull(),
+  is_utf8: integer({ mode: 'boolean' }).notNull(),
   missing_since: integer(),
   expires_at: integer(),
   created_at: integer().notNull(),

@@ -1,6 +1,7 @@
-/** Parts of uploads as they come: flushed, hashed, and then told of by the row. */
+/** Parts of uploads as they come: flushed, looked at, and then told of by the row. */
 import { AppError, notFound } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { ContentFacts } from '../../platform/files/content-facts.ts';
 import { readPatiently } from '../../platform/files/patient-reading.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
@@ -13,8 +14,8 @@ import { cutShort, type Writing } from './writing.ts';
 /** What came is kept each time so much of it has come, and so often: a crash takes no more than that back. */
 const KEEP_EVERY_BYTES = 16 * 1024 * 1024;
 const KEEP_EVERY_MS = 5_000;
-/** Hashes of uploads under way that are held in memory: each takes some hundred bytes. */
-const HELD_HASHES = 1_000;
+/** Facts of uploads under way that are held in memory: each takes some hundred bytes. */
+const HELD_FACTS = 1_000;
 
 export interface Part {
   offset_bytes: number;
@@ -27,20 +28,20 @@ export interface Part {
 }
 
 export class Intake {
-  /** The hash of what the row of an upload tells of. A restart takes them away. */
-  readonly #hashes = new Map<string, { offset_bytes: number; hasher: Bun.CryptoHasher }>();
+  /** What is known of the bytes that the row of an upload tells of. A restart takes it away. */
+  readonly #known = new Map<string, { offset_bytes: number; facts: ContentFacts }>();
 
   constructor(private readonly deps: { database: Database; blobs: BlobStore }) {}
 
-  /** SHA-256 of all that came so far; null where it is not known any more. */
-  hashAt({ id, offset_bytes }: UploadRow): Bun.CryptoHasher | null {
-    if (offset_bytes === 0) return new Bun.CryptoHasher('sha256');
-    const held = this.#hashes.get(id);
-    return held?.offset_bytes === offset_bytes ? held.hasher : null;
+  /** What all that came so far tells; null where it is not known any more. */
+  factsAt({ id, offset_bytes }: UploadRow): ContentFacts | null {
+    if (offset_bytes === 0) return new ContentFacts();
+    const known = this.#known.get(id);
+    return known?.offset_bytes === offset_bytes ? known.facts : null;
   }
 
   forget(id: string): void {
-    this.#hashes.delete(id);
+    this.#known.delete(id);
   }
 
   /**
@@ -48,9 +49,9 @@ export class Intake {
    * Any other failure leaves what was kept before.
    */
   async take(upload: UploadRow, part: Part, writing: Writing): Promise<void> {
-    const adding = new Adding(upload, this.hashAt(upload)?.copy() ?? null, {
-      open: (from, hasher) => this.deps.blobs.continueUpload(upload.id, { from, hasher }),
-      record: (offset_bytes, hasher) => this.#record(upload.id, offset_bytes, hasher),
+    const adding = new Adding(upload, this.factsAt(upload)?.copy() ?? null, {
+      open: (from, facts) => this.deps.blobs.continueUpload(upload.id, { from, facts }),
+      record: (offset_bytes, facts) => this.#record(upload.id, offset_bytes, facts),
     });
     const { checksum, body } = part;
     const hasher = checksum && new Bun.CryptoHasher(checksum.algorithm);
@@ -80,21 +81,21 @@ export class Intake {
     if (cut !== null) throw cut;
   }
 
-  async #record(id: string, offset_bytes: number, hasher: Bun.CryptoHasher | null): Promise<void> {
+  async #record(id: string, offset_bytes: number, facts: ContentFacts | null): Promise<void> {
     const is_there = await this.deps.database.write((tx) => setOffset(tx, id, offset_bytes));
     if (!is_there) throw notFound('Upload');
-    this.#hashes.delete(id);
-    if (!hasher) return;
-    this.#hashes.set(id, { offset_bytes, hasher: hasher.copy() });
-    const [oldest] = this.#hashes.keys();
-    if (this.#hashes.size > HELD_HASHES && oldest !== undefined) this.#hashes.delete(oldest);
+    this.#known.delete(id);
+    if (!facts) return;
+    this.#known.set(id, { offset_bytes, facts: facts.copy() });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > HELD_FACTS && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 
 interface AddingTo {
-  open(from: number, hasher: Bun.CryptoHasher | null): BlobUpload;
+  open(from: number, facts: ContentFacts | null): BlobUpload;
   /** Has the row tell of what is durable. */
-  record(offset_bytes: number, hasher: Bun.CryptoHasher | null): Promise<void>;
+  record(offset_bytes: number, facts: ContentFacts | null): Promise<void>;
 }
 
 /** What one part adds to an upload. */
@@ -106,7 +107,7 @@ class Adding {
 
   constructor(
     private readonly upload: UploadRow,
-    private readonly hasher: Bun.CryptoHasher | null,
+    private readonly facts: ContentFacts | null,
     private readonly to: AddingTo,
   ) {
     this.#offset_bytes = upload.offset_bytes;
@@ -114,7 +115,7 @@ class Adding {
 
   async write(chunk: Uint8Array): Promise<void> {
     if (this.#fresh === null) {
-      this.#fresh = this.to.open(this.#offset_bytes, this.hasher);
+      this.#fresh = this.to.open(this.#offset_bytes, this.facts);
       this.#began_ms = monotonicMs();
     }
     const size_bytes = this.#offset_bytes + this.#fresh.size_bytes + chunk.byteLength;
@@ -133,7 +134,7 @@ class Adding {
     this.#fresh = null;
     await fresh.commit();
     this.#offset_bytes += fresh.size_bytes;
-    await this.to.record(this.#offset_bytes, this.hasher);
+    await this.to.record(this.#offset_bytes, this.facts);
   }
 
   /** Takes back what is not kept. */

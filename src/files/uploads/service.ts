@@ -56,8 +56,8 @@ interface UploadsDeps {
   projectOf(id: number): ProjectRef | null;
   /** Whether a key may still upload. */
   mayUpload(key_id: number): boolean;
-  /** SHA-256 of a file in hex, made where nobody waits for it. */
-  hashFile(path: string): Promise<string>;
+  /** What the bytes of a file tell, found out where nobody waits for it. */
+  factsOfFile(path: string): Promise<{ sha256: string; is_utf8: boolean }>;
   config: { data_dir: string; max_upload_bytes: number; allowed_mime_types: readonly string[] };
 }
 
@@ -71,8 +71,8 @@ export class Uploads {
   readonly #writings = new Map<string, Writing>();
   readonly #finishing = new Map<string, Promise<string>>();
   readonly #intake: Intake;
-  /** Files are hashed one after the other. */
-  #hashing: Promise<unknown> = Promise.resolve();
+  /** Files are read through one after the other. */
+  #reading: Promise<unknown> = Promise.resolve();
   #is_stopping = false;
 
   constructor(private readonly deps: UploadsDeps) {
@@ -295,7 +295,7 @@ export class Uploads {
       const told = { object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS };
       if (!setObject(tx, id, told)) throw notFound('Upload');
     };
-    if (upload.size_bytes === 0) await blobs.continueUpload(id, { from: 0, hasher: null }).commit();
+    if (upload.size_bytes === 0) await blobs.continueUpload(id, { from: 0, facts: null }).commit();
     const path = blobs.path(id);
     try {
       if (bytes.current.name === 'local') {
@@ -320,17 +320,24 @@ export class Uploads {
   async #asStored(upload: UploadRow) {
     const { id, size_bytes } = upload;
     const path = this.deps.blobs.path(id);
-    const sha256 = this.#intake.hashAt(upload)?.copy().digest('hex') ?? (await this.#hash(path));
+    const facts = this.#intake.factsAt(upload)?.copy();
+    const { is_utf8, sha256 } = facts
+      ? { is_utf8: facts.is_utf8, sha256: facts.sha256() }
+      : await this.#factsOf(path);
     const head = await Bun.file(path).slice(0, SNIFF_BYTES).bytes();
     const settled = { commit: async () => {}, abort: async () => {}, held: null };
     const store = 'local' as const;
-    return { upload: { id, size_bytes, head, sha256: () => sha256, ...settled }, store, stays: true };
+    return {
+      upload: { id, size_bytes, head, is_utf8, sha256: () => sha256, ...settled },
+      store,
+      stays: true,
+    };
   }
 
-  #hash(path: string): Promise<string> {
-    const hashed = this.#hashing.then(() => this.deps.hashFile(path));
-    this.#hashing = hashed.catch(() => {});
-    return hashed;
+  #factsOf(path: string): ReturnType<UploadsDeps['factsOfFile']> {
+    const read = this.#reading.then(() => this.deps.factsOfFile(path));
+    this.#reading = read.catch(() => {});
+    return read;
   }
 
   async #drop(ids: readonly string[]): Promise<void> {

@@ -5,6 +5,7 @@
 
 import { AppError, messageOf } from '../../errors.ts';
 import type { Database } from '../../platform/database/database.ts';
+import { servedTypeOf } from '../../platform/files/media-types.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { postponedOutcome, unmadeOutcome, unsentOutcome } from '../../platform/mail/outcomes.ts';
@@ -144,7 +145,7 @@ export class Handing {
       subject: email.subject,
       attachments: email.attachments.map((attachment) => ({
         filename: attachment.filename,
-        mime_type: attachment.mime_type,
+        mime_type: servedTypeOf({ ...attachment, is_utf8: attachment.is_utf8 === true }),
         size_bytes: attachment.size_bytes,
         path: paths.get(attachment.public_id) ?? '',
       })),

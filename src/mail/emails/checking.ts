@@ -14,7 +14,7 @@ import { hasControls } from '../../platform/mail/header-text.ts';
 import type { MailPurpose } from '../../platform/mail/types.ts';
 import { type Candidate, refuseDomain, senderAt } from '../mailboxes/service.ts';
 import type { NewEmail } from './new-email.ts';
-import { type AttachmentRecord, isBulk } from './schemas.ts';
+import { isBulk, type StoredAttachment } from './schemas.ts';
 import type { Bodies } from './store.ts';
 import type { EmailRow, EmailSource } from './tables.ts';
 
@@ -113,6 +113,7 @@ interface AttachableObject {
   public_id: string;
   original_filename: string;
   mime_type: string;
+  is_utf8: boolean;
   size_bytes: number;
 }
 
@@ -129,7 +130,7 @@ export function findAttachments(
   tx: Tx,
   email: Pick<NewEmail, 'project_id' | 'attachments'>,
   objects: Pick<AttachmentSource, 'findMany'>,
-): AttachmentRecord[] {
+): StoredAttachment[] {
   const ids = [...new Set(email.attachments)];
   if (ids.length === 0) return [];
   const found = objects.findMany(tx, email.project_id, ids);
@@ -147,6 +148,7 @@ export function findAttachments(
     filename: object.original_filename,
     mime_type: object.mime_type,
     size_bytes: object.size_bytes,
+    ...(object.is_utf8 && { is_utf8: true }),
   }));
 }
 

@@ -1,4 +1,5 @@
 /** An email as others than its recipient may read it: without the links that act in the recipient's name. */
+import { shownAttachments } from './log.ts';
 import type { EmailContent } from './schemas.ts';
 import type { EmailRow } from './tables.ts';
 
@@ -41,7 +42,7 @@ export function presentContent(
     ),
     body_html: mask(content.body_html),
     body_text: mask(content.body_text),
-    attachments: email.attachments,
+    attachments: shownAttachments(email),
     size_bytes: null,
   };
 }

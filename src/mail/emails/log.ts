@@ -6,7 +6,7 @@ import { toIso } from '../../platform/host/clock.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { type Page, paginate } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
-import type { EmailListQuery, EmailLogQuery, EmailRecord, RetryBody } from './schemas.ts';
+import type { AttachmentRecord, EmailListQuery, EmailLogQuery, EmailRecord, RetryBody } from './schemas.ts';
 import { countEmails, type EmailFilter, listEmails, listFailedIdsAfter, listThese } from './store.ts';
 import type { EmailRow } from './tables.ts';
 
@@ -28,7 +28,7 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
     reply_to: row.reply_to,
     subject: row.subject,
     template: row.template,
-    attachments: row.attachments,
+    attachments: shownAttachments(row),
     message_id: row.message_id,
     attempts: row.attempts,
     smtp_code: row.smtp_code,
@@ -52,6 +52,10 @@ export function presentEmail(row: EmailRow, project_public_id: string): EmailRec
     failed_at: toIso(row.failed_at),
     replied_at: toIso(row.replied_at),
   };
+}
+
+export function shownAttachments({ attachments }: Pick<EmailRow, 'attachments'>): AttachmentRecord[] {
+  return attachments.map(({ is_utf8: _, ...shown }) => shown);
 }
 
 /** The mails of a project that a query asks for. */

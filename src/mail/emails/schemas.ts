@@ -41,6 +41,12 @@ export interface AttachmentRecord {
   size_bytes: number;
 }
 
+/** What a mail is made of besides what clients see. */
+export interface StoredAttachment extends AttachmentRecord {
+  /** As the object's. */
+  is_utf8?: true;
+}
+
 /** A recipient that a relay would not take, with its words. */
 export interface RefusedRecord {
   address: string;

@@ -1,6 +1,6 @@
 /** Made from 0001_schema.sql by scripts/tables.ts: change it there. */
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { AttachmentRecord, RefusedRecord } from './schemas.ts';
+import type { RefusedRecord, StoredAttachment } from './schemas.ts';
 
 export const EMAIL_SOURCES = [
   'api',
@@ -54,7 +54,7 @@ export const emails = sqliteTable('emails', {
   reply_to: text(),
   subject: text().notNull(),
   template: text(),
-  attachments: text({ mode: 'json' }).$type<AttachmentRecord[]>().notNull(),
+  attachments: text({ mode: 'json' }).$type<StoredAttachment[]>().notNull(),
   headers: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
   message_id: text().notNull(),
   taken: text({ mode: 'json' }).$type<string[]>().notNull(),

@@ -12,6 +12,7 @@ import { isOfMissingRow } from '../../platform/database/foreign-keys.ts';
 import { insertRecord } from '../../platform/database/records.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore } from '../../platform/files/byte-store.ts';
+import { lacksCharset } from '../../platform/files/media-types.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobUpload } from '../../platform/files/upload.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
@@ -281,7 +282,7 @@ export class Import {
 
   async #commit(
     upload: BlobUpload,
-    row: { sha256: string } | null,
+    row: store.ArrivingObject | null,
     fill: () => Promise<void>,
   ): Promise<void> {
     try {
@@ -289,6 +290,9 @@ export class Import {
       if (row && upload.sha256() !== row.sha256)
         throw new AppError('invalid', `The bytes of ${upload.id} are not those that its row tells of.`);
       await upload.commit();
+      const is_utf8 = row !== null && upload.is_utf8 && lacksCharset(row.mime_type);
+      if (row && is_utf8 !== (row.is_utf8 === 1))
+        await this.#write((tx) => store.setUtf8(tx, upload.id, is_utf8));
       if (upload.held) await this.deps.bytes.keep(upload.id, upload.held);
       this.#objects += 1;
     } finally {

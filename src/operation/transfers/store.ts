@@ -149,16 +149,25 @@ export function setStanding(tx: Tx, { table, id, status }: Standing): void {
   stand[table].run(tx, status, id);
 }
 
-const objectOf = rawSql<Pick<ObjectBytesRow, 'sha256' | 'store'>, [string, number]>(
-  'SELECT sha256, store FROM objects WHERE public_id = ? AND project_id = ?',
+/** An object whose bytes are to come. */
+export interface ArrivingObject extends Pick<ObjectBytesRow, 'sha256' | 'store'> {
+  mime_type: string;
+  is_utf8: number;
+}
+
+const objectOf = rawSql<ArrivingObject, [string, number]>(
+  'SELECT sha256, store, mime_type, is_utf8 FROM objects WHERE public_id = ? AND project_id = ?',
 );
 
-export function findArrivingObject(
-  read: Tx,
-  public_id: string,
-  project_id: number,
-): Pick<ObjectBytesRow, 'sha256' | 'store'> | null {
+export function findArrivingObject(read: Tx, public_id: string, project_id: number): ArrivingObject | null {
   return objectOf.get(read, public_id, project_id);
+}
+
+const isUtf8 = rawSql<never, [number, string]>('UPDATE objects SET is_utf8 = ? WHERE public_id = ?');
+
+/** Says what the bytes of an object told. */
+export function setUtf8(tx: Tx, public_id: string, is_utf8: boolean): void {
+  isUtf8.run(tx, is_utf8 ? 1 : 0, public_id);
 }
 
 const pinned = rawSql<{ n: number }, [string, number]>(

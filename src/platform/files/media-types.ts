@@ -23,6 +23,17 @@ export function declaredTypeOf(file: { declared: string | null }): string | null
   return is_type ? declared : null;
 }
 
+/** Whether a type leaves it open how its text is written, so that its bytes may tell. */
+export function lacksCharset(type: string): boolean {
+  const unquoted = type.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  return essenceOf(type).startsWith('text/') && !/;[ \t]*charset=/i.test(unquoted);
+}
+
+/** The type as it goes out: of text whose bytes told it, with its charset. */
+export function servedTypeOf({ mime_type, is_utf8 }: { mime_type: string; is_utf8: boolean }): string {
+  return is_utf8 ? `${mime_type}; charset=utf-8` : mime_type;
+}
+
 /** `inline` only for what a browser shows without running it in our origin. */
 export function dispositionFor(file: { mime_type: string; filename: string; download: boolean }): string {
   const type = !file.download && isShownInline(essenceOf(file.mime_type)) ? 'inline' : 'attachment';

@@ -14,6 +14,7 @@ import { makeFolder } from '../host/folders.ts';
 import { isUlid } from '../host/ids.ts';
 import { DISK_BOUNDS_S, Histogram } from '../host/measures.ts';
 import type { ByteStore, Span } from './byte-store.ts';
+import type { ContentFacts } from './content-facts.ts';
 import { FileSink, flushFolder } from './file-sink.ts';
 import { BlobUpload } from './upload.ts';
 
@@ -110,13 +111,10 @@ export class BlobStore implements ByteStore {
 
   /**
    * As `openUpload`, for bytes that come in several goes. These follow the file's first `from` bytes, which
-   * are durable, and `hasher` goes on. Aborting cuts them off again.
+   * are durable, and `facts` go on. Aborting cuts them off again.
    */
-  continueUpload(
-    id: string,
-    { from, hasher }: { from: number; hasher: Bun.CryptoHasher | null },
-  ): BlobUpload {
-    return new BlobUpload(id, this.#sinkFor(id, from), hasher);
+  continueUpload(id: string, { from, facts }: { from: number; facts: ContentFacts | null }): BlobUpload {
+    return new BlobUpload(id, this.#sinkFor(id, from), facts);
   }
 
   #sinkFor(id: string, from: number | null): FileSink {

@@ -1,7 +1,8 @@
 /**
- * An upload on its way to its place: counted, hashed and handed on as it comes. Only its row, which is
+ * An upload on its way to its place: counted, looked at and handed on as it comes. Only its row, which is
  * written last, makes an object of it. Until then a sweep may remove it.
  */
+import { ContentFacts } from './content-facts.ts';
 
 /** Signatures of the formats people upload stand in the first 4 KiB. */
 export const SNIFF_BYTES = 4_100;
@@ -22,7 +23,7 @@ export interface UploadSink {
 /** Stores nothing before a piece is full or `commit` is called: most refused uploads never touch a disk. */
 export class BlobUpload {
   readonly id: string;
-  #sha256: string | null = null;
+  #is_told = false;
   #head: Buffer = NO_BYTES;
   #size_bytes = 0;
   /** The buffer that is being filled, and the spare one that the sink is done with. */
@@ -35,13 +36,13 @@ export class BlobUpload {
   #held: Uint8Array | null = null;
 
   /**
-   * `hasher` goes on where an earlier part of the bytes ended; null hashes nothing. An upload of at most
+   * `facts` go on where an earlier part of the bytes ended; null are not asked. An upload of at most
    * `hold_bytes` never reaches the sink.
    */
   constructor(
     id: string,
     private readonly sink: UploadSink,
-    private readonly hasher: Bun.CryptoHasher | null = new Bun.CryptoHasher('sha256'),
+    private readonly facts: ContentFacts | null = new ContentFacts(),
     private readonly hold_bytes: number | null = null,
   ) {
     this.id = id;
@@ -64,9 +65,14 @@ export class BlobUpload {
 
   /** SHA-256 in lower-case hex; nothing can be written after it. */
   sha256(): string {
-    if (!this.hasher) throw new Error('the upload is not hashed');
-    this.#sha256 ??= this.hasher.digest('hex');
-    return this.#sha256;
+    if (!this.facts) throw new Error('the upload is not hashed');
+    this.#is_told = true;
+    return this.facts.sha256();
+  }
+
+  /** Whether the bytes that came are UTF-8, and not ASCII alone. */
+  get is_utf8(): boolean {
+    return this.facts?.is_utf8 ?? false;
   }
 
   /**
@@ -74,9 +80,9 @@ export class BlobUpload {
    * where they can't be stored.
    */
   async write(chunk: Uint8Array): Promise<void> {
-    if (this.#state !== 'open' || this.#sha256 !== null) throw new Error('the upload takes no more bytes');
+    if (this.#state !== 'open' || this.#is_told) throw new Error('the upload takes no more bytes');
     this.#size_bytes += chunk.byteLength;
-    this.hasher?.update(chunk);
+    this.facts?.update(chunk);
     const wanted = SNIFF_BYTES - this.#head.byteLength;
     if (wanted > 0) this.#head = Buffer.concat([this.#head, chunk.subarray(0, wanted)]);
     for (let at = 0; at < chunk.byteLength; ) {

@@ -86,12 +86,16 @@ describe('show', () => {
 describe('put', () => {
   test('stores a file under its own name, by its own type, and says where it is', async () => {
     const path = join(makeTempDir(), 'notes.txt');
-    writeFileSync(path, 'from the shell');
+    writeFileSync(path, 'from the shéll');
     const { exit, stdout } = await run(dir, 'object', 'put', path, '--project', 'shop', '--public');
     const [id = '', what, url = ''] = stdout.trimEnd().split('\n');
-    expect([exit, what]).toEqual([0, 'notes.txt: 14 B, text/plain, public.']);
+    expect([exit, what]).toEqual([0, 'notes.txt: 15 B, text/plain, public.']);
     expect(url).toEndWith(`/api/v1/objects/${id}`);
-    expect((await app.call('GET', `/api/v1/objects/${id}`)).text).toBe('from the shell');
+    const answer = await app.call('GET', `/api/v1/objects/${id}`);
+    expect([answer.text, answer.headers.get('content-type')]).toEqual([
+      'from the shéll',
+      'text/plain; charset=utf-8',
+    ]);
     const [newest] = app.services.audit.list(null, { page: 1, per_page: 1 }).data;
     expect(newest).toMatchObject({ event: 'object.uploaded', target: `object:${id}` });
   });

@@ -15,6 +15,7 @@ test('as pages at the front do, expired files and other visibilities left out, w
       insertObject(tx, {
         ...{ public_id: newId(app.clock.now()), project_id: project.id, original_filename: `f${n}` },
         ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', store: 'local', created_at: 1 },
+        is_utf8: false,
         visibility: n % 5 === 0 ? 'public' : 'private',
         expires_at: n % 7 === 0 ? 2 : null,
       });

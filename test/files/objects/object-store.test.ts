@@ -253,6 +253,19 @@ describe.skipIf(skip)('in the store', () => {
     expect((await get(await stored(MIB))).status).toBe(200);
   });
 
+  test('a link of the store tells the charset that the bytes told', async () => {
+    const project = await makeProject(app, 'charset');
+    const text = `${'x'.repeat(MIB)}ü`;
+    const bytes = bytesOf(text);
+    const file = { fields: {}, filename: 'a.txt', mime_type: 'text/plain', bytes, max_bytes: 2 * MIB };
+    const { public_id } = await app.services.objects.take(project, file, () => {});
+    const sent = await app.call('GET', `/api/v1/objects/${public_id}`, { key: await project.key() });
+    const followed = await fetch(sent.headers.get('location') ?? '');
+    expect(followed.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    const head = await app.call('HEAD', `/api/v1/objects/${public_id}`, { key: await project.key() });
+    expect(head.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  });
+
   test('objects are unreachable without the setting, which doctor says, and there again with it', async () => {
     const id = await stored();
     const without = { ...app.config, object_store: null };

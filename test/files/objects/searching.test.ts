@@ -13,7 +13,7 @@ test('also for a long text that every name all but holds', async () => {
       insertObject(tx, {
         ...{ public_id: newId(app.clock.now()), project_id: project.id, original_filename: 'a'.repeat(255) },
         ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private', store: 'local' },
-        ...{ expires_at: null, created_at: 1 },
+        ...{ is_utf8: false, expires_at: null, created_at: 1 },
       });
   });
   const costOf = async (q: string): Promise<number> => {
@@ -37,7 +37,7 @@ test('in pieces, and each file once: pages follow each other over their ends', a
       insertObject(tx, {
         ...{ public_id: newId(app.clock.now()), project_id: project.id, original_filename: `f${n}.${n % 2}` },
         ...{ mime_type: 'text/plain', size_bytes: 1, sha256: 'x', visibility: 'private', store: 'local' },
-        ...{ expires_at: null, created_at: 1 },
+        ...{ is_utf8: false, expires_at: null, created_at: 1 },
       });
   });
   const key = await project.key();

@@ -251,7 +251,8 @@ describe('a restart', () => {
 
   test('after a crash behind a write goes on from the row: what stands behind it is nothing', async () => {
     const first = await start();
-    const path = await first.tus.path(6);
+    const text = Buffer.from('abcdüf');
+    const path = await first.tus.path(text.length, { filetype: 'text/plain' });
     await first.tus.send(path, 0, 'abc');
     await first.app.stop();
     appendFileSync(fileOf(first.app, path), 'XXXXXXXXXXXX');
@@ -259,8 +260,13 @@ describe('a restart', () => {
     expect(await second.tus.offset(path)).toBe(3);
     expect((await second.tus.send(path, 3, 'd')).headers.get('upload-offset')).toBe('4');
     expect(statSync(fileOf(second.app, path)).size).toBe(4);
-    const id = (await second.tus.send(path, 4, 'ef')).headers.get('satchel-object') ?? '';
-    expect((await second.app.call('GET', `/api/v1/objects/${id}`, { key: second.key })).text).toBe('abcdef');
+    const last = await second.tus.send(path, 4, text.subarray(4));
+    const id = last.headers.get('satchel-object') ?? '';
+    const answer = await second.app.call('GET', `/api/v1/objects/${id}`, { key: second.key });
+    expect([answer.text, answer.headers.get('content-type')]).toEqual([
+      'abcdüf',
+      'text/plain; charset=utf-8',
+    ]);
     await second.app.stop();
   });
 

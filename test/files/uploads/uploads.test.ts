@@ -142,6 +142,17 @@ describe('an upload', () => {
     });
   });
 
+  test('of text that is cut within a character is found to be UTF-8', async () => {
+    const text = Buffer.from('Grüße');
+    const path = own(await tus.path(text.length, { filename: 'a.txt', filetype: 'text/plain' }));
+    await tus.send(path, 0, text.subarray(0, 3));
+    const last = await tus.send(path, 3, text.subarray(3));
+    const id = last.headers.get('satchel-object') ?? '';
+    const answer = await app.call('GET', `/api/v1/objects/${id}`, { key });
+    expect([answer.text, answer.headers.get('content-type')]).toEqual(['Grüße', 'text/plain; charset=utf-8']);
+    expect(app.services.objects.requireAny(id).mime_type).toBe('text/plain');
+  });
+
   test('of no bytes is a file at once', async () => {
     const answer = await tus.begin(0, { filename: 'empty' });
     const id = answer.headers.get('satchel-object') ?? '';

@@ -68,6 +68,26 @@ describe.each(['the database', 'a file'])('an attachment in %s', (place) => {
     });
   });
 
+  test('of text says by its type that it is UTF-8, where its bytes alone did; the log has the type as sent', async () => {
+    const head =
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain';
+    const { body: object } = await sender.app.call('POST', '/api/v1/objects', {
+      ...{ key: sender.key, body: Buffer.from(`${head}\r\n\r\nGrüße\r\n--b--\r\n`) },
+      headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
+    });
+    const { body } = await sender.send({ attachments: [object.public_id], scheduled_at: inHours(1) });
+    await remove(String(object.public_id));
+    await sender.pass(3_600_000);
+    expect(sink.mails.at(-1)?.raw.toString()).toMatch(
+      /\r\nContent-Type: text\/plain; (name=a\.txt; )?charset=utf-8/i,
+    );
+    const attachment = { filename: 'a.txt', mime_type: 'text/plain', size_bytes: 7 };
+    const seen = [{ public_id: String(object.public_id), ...attachment }];
+    expect((await sender.log(body.id)).attachments).toEqual(seen);
+    const { emails } = sender.app.services;
+    expect((await emails.readContent(sender.project, String(body.id))).attachments).toEqual(seen);
+  });
+
   test('is sent though its object was deleted meanwhile, and its bytes go once the mail is out', async () => {
     const id = await upload('kept for the mail');
     await sender.send({ attachments: [id], scheduled_at: inHours(1) });

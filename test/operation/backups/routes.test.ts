@@ -56,7 +56,7 @@ function held(): { maintenance: Maintenance; fail(error: Error): void } {
     maintenance: {
       backUp: wait,
       verify: wait,
-      hash: wait,
+      factsOfFile: wait,
       examine: wait,
       stop: () => reject(new Error('stopped')),
     },

@@ -50,7 +50,13 @@ beforeAll(async () => {
   app = await startTestApp({
     env: { SATCHEL_CAPTCHA_VERIFY_URL: 'http://127.0.0.1:9/siteverify' },
     // Dozens of examinations and backups would tell nothing more of their shapes.
-    maintenance: { examine: async () => [], backUp: refuse, verify: refuse, hash: refuse, stop: () => {} },
+    maintenance: {
+      examine: async () => [],
+      backUp: refuse,
+      verify: refuse,
+      factsOfFile: refuse,
+      stop: () => {},
+    },
   });
   const project = await makeProject(app, 'shop');
   key = await project.key({ can_read: true, can_write: true, can_send_emails: true });

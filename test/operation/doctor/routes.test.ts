@@ -54,7 +54,7 @@ test('who asks while an examination runs gets what that one finds; later ones as
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {
-      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
+      ...{ backUp: never, verify: never, factsOfFile: never, stop: () => {} },
       examine() {
         runs += 1;
         return runs === 1 ? promise : Promise.reject(new Error('the thread died'));
@@ -75,7 +75,7 @@ test('come in pages of one examination; each first page asks anew', async () => 
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {
-      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
+      ...{ backUp: never, verify: never, factsOfFile: never, stop: () => {} },
       async examine() {
         runs += 1;
         return [1, 2, 3].map((n) => ({ check: `c${n}`, status: 'ok', message: `run ${runs}`, remedy: null }));
@@ -111,7 +111,7 @@ test('of a while ago will do for who says so, and what reads all that is stored 
   const never = () => new Promise<never>(() => {});
   const { app, admin } = await start({
     maintenance: {
-      ...{ backUp: never, verify: never, hash: never, stop: () => {} },
+      ...{ backUp: never, verify: never, factsOfFile: never, stop: () => {} },
       async examine(_, known) {
         asked.push(known);
         return [sound, lost];

@@ -7,7 +7,7 @@ import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { addDomain, type Sender, senderOf, startSender } from '../../mail/emails/setup.ts';
 import { startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
-import { upload } from '../../support/deployment.ts';
+import { sql, upload } from '../../support/deployment.ts';
 import { actor, startTestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
@@ -57,6 +57,20 @@ test('an export waits for the attempt that is under way, and withholds what foll
   await on.pass(48 * HOUR);
   // The sink keeps none that it answered late.
   expect(sink.mails.length).toBe(0);
+});
+
+test('text that was stored before its charset was looked for tells it as its bytes arrive', async () => {
+  const on = await startSender();
+  const app = await startTestApp();
+  const id = await upload(on.app, on.key, 'Grüße');
+  sql(on.app.data_dir, "UPDATE objects SET is_utf8 = 0, mime_type = 'text/plain' WHERE public_id = ?", id);
+  const there = await imported(app, await exported(on.app));
+  const key = await app.services.keys.create(actor, app.services.projects.require(there.slug), {
+    name: 'k',
+    can_read: true,
+  });
+  const answer = await app.call('GET', `/api/v1/objects/${id}`, { key: key.plaintext_key });
+  expect([answer.text, answer.headers.get('content-type')]).toEqual(['Grüße', 'text/plain; charset=utf-8']);
 });
 
 test('a mail that waits to be tried again goes out once: where its project is, after that one was let go', async () => {

@@ -348,6 +348,7 @@ CREATE TABLE objects ( -- ObjectRow
   sha256 TEXT NOT NULL, -- hex
   visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'internal')), -- Visibility
   store TEXT NOT NULL CHECK (store IN ('local', 'database', 's3')),
+  is_utf8 INTEGER NOT NULL DEFAULT 0 CHECK (is_utf8 IN (0, 1)), -- text that names no charset, and was found to be more than ASCII
   missing_since INTEGER, -- when the store was found to have no such bytes
   expires_at INTEGER,
   created_at INTEGER NOT NULL
@@ -623,7 +624,7 @@ CREATE TABLE emails ( -- EmailRow
   reply_to TEXT,
   subject TEXT NOT NULL,
   template TEXT,
-  attachments TEXT NOT NULL DEFAULT '[]', -- JSON AttachmentRecord[]
+  attachments TEXT NOT NULL DEFAULT '[]', -- JSON StoredAttachment[]
   headers TEXT NOT NULL DEFAULT '{}', -- JSON Record<string, string>; extra headers, such as List-Unsubscribe
   message_id TEXT NOT NULL,
   taken TEXT NOT NULL DEFAULT '[]', -- JSON string[]; recipients a relay has taken; a retry leaves them out
