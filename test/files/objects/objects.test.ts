@@ -449,60 +449,6 @@ describe('download', () => {
     );
   });
 
-  describe('of text without a charset', () => {
-    /** A form by hand: what makes forms here names a charset by itself. */
-    const send = async (content: string | Uint8Array, type: string | null, name: string) => {
-      const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n`;
-      const body = Buffer.concat([
-        Buffer.from(`${head}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`),
-        Buffer.from(content as string),
-        Buffer.from('\r\n--b--\r\n'),
-      ]);
-      const answer = await upload(body, { headers: { 'Content-Type': 'multipart/form-data; boundary=b' } });
-      expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
-      return answer.body;
-    };
-
-    test.each([
-      ['text/plain', 'text/plain; charset=utf-8'],
-      [null, 'text/plain; charset=utf-8'],
-      ['text/csv; header=present', 'text/csv; header=present; charset=utf-8'],
-      ['text/x; a="; charset=x"', 'text/x; a="; charset=x"; charset=utf-8'],
-      ['text/plain; Charset=iso-8859-1', 'text/plain; Charset=iso-8859-1'],
-      ['application/json', 'application/json'],
-    ])(
-      'UTF-8 sent as %s goes out as %s, and stays as it was sent where it is told of',
-      async (type, served) => {
-        const { public_id, mime_type } = await send('Grüße', type, 'a.txt');
-        expect(mime_type).toBe(type ?? 'text/plain');
-        const id = String(public_id);
-        const seen = async (method: string, headers: Record<string, string> = {}) => {
-          const answer = await app.call(method, `/api/v1/objects/${id}`, { key, headers });
-          return [answer.status, answer.headers.get('content-type')];
-        };
-        expect(await seen('GET')).toEqual([200, served]);
-        expect(await seen('HEAD')).toEqual([200, served]);
-        expect(await seen('GET', { Range: 'bytes=0-1' })).toEqual([206, served]);
-        const link = await app.call('POST', `/api/v1/objects/${id}/links`, {
-          key,
-          body: { expires_in_seconds: 60 },
-        });
-        const followed = await app.call('GET', new URL(String(link.body.url)).pathname);
-        expect(followed.headers.get('content-type')).toBe(served);
-        const { body } = await app.call('GET', '/api/v1/objects?per_page=1', { key });
-        expect(body.data).toEqual([expect.objectContaining({ public_id: id, mime_type })]);
-      },
-    );
-
-    test('what is ASCII, or no UTF-8, goes out as it was sent', async () => {
-      for (const content of ['plain', Buffer.from('Grüße', 'latin1'), Buffer.from('\ufeffa', 'utf16le')]) {
-        const { public_id } = await send(content, 'text/plain', 'a.txt');
-        const answer = await get(String(public_id), { key });
-        expect(answer.headers.get('content-type')).toBe('text/plain');
-      }
-    });
-  });
-
   test('ranges and conditions', async () => {
     const id = await stored({ visibility: 'public' }, new Blob(['0123456789']));
     const ask = async (headers: Record<string, string>) => {
