@@ -62,16 +62,23 @@ const FIELD_BY_HEADER = new Map(
 const OURS =
   'id list contact_token consent_at consent_ip consent_origin source_platform confirmed_at tracking_evidence paused_until created_at updated_at';
 /** What a file of rejected rows begins with. */
-const REJECTED = ['row_number', 'email', 'reason'];
+export const REJECTED_HEADERS: readonly string[] = ['row_number', 'email', 'reason'];
+/** Of these, what tells of the row. */
+const REJECTED_MARKS: readonly number[] = [0, 2];
 
 /** Which columns are no data of the person: they tell of a contact, or of a rejected row, as we exported it. */
 function listOurs(headers: readonly string[]): boolean[] {
   const is_export = headers.includes('contact_token') && headers.includes('consent_basis');
-  const is_rejected = REJECTED.every((header, place) => headers[place] === header);
+  const of_person = new Set(withoutRejectedHeaders(headers));
   return headers.map(
-    (header, place) =>
-      (is_export && OURS.split(' ').includes(header)) || (is_rejected && (place === 0 || place === 2)),
+    (header, place) => (is_export && OURS.split(' ').includes(header)) || !of_person.has(place),
   );
+}
+
+/** The places of a file's own columns: a file of rejected rows is the one that they came from, with marks of ours. */
+export function withoutRejectedHeaders(headers: readonly string[]): number[] {
+  const is_rejected = REJECTED_HEADERS.every((header, place) => headers[place]?.trim() === header);
+  return headers.flatMap((_, place) => (is_rejected && REJECTED_MARKS.includes(place) ? [] : [place]));
 }
 
 /** The field that a header usually means, or null. */

@@ -3,6 +3,7 @@
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { contactAddress } from '../contacts/service.ts';
+import { readAddress } from './addresses.ts';
 import { cellsOf } from './columns.ts';
 import * as store from './store.ts';
 
@@ -21,13 +22,16 @@ export function importsHolder(database: Pick<Database, 'read'>): AddressHolder {
       const local = email.slice(0, email.lastIndexOf('@') + 1);
       const holds = (text: string): boolean => {
         const lower = text.toLowerCase();
-        return lower.includes(local) && (lower.includes(email) || contactAddress(text)?.email === email);
+        return (
+          lower.includes(local) &&
+          (lower.includes(email) || contactAddress(readAddress(text).email)?.email === email)
+        );
       };
       for (const id of store.listImportIds(database.read, project_id)) {
         for (const rows of piecesOf((piece) => store.listRejections(database.read, id, piece)))
           yield rows
             .filter((row) => holds(row.email))
-            .map((row) => ({ show: () => row, forget: (tx) => store.emptyRejection(tx, row) }));
+            .map((row) => ({ show: () => row, forget: (tx) => store.deleteRejection(tx, row) }));
         for (const rows of piecesOf((piece) => store.listWaiting(database.read, id, piece)))
           yield rows
             .filter(({ fields }) => cellsOf(fields).some(holds))

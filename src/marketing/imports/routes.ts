@@ -103,11 +103,13 @@ function routesOfImport({ imports }: { imports: Imports }): Route[] {
       tag: TAG,
       summary: 'The rows that were not taken, as CSV',
       description:
-        'Columns row_number, email and reason; the header of the file is row 1. Duplicates are left out. What a ' +
-        'spreadsheet would take for a formula is prefixed with an apostrophe.',
+        'Columns row_number, email and reason, then the other columns of the CSV file as they were, while its object is there; the ' +
+        'header of the file is row 1. Duplicates are left out, and who was forgotten. What a spreadsheet would take for a formula is ' +
+        'prefixed with an apostrophe. Edited, it is imported as the file that it came from.',
       ...CSV_ANSWER,
       load,
-      handle: ({ resource }) => rejectedCsv(imports, resource.id),
+      handle: async ({ caller, resource: { id } }) =>
+        csvResponse(`rejected-${id}.csv`, await imports.rejected(caller.project.id, id)),
     }),
     ...marketingRoute({
       method: 'POST',
@@ -142,13 +144,4 @@ function errorsInSource(sent: {
 }): FieldErrors {
   if (sent.method === 'paste' && !sent.text) return { text: ['is required for a paste'] };
   return sent.method === 'csv' && !sent.object ? { object: ['is required for a CSV file'] } : {};
-}
-
-/** A file of a million rows may have a million that were not taken. */
-function rejectedCsv(imports: Imports, id: string): Response {
-  const pieces = (function* () {
-    for (const piece of imports.rejectedPieces(id))
-      yield piece.map(({ row_number, email, reason }) => [row_number, email, reason]);
-  })();
-  return csvResponse(`rejected-${id}.csv`, { columns: ['row_number', 'email', 'reason'], pieces });
 }

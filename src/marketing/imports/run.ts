@@ -9,6 +9,7 @@ import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
+import { readCell } from '../../platform/http/csv.ts';
 import type { Candidate, Contacts, Screened } from '../contacts/service.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
@@ -238,6 +239,13 @@ export class ImportRun {
     return 'cells' in fields ? this.#import.settings.columns : PASTED_COLUMNS;
   }
 
+  /** As it stood in the file, with its name, where it is no longer than an address may be. */
+  #addressOf(fields: WaitingFields, { email }: Candidate): string {
+    const { columns } = this.#import.settings;
+    const cell = 'cells' in fields ? readCell(fields.cells[columns.fields.email ?? 0] ?? '') : email;
+    return cell.includes('<') && cell.length <= MAX_ADDRESS_CHARS ? cell : email.slice(0, MAX_ADDRESS_CHARS);
+  }
+
   /** What is told of words that a piece has in place of a status. */
   #wordsWith(piece: readonly Judged[]): Pick<ImportRow, 'settings'> | null {
     const { settings } = this.#import;
@@ -279,8 +287,8 @@ export class ImportRun {
         if (row.end_byte === null) settled.push(row.row_number);
         if (screened.verdict === 'rejected' && screened.leaves)
           contacts.imported.leave(tx, { owner: this.owner, list, import_id: id }, screened.leaves);
-        if (isRejection(outcome)) {
-          const email = screened.candidate.email.slice(0, MAX_ADDRESS_CHARS);
+        if (isRejection(outcome) && !isForgotten(row.fields)) {
+          const email = this.#addressOf(row.fields, screened.candidate);
           rejected.push({ import_id: id, row_number: row.row_number, email, reason: outcome });
         }
       }
@@ -333,6 +341,11 @@ export class ImportRun {
 
 function isRejection(outcome: keyof Counters): boolean {
   return outcome !== 'accepted' && outcome !== 'duplicate' && outcome !== 'updated_existing';
+}
+
+/** Emptied while it waited. */
+function isForgotten(fields: WaitingFields): boolean {
+  return 'email' in fields && fields.email === '';
 }
 
 function positionAfter(position: ImportPosition, piece: readonly Judged[]): ImportPosition {

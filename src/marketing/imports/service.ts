@@ -12,6 +12,7 @@ import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
+import type { ReadCsvTable } from '../../platform/http/csv.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { JobQueue } from '../../platform/jobs/engine.ts';
@@ -24,6 +25,7 @@ import { findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
 import { readPaste } from './paste.ts';
 import { presentImport } from './records.ts';
+import { rejectedTable } from './rejected.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
 import type { Delimiter, ImportPosition, ImportRecord } from './schemas.ts';
 import * as store from './store.ts';
@@ -215,15 +217,11 @@ export class Imports {
     return row;
   }
 
-  /** The rows that were not taken, in the order of the file, piece by piece. */
-  *rejectedPieces(id: string): Generator<store.Rejected[], undefined> {
-    for (let after_row = 0; ; ) {
-      const piece = store.listRejections(this.deps.database.read, id, { after_row, limit: SWEEP_BATCH });
-      const last = piece.at(-1);
-      if (!last) return;
-      yield piece;
-      after_row = last.row_number;
-    }
+  /** The rows that were not taken, as a table. Throws AppError `not_found`. */
+  rejected(project_id: number, id: string): Promise<ReadCsvTable> {
+    const row = this.require(project_id, id);
+    const file = row.object_public_id === null ? null : findFile(this.deps, project_id, row.object_public_id);
+    return rejectedTable(this.deps.database.read, row, file?.open ?? null);
   }
 
   /**

@@ -176,17 +176,11 @@ export function listImportIds(read: Tx, project_id: number): string[] {
     .map((row) => row.id);
 }
 
-/** Empties the address of a rejected row: that there was one stays. */
-export function emptyRejection(tx: Tx, row: Pick<Rejected, 'import_id' | 'row_number'>): void {
-  const { import_id, row_number } = row;
-  tx.update(contactImportRejections)
-    .set({ email: '' })
-    .where(
-      and(
-        eq(contactImportRejections.import_id, import_id),
-        eq(contactImportRejections.row_number, row_number),
-      ),
-    )
+/** Deletes a rejected row: the counters tell that there was one. */
+export function deleteRejection(tx: Tx, row: Pick<Rejected, 'import_id' | 'row_number'>): void {
+  const { import_id, row_number } = contactImportRejections;
+  tx.delete(contactImportRejections)
+    .where(and(eq(import_id, row.import_id), eq(row_number, row.row_number)))
     .run();
 }
 

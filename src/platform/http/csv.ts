@@ -3,10 +3,18 @@ import { stringify } from 'csv-stringify/sync';
 import { streamResponse } from './encoding.ts';
 import { t } from './schema.ts';
 
+type Piece = readonly (readonly unknown[])[];
+
 /** A table: its headers, and its rows, some at a time; a piece may be empty. */
 export interface CsvTable {
   columns: readonly string[];
-  pieces: Iterator<readonly (readonly unknown[])[]>;
+  pieces: Iterator<Piece>;
+}
+
+/** One that is read from elsewhere meanwhile. */
+export interface ReadCsvTable {
+  columns: readonly string[];
+  pieces: AsyncIterator<Piece>;
 }
 
 /** What a spreadsheet would take for a formula, and what looks like such a cell with its apostrophe. */
@@ -38,10 +46,13 @@ function itemOf(item: string): string {
   return NEEDS_QUOTES.test(item) ? `"${item.replaceAll('"', '""')}"` : item;
 }
 
-/** A cell without the apostrophe that `csvOf` puts before what looks like a formula, and without blanks around it. */
-export function readCell(cell: string): string {
-  return (cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell).trim();
+/** A cell without the apostrophe that `csvOf` puts before what looks like a formula. */
+export function withoutGuard(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }
+
+/** As `withoutGuard`, and without blanks around it. */
+export const readCell = (cell: string): string => withoutGuard(cell).trim();
 
 /** The items of a list in a cell: with commas, semicolons or bars between them, in quotes or without. */
 export function readItems(cell: string): string[] {
@@ -57,11 +68,15 @@ export const CSV_ANSWER = {
 };
 
 /** The table as a download. */
-export function csvResponse(filename: string, { columns, pieces }: CsvTable): Response {
-  const texts = (function* () {
+export function csvResponse(filename: string, { columns, pieces }: CsvTable | ReadCsvTable): Response {
+  const texts = (async function* () {
     yield csvOf([columns]);
-    for (let next = pieces.next(); !next.done; next = pieces.next())
-      yield next.value.length > 0 ? csvOf(next.value) : '';
+    try {
+      for (let next = await pieces.next(); !next.done; next = await pieces.next())
+        yield next.value.length > 0 ? csvOf(next.value) : '';
+    } finally {
+      await pieces.return?.();
+    }
   })();
   return streamResponse(texts, {
     'Content-Type': 'text/csv; charset=utf-8',

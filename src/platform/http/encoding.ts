@@ -77,6 +77,10 @@ export function streamResponse(
         if (value !== '') return controller.enqueue(encoder.encode(value));
       }
     },
+    // Whoever goes away leaves no file open.
+    async cancel() {
+      await pieces.return?.();
+    },
   });
   const response = new Response(stream, { headers });
   streams.add(response);

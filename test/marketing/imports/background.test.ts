@@ -306,7 +306,7 @@ describe('rows that wait for the DNS', () => {
       no_mx: 1,
     });
     const rejected = await on.call('GET', `/email-imports/${record.id}/rejected`);
-    expect(rejected.text).toBe('row_number,email,reason\n553,never@slow2.example,no_mx\n');
+    expect(rejected.text).toBe('row_number,email,reason,first_name\n553,never@slow2.example,no_mx,M\n');
   });
 
   test('fail the import after a day, and a resume asks again', async () => {

@@ -190,7 +190,10 @@ describe('a CSV file of up to 500 rows', () => {
     });
     const [ann] = rowsOf(await on.call('GET', `/email-lists/${list}/contacts?q=ann@`));
     expect(ann).toMatchObject({ first_name: 'Ann "A"', last_name: 'Smith', tags: ['beta', 'vip'] });
-    expect(await rejectedOf(record)).toEqual(['row_number,email,reason', '6,,invalid_syntax']);
+    expect(await rejectedOf(record)).toEqual([
+      'row_number,email,reason,First Name,surname,Tags,Plan',
+      '6,,invalid_syntax,Nobody,,,',
+    ]);
   });
 
   test('follows column_map, a basis of each row, and imports none of the same rows again', async () => {
