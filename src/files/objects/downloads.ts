@@ -66,6 +66,12 @@ export async function serveVariant(
   });
 }
 
+/** Any `download` asks for that, with a value or none, unless it says no; the last one counts. */
+function isToBeSaved(parameters: URLSearchParams): boolean {
+  const asked = parameters.getAll('download').at(-1);
+  return asked !== undefined && !/^(0|false)$/i.test(asked);
+}
+
 type Send = (verdict: RangeVerdict, headers: Record<string, string>) => Promise<Response>;
 
 /** The answer to the request's conditions and range; `send` makes the one that has the bytes. */
@@ -79,7 +85,7 @@ async function serve(deps: DownloadDeps, ctx: RequestContext, shown: Shown, send
     last_modified_ms: shown.created_at,
     size_bytes: shown.size_bytes,
   });
-  const headers = objectHeaders(deps.clock.now(), shown, etag, ctx.url.searchParams.get('download') === '1');
+  const headers = objectHeaders(deps.clock.now(), shown, etag, isToBeSaved(ctx.url.searchParams));
   if (verdict.status === 304) return new Response(null, { status: 304, headers });
   if (verdict.status === 412) {
     return Response.json(

@@ -64,9 +64,10 @@ const VARIANTS =
 /** For the documentation: the bytes as they are, or an image made of them. */
 const downloadQuery = t.Object({
   download: t.Optional({
-    ...oneOf(['1']),
+    ...t.String(),
     example: '1',
-    description: 'Has a browser save it instead of showing it.',
+    description:
+      'Has a browser save it instead of showing it, whatever its value or none, but for `0` and `false`.',
   }),
   ...variantQuery.properties,
 });

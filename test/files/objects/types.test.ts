@@ -5,23 +5,63 @@ import { makeProject, startTestApp } from '../../support/helpers.ts';
 const app = await startTestApp();
 const key = await (await makeProject(app)).key();
 
-describe('text without a charset', () => {
-  /** A form by hand: what makes forms here names a charset by itself. */
-  const send = async (content: string | Uint8Array, type: string | null, name: string) => {
-    const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n`;
-    const body = Buffer.concat([
-      Buffer.from(`${head}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`),
-      Buffer.from(content as string),
-      Buffer.from('\r\n--b--\r\n'),
-    ]);
-    const answer = await app.call('POST', '/api/v1/objects', {
-      ...{ key, body },
-      headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
-    });
-    expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
-    return answer.body;
+/** A form by hand: what makes forms here names a charset by itself. */
+const send = async (content: string | Uint8Array, type: string | null, name: string) => {
+  const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n`;
+  const body = Buffer.concat([
+    Buffer.from(`${head}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`),
+    Buffer.from(content as string),
+    Buffer.from('\r\n--b--\r\n'),
+  ]);
+  const answer = await app.call('POST', '/api/v1/objects', {
+    ...{ key, body },
+    headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
+  });
+  expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
+  return answer.body;
+};
+
+describe('a file that a browser would show', () => {
+  const dispositionOf = async (path: string, headers: Record<string, string> = {}) => {
+    const { status, headers: got } = await app.call('GET', path, { headers });
+    expect(status).toBe(200);
+    return got.get('content-disposition')?.split(';')[0];
   };
 
+  test('is saved where `download` stands in its address, with whatever value or none, but for a no', async () => {
+    const { public_id } = await send('hello', 'text/plain', 'a.txt');
+    const link = async (download: boolean) => {
+      const body = { expires_in_seconds: 60, download };
+      const made = await app.call('POST', `/api/v1/objects/${public_id}/links`, { key, body });
+      return new URL(String(made.body.url)).pathname;
+    };
+    const [shown, saved] = [await link(false), await link(true)];
+    for (const [query, disposition] of [
+      ['', 'inline'],
+      ['?download', 'attachment'],
+      ['?download=', 'attachment'],
+      ['?download=1', 'attachment'],
+      ['?download=true', 'attachment'],
+      ['?download=report.txt', 'attachment'],
+      ['?download=00', 'attachment'],
+      ['?download=0', 'inline'],
+      ['?download=False', 'inline'],
+      ['?download=1&download=FALSE', 'inline'],
+      ['?download=0&download', 'attachment'],
+      ['?Download=1', 'inline'],
+    ] as const) {
+      const own = await dispositionOf(`/api/v1/objects/${public_id}${query}`, { 'X-API-Key': key });
+      expect([query, own, await dispositionOf(`${shown}${query}`)]).toEqual([
+        query,
+        disposition,
+        disposition,
+      ]);
+      expect(await dispositionOf(`${saved}${query}`)).toBe('attachment');
+    }
+  });
+});
+
+describe('text without a charset', () => {
   test.each([
     ['text/plain', 'text/plain; charset=utf-8'],
     [null, 'text/plain; charset=utf-8'],
