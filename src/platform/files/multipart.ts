@@ -6,6 +6,7 @@ import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_FORM_FIELD_BYTES, MAX_FORM_PARTS } from '../../limits.ts';
 import { formatBytes } from '../cli/tables.ts';
+import { BoundaryPadding } from './boundary-padding.ts';
 import {
   boundaryOf,
   cleanFilename,
@@ -110,6 +111,7 @@ interface OpenPart {
  */
 class FormReader {
   readonly #parser: Dicer;
+  readonly #padding: BoundaryPadding;
   readonly #parsed = Promise.withResolvers<void>();
   #found: { part: OpenPart; chunk: Uint8Array }[] = [];
   #part_count = 0;
@@ -127,6 +129,7 @@ class FormReader {
     // The client is slowed down between chunks instead, so at most one chunk is held.
     const parser_options: Dicer.Config & { partHwm: number } = { boundary, partHwm: Number.MAX_SAFE_INTEGER };
     this.#parser = new Dicer(parser_options);
+    this.#padding = new BoundaryPadding(boundary);
     this.#parser.on('part', (part) => this.#onPart(part));
     // With the final boundary the parser finishes by itself, before it is told that the body has ended.
     this.#parser.on('finish', this.#parsed.resolve);
@@ -141,7 +144,8 @@ class FormReader {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let at = 0; at < bytes.byteLength; at += FORM_PIECE_BYTES) {
       const piece = bytes.subarray(at, at + FORM_PIECE_BYTES);
-      await new Promise<void>((resolve) => this.#parser.write(piece, () => resolve()));
+      for (const part of this.#padding.without(piece))
+        await new Promise<void>((resolve) => this.#parser.write(part, () => resolve()));
       await this.#workOff();
     }
   }

@@ -159,6 +159,23 @@ describe('a complete form', () => {
     expect(await take(read(body, { headers }))).toMatchObject({ filename: 'a.txt' });
   });
 
+  test('may have spaces and tabs behind each boundary, in pieces of every size', async () => {
+    const plain = formOf(['name="visibility"', 'public'], FILE).toString();
+    const padded = Buffer.from(
+      plain.replaceAll(/--XX(--)?\r\n/g, (line) => line.replace('\r\n', ' \t  \r\n')),
+    );
+    expect(padded.length).toBe(plain.length + 12);
+    const expected = { fields: { visibility: 'public' }, filename: 'a.txt', content: Buffer.from('hello') };
+    for (const bytes of [1, 2, 3, 7, 8, 9, 20, 1000])
+      expect(await take(read(inPieces(padded, bytes)))).toMatchObject(expected);
+    expect(await take(read(padded.subarray(0, -2)))).toMatchObject(expected);
+    // What looks like one within a file is of the file.
+    const content = '\r\n--X  \r\n --XX  \r\n\n--XX  \r\n-';
+    const body = formOf(['name="file"; filename="a.txt"', content]);
+    for (const bytes of [1, 5, 1000])
+      expect((await take(read(inPieces(body, bytes)))).content.toString()).toBe(content);
+  });
+
   test('names the last of several fields, and none that reach a prototype', async () => {
     const body = formOf(
       ['name="a"', '1'],
