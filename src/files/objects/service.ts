@@ -4,7 +4,7 @@ import { ACTIVITY_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
-import { declaredTypeOf, lacksCharset } from '../../platform/files/media-types.ts';
+import { csvTypeOf, declaredTypeOf, lacksCharset } from '../../platform/files/media-types.ts';
 import { readMultipart, tooLarge } from '../../platform/files/multipart.ts';
 import { cleanFilename } from '../../platform/files/multipart-headers.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
@@ -207,14 +207,21 @@ export class Objects {
   async #chooseType(file: UploadedFile): Promise<{ mime_type: string; refusal: FieldErrors }> {
     const allowed = this.deps.allowed_mime_types;
     const declared = declaredTypeOf({ declared: file.mime_type });
+    const { filename } = file;
+    const may_be_csv = declared !== null && csvTypeOf({ declared, filename }) !== null;
     // With both settled the bytes decide nothing, and looking at them is a tenth of a small upload's work.
-    if (declared !== null && allowed.length === 0) return { mime_type: declared, refusal: {} };
-    const { chooseMediaType, isAllowedMediaType, sniffMediaType } = await import(
+    if (declared !== null && allowed.length === 0 && !may_be_csv) return { mime_type: declared, refusal: {} };
+    const { chooseMediaType, isAllowedMediaType, isAllowedName, sniffMediaType } = await import(
       '../../platform/files/type-detection.ts'
     );
     const sniffed = await sniffMediaType(file.upload.head);
-    const mime_type = chooseMediaType({ declared, sniffed, filename: file.filename });
-    if (isAllowedMediaType({ mime_type, sniffed }, allowed)) return { mime_type, refusal: {} };
+    const mime_type = chooseMediaType({ declared, sniffed, filename });
+    const is_csv = declared !== null && mime_type !== declared;
+    if (
+      isAllowedMediaType({ mime_type, sniffed }, allowed) ||
+      (is_csv && isAllowedName({ declared, filename }, allowed))
+    )
+      return { mime_type, refusal: {} };
     const message = `must be of an allowed type, by its label and by its content: ${allowed.join(', ')}`;
     return { mime_type, refusal: { file: [message] } };
   }

@@ -96,7 +96,7 @@ export class Uploads {
     const now = clock.now();
     const fields = readMetadata(metadata);
     readUploadFields(fields, now);
-    await this.#requireAllowed(fields.filetype ?? null);
+    await this.#requireAllowed(fields);
     const upload = {
       id: newId(now),
       ...owner,
@@ -116,12 +116,12 @@ export class Uploads {
   }
 
   /** Judges what the file says of itself before gigabytes are sent. Its bytes are judged at the end. */
-  async #requireAllowed(filetype: string | null): Promise<void> {
+  async #requireAllowed({ filetype, filename }: Record<string, string>): Promise<void> {
     const allowed = this.deps.config.allowed_mime_types;
-    const mime_type = declaredTypeOf({ declared: filetype });
-    if (mime_type === null || allowed.length === 0) return;
-    const { isAllowedMediaType } = await import('../../platform/files/type-detection.ts');
-    if (!isAllowedMediaType({ mime_type, sniffed: null }, allowed))
+    const declared = declaredTypeOf({ declared: filetype ?? null });
+    if (declared === null || allowed.length === 0) return;
+    const { isAllowedName } = await import('../../platform/files/type-detection.ts');
+    if (!isAllowedName({ declared, filename: cleanFilename(filename ?? '') }, allowed))
       throw invalid({ filetype: [`must be an allowed type: ${allowed.join(', ')}`] });
   }
 

@@ -23,6 +23,15 @@ export function declaredTypeOf(file: { declared: string | null }): string | null
   return is_type ? declared : null;
 }
 
+/** What Windows calls a CSV file where Excel is installed. */
+const CSV_OF_WINDOWS = 'application/vnd.ms-excel';
+
+/** A CSV file's own type, where a file is called one as Windows does it; null for any other. */
+export function csvTypeOf({ declared, filename }: { declared: string; filename: string }): string | null {
+  if (essenceOf(declared) !== CSV_OF_WINDOWS || !/\.csv$/i.test(filename)) return null;
+  return declared.replace(/^[^;]*/, 'text/csv');
+}
+
 /** Whether a type leaves it open how its text is written, so that its bytes may tell. */
 export function lacksCharset(type: string): boolean {
   const unquoted = type.replace(/"(?:[^"\\]|\\.)*"/g, '""');

@@ -5,7 +5,7 @@
 import { extname } from 'node:path';
 import { fileTypeFromBuffer, supportedMimeTypes } from 'file-type';
 import { extensions, lookup } from 'mime-types';
-import { declaredTypeOf, essenceOf, NONE, XML_BASED } from './media-types.ts';
+import { csvTypeOf, declaredTypeOf, essenceOf, NONE, XML_BASED } from './media-types.ts';
 
 /** Names of one format without a common prefix or extension, and formats with the same first bytes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -38,7 +38,8 @@ const CONTAINERS = [
 ];
 
 /**
- * The type to store a file with: the one its part names, with parameters; else the one of its bytes; else of
+ * The type to store a file with: the one its part names, with parameters (a CSV file's, where Windows called
+ * it otherwise); else the one of its bytes; else of
  * its extension. `application/octet-stream` and invalid types count as none. Bytes of a general form (text,
  * XML, a ZIP archive) leave the rest to a fitting extension.
  */
@@ -48,7 +49,10 @@ export function chooseMediaType(file: {
   filename: string;
 }): string {
   const declared = declaredTypeOf(file);
-  if (declared !== null) return declared;
+  if (declared !== null) {
+    const csv = file.sniffed === 'text/plain' ? csvTypeOf({ ...file, declared }) : null;
+    return csv ?? declared;
+  }
   // Given a bare word, `lookup` takes it for an extension: a file called `html` has none.
   const by_extension = lookup(extname(file.filename)) || null;
   if (file.sniffed === null) return by_extension ?? NONE;
@@ -57,6 +61,19 @@ export function chooseMediaType(file: {
     return by_extension;
   }
   return file.sniffed;
+}
+
+/**
+ * Whether a deployment takes a file that its sender calls this, before its bytes are there. A CSV file of
+ * Windows passes by either of its types.
+ */
+export function isAllowedName(
+  { declared, filename }: { declared: string; filename: string },
+  allowed: readonly string[],
+): boolean {
+  return [declared, csvTypeOf({ declared, filename })].some(
+    (type) => type !== null && isAllowedMediaType({ mime_type: type, sniffed: null }, allowed),
+  );
 }
 
 /**

@@ -1,25 +1,82 @@
 /** As what a file comes and goes: its type, its charset, and whether a browser saves it. */
 import { describe, expect, test } from 'bun:test';
 import { makeProject, startTestApp } from '../../support/helpers.ts';
+import { Tus } from '../uploads/tus.ts';
 
 const app = await startTestApp();
 const key = await (await makeProject(app)).key();
 
 /** A form by hand: what makes forms here names a charset by itself. */
-const send = async (content: string | Uint8Array, type: string | null, name: string) => {
+function formOf(content: string | Uint8Array, type: string | null, name: string, of = key) {
   const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n`;
   const body = Buffer.concat([
     Buffer.from(`${head}${type === null ? '' : `Content-Type: ${type}\r\n`}\r\n`),
     Buffer.from(content as string),
     Buffer.from('\r\n--b--\r\n'),
   ]);
-  const answer = await app.call('POST', '/api/v1/objects', {
-    ...{ key, body },
-    headers: { 'Content-Type': 'multipart/form-data; boundary=b' },
-  });
+  return { key: of, body, headers: { 'Content-Type': 'multipart/form-data; boundary=b' } };
+}
+
+async function send(content: string | Uint8Array, type: string | null, name: string) {
+  const answer = await app.call('POST', '/api/v1/objects', formOf(content, type, name));
   expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
   return answer.body;
-};
+}
+
+describe('a CSV file as Windows sends it', () => {
+  const EXCEL = 'application/vnd.ms-excel';
+  const XLS = Buffer.from(`d0cf11e0a1b11ae1${'00'.repeat(600)}`, 'hex');
+
+  test('is stored as what it is, by a form and by tus; a workbook is what it says', async () => {
+    const tus = new Tus(app, key);
+    const byTus = async (content: string | Uint8Array, filetype: string, filename: string) => {
+      const path = await tus.path(Buffer.from(content as string).length, { filename, filetype });
+      const sent = await tus.send(path, 0, content);
+      return app.services.objects.requireAny(sent.headers.get('satchel-object') ?? '').mime_type;
+    };
+    for (const [content, type, name, stored] of [
+      ['a,b\n1,2\n', EXCEL, 'list.csv', 'text/csv'],
+      [
+        'a,b\n1,2\n',
+        'Application/VND.ms-excel; charset=windows-1252',
+        'LIST.CSV',
+        'text/csv; charset=windows-1252',
+      ],
+      ['a,b\n1,2\n', EXCEL, 'list.xls', EXCEL],
+      ['a,b\n1,2\n', 'application/pdf', 'list.csv', 'application/pdf'],
+      [XLS, EXCEL, 'list.csv', EXCEL],
+      [Buffer.from([1, 2, 3, 0]), EXCEL, 'list.csv', EXCEL],
+    ] as const) {
+      const { mime_type } = await send(content, type, name);
+      expect([type, name, mime_type]).toEqual([type, name, stored]);
+      expect(await byTus(content, type, name)).toBe(stored);
+    }
+  });
+
+  test.each([
+    ['text/csv', 201, 422],
+    [EXCEL, 201, 201],
+    ['text/*', 201, 422],
+    ['image/*', 422, 422],
+  ])(
+    'passes where %s is allowed, and a workbook as before',
+    async (SATCHEL_ALLOWED_MIME_TYPES, csv, workbook) => {
+      const strict = await startTestApp({ env: { SATCHEL_ALLOWED_MIME_TYPES } });
+      const own = await (await makeProject(strict)).key();
+      const tus = new Tus(strict, own);
+      const statusOf = async (content: string | Uint8Array, filename: string) => {
+        const sent = await strict.call('POST', '/api/v1/objects', formOf(content, EXCEL, filename, own));
+        const bytes = Buffer.from(content as string);
+        const begun = await tus.begin(bytes.length, { filename, filetype: EXCEL });
+        if (begun.status !== 201) return [sent.status, begun.status];
+        return [sent.status, (await tus.send(begun.headers.get('location') ?? '', 0, bytes)).status];
+      };
+      expect(await statusOf('a,b\n1,2\n', 'list.csv')).toEqual([csv, csv === 201 ? 204 : 422]);
+      expect(await statusOf(XLS, 'list.xls')).toEqual([workbook, workbook === 201 ? 204 : 422]);
+      await strict.stop();
+    },
+  );
+});
 
 describe('a file that a browser would show', () => {
   const dispositionOf = async (path: string, headers: Record<string, string> = {}) => {
