@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
-import { addCapturingMailbox, makeProject } from '../support/helpers.ts';
+import { actor, addCapturingMailbox, makeProject } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import {
   beforeAllInConsole,
@@ -111,7 +111,7 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
     await page.keyboard.press('ArrowDown');
     expect((await readStop(page)).name).toContain('bakery');
     await page.keyboard.press('Escape');
-    expect((await readStop(page)).name).toContain('Search projects');
+    expect((await readStop(page)).name).toContain('Search everything');
     await tabTo(page, 'Account of Ann Example');
     await page.keyboard.press('Enter');
     await tabTo(page, 'Account and security');
@@ -149,6 +149,57 @@ describe.skipIf(executable === null)('by the keyboard alone', () => {
     await page.keyboard.press('Enter');
     await expectHeading(page, 'Audit');
     expect(complaints).toEqual([]);
+  });
+
+  test('Ctrl+K finds by any part of a name from everywhere, knows other words, and offers where one was', async () => {
+    const { projects, lists, segments, people } = on.app.services;
+    const { id } = projects.require('bakery');
+    const list = await lists.create(id, { name: 'Bread readers' }, noNote);
+    await segments.create(id, { name: 'Rye lovers', list: list.id, filter: { tag: 'rye' } }, noNote);
+    await people.add(actor, null, { email: 'zoe@example.org', name: 'Zoë Baker', all_projects: true });
+    const { page, complaints } = await openSignedIn(on, '/jobs');
+    const found = page.locator('.search-panel');
+    const look = async (typed: string, ...names: RegExp[]): Promise<void> => {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type(typed);
+      for (const name of names) await found.getByRole('link', { name }).first().waitFor();
+      await page.keyboard.press('Escape');
+    };
+    await look('eaders', /^Bread readers/, /^Rye lovers of Bread readers · bakery/);
+    await look('lcome', /^Welcome active · shop/);
+    await look('zoë', /^Zoë Baker zoe@example.org/);
+    await look('mail.exam', /^mail.example.com/, /^shop@mail.example.com/);
+    await look('invite', /^Add a person/, /^People/);
+    await look('smtp', /^Mailboxes/, /^Set up sending/);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('rye');
+    await found.getByRole('link', { name: /^Rye lovers/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'Rye lovers');
+    await look('unsubscribe', /^Suppressions/);
+    await page.goto(`${on.app.url}/console/audit`);
+    await settle(page);
+    expect(await found.count()).toBe(0);
+    await page.keyboard.press('Control+k');
+    await found.getByText('Where you were').waitFor();
+    const names = await found.getByRole('link').allTextContents();
+    expect(names.slice(0, 2)).toEqual(['Rye loversSegment · bakery', 'Jobs']);
+    await page.keyboard.press('Escape');
+    await found.waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Enter');
+    await expectHeading(page, 'Rye lovers');
+    expect(complaints).toEqual([]);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('sign ou');
+    await found.getByRole('button', { name: /^Sign out/ }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect((await readStop(page)).name).toContain('Sign out');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor();
+    expect(
+      await page.evaluate(`Object.keys(localStorage).filter((name) => name.includes('places'))`),
+    ).toEqual([]);
   });
 
   test('the drawer of a narrow screen takes the focus, keeps it, and gives it back or to the page that was chosen', async () => {

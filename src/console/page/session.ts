@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { SignedIn } from './api.generated.ts';
 import { ApiError, call, onRefusal, reloadAll } from './api.ts';
+import { forgetPlaces } from './places.ts';
 import { navigate, usePath } from './router.ts';
 
 /** Undefined until it is known, null where nobody is signed in. */
@@ -60,6 +61,7 @@ export async function signOut(): Promise<void> {
     // Whoever is signed out already is where they want to be.
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
   });
+  if (person.value) forgetPlaces(person.value.id);
   person.value = null;
   navigate(SIGN_IN, { replace: true });
 }

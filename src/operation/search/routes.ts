@@ -9,10 +9,11 @@ export function searchRoutes(search: Search): Route[] {
       method: 'GET',
       path: '/search',
       tag: 'Overview',
-      summary: 'Find projects, keys, files, mails and contacts',
+      summary: 'Find anything by its name',
       description:
-        'Up to ten of each, within the projects of the caller. Names of projects and keys are found by any part; files and ' +
-        'addresses only by their beginning, as that is what an index can find; a mail by its whole id too.',
+        'Up to ten of each, within the projects of the caller; with `can_administer` also what is of no project. Files, mails and ' +
+        'contacts are found by the beginning of a name or address, as that is what an index can find, a mail by its whole id too; ' +
+        'all else by any part of its name, subject, slug, status, URL, description or address.',
       query: searchQuery,
       response: searchResult,
       handle: ({ caller, query }) => search.find(caller, query.q),

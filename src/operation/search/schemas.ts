@@ -1,6 +1,15 @@
 /** Shapes of what a search finds. */
 import { MAX_SEARCH_CHARS } from '../../limits.ts';
-import { dateTime, named, nullable, type Static, t, text, ulid } from '../../platform/http/schema.ts';
+import {
+  dateTime,
+  named,
+  nullable,
+  optionals,
+  type Static,
+  t,
+  text,
+  ulid,
+} from '../../platform/http/schema.ts';
 
 export const searchQuery = t.Object({
   q: {
@@ -8,14 +17,17 @@ export const searchQuery = t.Object({
       min: 1,
       max: MAX_SEARCH_CHARS,
       description:
-        'Part of the name or slug of a project, part of the name or the beginning of a key, the beginning of a file name or of an ' +
-        'address, or the id of a mail. ASCII case is ignored, but for the beginning of a key.',
+        'Part of a name, the beginning of a file name, of an address or of a key, or the id of a mail. Case is ignored, but for the ' +
+        'beginning of a key.',
     }),
     example: 'ann@example.org',
   },
 });
 
 const project = named('FoundIn', t.Object({ public_id: ulid(), name: t.String(), slug: t.String() }));
+
+const list = t.Object({ id: ulid(), name: t.String() });
+const ONLY_ADMINISTER = { description: 'With `can_administer` only.' };
 
 export const searchResult = named(
   'SearchResult',
@@ -66,10 +78,34 @@ export const searchResult = named(
         first_name: nullable(t.String()),
         last_name: nullable(t.String()),
         status: t.String(),
-        list: t.Object({ id: ulid(), name: t.String() }),
+        list,
         project,
       }),
     ),
+    lists: t.Array(t.Object({ id: ulid(), name: t.String(), archived: t.Boolean(), project })),
+    segments: t.Array(t.Object({ id: ulid(), name: t.String(), list, project })),
+    templates: t.Array(t.Object({ slug: t.String(), name: t.String(), subject: t.String(), project })),
+    sequences: t.Array(t.Object({ id: ulid(), name: t.String(), status: t.String(), project })),
+    broadcasts: t.Array(
+      t.Object({
+        id: ulid(),
+        name: t.String(),
+        subject: nullable(t.String({ description: 'Of its template; null without one.' })),
+        status: t.String(),
+        project,
+      }),
+    ),
+    schedules: t.Array(t.Object({ id: ulid(), name: t.String(), is_active: t.Boolean(), project })),
+    webhooks: t.Array(t.Object({ id: ulid(), url: t.String(), description: nullable(t.String()), project })),
+    ...optionals({
+      sending_domains: t.Array(t.Object({ name: t.String() }), ONLY_ADMINISTER),
+      mailboxes: t.Array(t.Object({ address: t.String() }), ONLY_ADMINISTER),
+      people: t.Array(
+        t.Object({ id: t.Integer(), email: t.String(), name: nullable(t.String()) }),
+        ONLY_ADMINISTER,
+      ),
+      tokens: t.Array(t.Object({ id: t.Integer(), name: t.String() }), ONLY_ADMINISTER),
+    }),
   }),
 );
 export type SearchResult = Static<typeof searchResult>;

@@ -1,7 +1,8 @@
-/** Searching everything that a caller may see: projects, keys, files, mails and contacts. */
+/** Searching everything that a caller may see. */
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import { type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
+import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
+import { named, namedOfSatchel } from './names-store.ts';
 import type { SearchResult } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -29,6 +30,39 @@ export class Search {
         .map(({ list_id, list_name, ...row }) =>
           withProject(row, { list: { id: list_id, name: list_name } }),
         ),
+      ...this.#named(scope, q),
+      ...(caller.capabilities.has(ADMINISTER) ? this.#namedOfSatchel(q) : {}),
+    };
+  }
+
+  #named(scope: string | null, q: string) {
+    const { read } = this.deps.database;
+    const pattern = store.anywhere(q);
+    const { lists, segments, templates, sequences, broadcasts, schedules, webhooks } = named;
+    return {
+      lists: lists(read, scope, pattern).map((row) => withProject(row, { archived: row.archived === 1 })),
+      segments: segments(read, scope, pattern).map(({ list_id, list_name, ...row }) =>
+        withProject(row, { list: { id: list_id, name: list_name } }),
+      ),
+      templates: templates(read, scope, pattern).map((row) => withProject(row, {})),
+      sequences: sequences(read, scope, pattern).map((row) => withProject(row, {})),
+      broadcasts: broadcasts(read, scope, pattern).map((row) => withProject(row, {})),
+      schedules: schedules(read, scope, pattern).map((row) =>
+        withProject(row, { is_active: row.is_active === 1 }),
+      ),
+      webhooks: webhooks(read, scope, pattern).map((row) => withProject(row, {})),
+    };
+  }
+
+  #namedOfSatchel(q: string) {
+    const { read } = this.deps.database;
+    const pattern = store.anywhere(q);
+    const { sending_domains, mailboxes, people, tokens } = namedOfSatchel;
+    return {
+      sending_domains: sending_domains(read, pattern),
+      mailboxes: mailboxes(read, pattern),
+      people: people(read, pattern),
+      tokens: tokens(read, pattern),
     };
   }
 }

@@ -1,7 +1,7 @@
 /**
- * SQL of the search, in tables of all nouns. Projects and keys are few, and looked at one by one. All else is
- * found by a range of an index, so that a search costs the same for a million rows; INDEXED BY has SQLite
- * refuse any other way.
+ * SQL of the search, in tables of all nouns. Projects, keys and what names-store.ts has are few, and looked at
+ * one by one. All else is found by a range of an index, so that a search costs the same for a million rows;
+ * INDEXED BY has SQLite refuse any other way.
  */
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';
@@ -9,7 +9,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
 
 /** Which project a row is of. */
-interface InProject {
+export interface InProject {
   project_public_id: string;
   project_name: string;
   project_slug: string;
@@ -20,7 +20,7 @@ const OF_PROJECT = 'p.public_id AS project_public_id, p.name AS project_name, p.
 const IN_SCOPE = "p.status <> 'arriving' AND (?1 IS NULL OR p.id IN (SELECT value FROM json_each(?1)))";
 
 /** Looks through one project after another, the newest first, in the order of the index named by `order`. */
-function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {
+export function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {
   columns: string;
   from: string;
   where: string;
@@ -30,6 +30,17 @@ function searchIn<Row extends object, Params extends SQLQueryBindings[]>(of: {
     `SELECT ${of.columns}, ${OF_PROJECT} FROM projects p CROSS JOIN ${of.from}
      WHERE ${IN_SCOPE} AND ${of.where} ORDER BY p.id DESC, ${of.order} LIMIT ${SEARCH_ROWS}`,
   );
+}
+
+/** A GLOB pattern for texts that have this in them, in any case of any script. */
+export function anywhere(q: string): string {
+  const characters = [...q].map((one) => {
+    const cases = [...new Set([one, one.toLowerCase(), one.toUpperCase()])];
+    // Some have two in another case: the upper case of ß.
+    const forms = cases.filter((form) => [...form].length === 1);
+    return forms.length > 1 || '*?['.includes(one) ? `[${forms.join('')}]` : one;
+  });
+  return `*${characters.join('')}*`;
 }
 
 interface ProjectRow {
@@ -42,11 +53,11 @@ interface ProjectRow {
 
 const projects = rawSql<ProjectRow, [string | null, string]>(
   `SELECT id, public_id, name, slug, status FROM projects p
-   WHERE ${IN_SCOPE} AND (instr(lower(name), lower(+?2)) OR instr(slug, lower(+?2))) ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,
+   WHERE ${IN_SCOPE} AND (name GLOB +?2 OR slug GLOB +?2) ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,
 );
 
 export function searchProjects(read: Tx, scope: string | null, q: string): ProjectRow[] {
-  return projects.all(read, scope, q);
+  return projects.all(read, scope, anywhere(q));
 }
 
 interface KeyRow extends InProject {
@@ -56,17 +67,16 @@ interface KeyRow extends InProject {
   is_active: number;
 }
 
-const keys = searchIn<KeyRow, [string]>({
+const keys = searchIn<KeyRow, [string, string]>({
   columns: 'k.id, k.name, k.key_prefix, k.is_active',
   from: 'api_keys k ON k.project_id = p.id',
   // Of a whole key its beginning counts.
-  where:
-    '(instr(lower(k.name), lower(+?2)) OR instr(k.key_prefix, substr(+?2, 1, length(k.key_prefix))) = 1)',
+  where: '(k.name GLOB +?2 OR instr(k.key_prefix, substr(+?3, 1, length(k.key_prefix))) = 1)',
   order: 'k.id DESC',
 });
 
 export function searchKeys(read: Tx, scope: string | null, q: string): KeyRow[] {
-  return keys.all(read, scope, q);
+  return keys.all(read, scope, anywhere(q), q);
 }
 
 interface ObjectRow extends InProject {

@@ -62,11 +62,14 @@ async function counts(q: string, token = stage.all): Promise<Record<string, numb
   );
 }
 
-const NOTHING = { projects: 0, api_keys: 0, objects: 0, emails: 0, contacts: 0 };
+const NOTHING = {
+  ...{ projects: 0, api_keys: 0, objects: 0, emails: 0, contacts: 0, lists: 0, segments: 0, templates: 0 },
+  ...{ sequences: 0, broadcasts: 0, schedules: 0, webhooks: 0 },
+};
 
 describe('what is found', () => {
   test('a project by part of its name, and a key by part of its name, in any case', async () => {
-    expect(await counts('THE')).toEqual({ ...NOTHING, projects: 1, api_keys: 1 });
+    expect(await counts('THE')).toEqual({ ...NOTHING, projects: 1, api_keys: 1, lists: 1 });
     expect(await search('of MINE')).toMatchObject({
       projects: [],
       api_keys: [{ name: 'Web of mine', is_active: true, project: { slug: 'mine', name: 'Mine' } }],
@@ -120,6 +123,127 @@ describe('what is found', () => {
     expect(addresses).toHaveLength(10);
     expect(addresses.slice(0, 4)).toEqual(Array(4).fill('bob@example.org'));
     expect(new Set(emails.map((mail) => (isPlainObject(mail) ? mail.id : null))).size).toBe(10);
+  });
+
+  test('whatever has a name by any part of it, in any case of any script', async () => {
+    const { lists, segments, templates, sequences, broadcasts, webhooks, projects } = stage.app.services;
+    const project = await projects.create(actor, { name: 'Nouns', slug: 'nouns' });
+    const { id } = project;
+    const list = await lists.create(id, { name: 'Über-Kunden' }, noNote);
+    await lists.update(id, list.id, { archived: true }, noNote);
+    const readers = await lists.create(id, { name: 'Łódź readers' }, noNote);
+    const segment = { name: 'Ωmega', list: readers.id, filter: { tag: 'x' } };
+    const { id: segment_id } = await segments.create(id, segment, noNote);
+    const words = { category: 'transactional' as const, body_text: 'b' };
+    await templates.create(
+      id,
+      { ...words, slug: 'order-shipped', name: 'Shipped', subject: 'On its WAY' },
+      noNote,
+    );
+    await templates.create(
+      id,
+      {
+        ...words,
+        category: 'marketing',
+        name: 'Mine',
+        subject: 'Own words',
+        is_own: true,
+        is_marketing: true,
+      },
+      noNote,
+    );
+    const sequence = await sequences.create(
+      id,
+      { name: 'Wëlcome', list: readers.id, max_recipients: 9 },
+      noNote,
+    );
+    const broadcast = { name: 'May', list: readers.id, template: 'order-shipped' };
+    const { id: broadcast_id } = await broadcasts.create(id, broadcast, noNote);
+    const blank = await broadcasts.create(id, { name: 'Blank', list: readers.id }, noNote);
+    const { id: hook } = await webhooks.create(
+      project,
+      { url: 'https://hooks.example.org/In', description: 'The [shop]' },
+      noNote,
+    );
+    const found = async (q: string) =>
+      Object.fromEntries(Object.entries(await search(q)).filter(([, rows]) => rows.length > 0));
+    const of = { public_id: project.public_id, name: 'Nouns', slug: 'nouns' };
+    expect(await found('ÜBER')).toEqual({
+      lists: [{ id: list.id, name: 'Über-Kunden', archived: true, project: of }],
+    });
+    expect(await found('ωME')).toEqual({
+      segments: [
+        { id: segment_id, name: 'Ωmega', list: { id: readers.id, name: 'Łódź readers' }, project: of },
+      ],
+    });
+    expect(await found('łÓDŹ')).toMatchObject({
+      lists: [{ id: readers.id }],
+      segments: [{ id: segment_id }],
+    });
+    const shipped = { slug: 'order-shipped', name: 'Shipped', subject: 'On its WAY', project: of };
+    expect(await found('ER-SHIP')).toEqual({ templates: [shipped] });
+    expect(await found('its way')).toEqual({
+      templates: [shipped],
+      broadcasts: [{ id: broadcast_id, name: 'May', subject: 'On its WAY', status: 'draft', project: of }],
+    });
+    expect(await found('own WORDS')).toEqual({});
+    expect(await found('WËL')).toEqual({
+      sequences: [{ id: sequence.id, name: 'Wëlcome', status: 'draft', project: of }],
+    });
+    expect(await found('lank')).toMatchObject({ broadcasts: [{ id: blank.id, subject: null }] });
+    expect(await found('raft')).toMatchObject({
+      sequences: [{}],
+      broadcasts: [{ id: blank.id }, { id: broadcast_id }],
+    });
+    const webhook = { id: hook, url: 'https://hooks.example.org/In', description: 'The [shop]', project: of };
+    for (const q of ['s.EXAMPLE.org/in', 'e [SHOP]']) expect(await found(q)).toEqual({ webhooks: [webhook] });
+    expect(await found('[shop')).toEqual({ webhooks: [webhook] });
+    expect(await found('?hop')).toEqual({});
+    const every_day = {
+      ...{ name: 'Éach day', recipients: [{ email: 'a@example.org' }], cron_expression: '0 9 * * *' },
+      ...{ subject: 's', body_text: 'b' },
+    };
+    const made = await stage.call('POST', '/projects/nouns/email-schedules', stage.all, every_day);
+    expect([made.status, made.text]).toMatchObject([201, expect.any(String)]);
+    expect(await found('éACH')).toEqual({
+      schedules: [{ id: dataOf(made).id, name: 'Éach day', is_active: true, project: of }],
+    });
+    // By what it is called alone, and not by its id.
+    expect(await found(list.id)).toEqual({});
+    for (const q of ['ÜBER', 'ωME', 'its way', 'WËL', 'éACH', 'hooks.ex'])
+      expect(await counts(q, stage.scoped)).toEqual(NOTHING);
+  });
+
+  test('what is of no project, by whoever may administer', async () => {
+    const { people } = stage.app.services;
+    const admin = await stage.makeToken({ capabilities: ['can_administer'] });
+    const person = await people.add(actor, null, {
+      email: 'zoe@example.org',
+      name: 'Zoë Müller',
+      all_projects: true,
+    });
+    const none = { ...NOTHING, sending_domains: 0, mailboxes: 0, people: 0, tokens: 0 };
+    expect(await search('MÜLL', admin)).toMatchObject({
+      people: [{ id: person.id, email: 'zoe@example.org', name: 'Zoë Müller' }],
+    });
+    expect(await counts('ZOE@', admin)).toEqual({ ...none, people: 1 });
+    expect((await search('test TOK', admin)).tokens).toContainEqual({
+      id: expect.any(Number),
+      name: 'test token',
+    });
+    const found = await search('mail.EX', admin);
+    expect(found.sending_domains).toEqual([{ name: 'mail.example.com' }]);
+    expect(found.mailboxes).toEqual([{ address: 'shop@mail.example.com' }]);
+    expect(await counts('MÜLL')).toEqual(NOTHING);
+    expect(await counts('mail.EX', stage.all)).toEqual(NOTHING);
+  });
+
+  test('ten of each at most, the newest first', async () => {
+    const { lists, projects } = stage.app.services;
+    const { id } = await projects.create(actor, { name: 'Many', slug: 'many' });
+    for (let n = 0; n < 12; n += 1) await lists.create(id, { name: `Crowd ${n}` }, noNote);
+    const names = (await search('crowd')).lists?.map((list) => (isPlainObject(list) ? list.name : null));
+    expect(names).toEqual(Array.from({ length: 10 }, (_, n) => `Crowd ${11 - n}`));
   });
 
   test('an expired file is not found', async () => {

@@ -1,16 +1,12 @@
 /** Who is signed in, and the way out. */
 import type { SignedIn } from '../api.generated.ts';
 import { hrefOf } from '../router.ts';
-import { signOut } from '../session.ts';
+import { leave } from './commands.ts';
 import { findPage } from './page-view.tsx';
-import { toast } from './toast.tsx';
 import { useMenu } from './use-menu.ts';
 
 export function AccountMenu({ person }: { person: SignedIn }) {
   const menu = useMenu();
-  const leave = (): void => {
-    signOut().catch((error: Error) => toast(error.message, 'bad'));
-  };
   const name = person.name || person.email;
   return (
     <details class="menu" ref={menu}>

@@ -3,7 +3,9 @@ import type { SignedIn } from '../api.generated.ts';
 import { mayOpen, mayWrite } from '../capabilities.ts';
 import { PAGES, type PageEntry } from '../pages.ts';
 import { to } from '../router.ts';
+import { signOut } from '../session.ts';
 import { useLoad } from '../use-load.ts';
+import { toast } from './toast.tsx';
 
 export interface Command {
   title: string;
@@ -11,6 +13,14 @@ export interface Command {
   note: string;
   /** A path below /console. */
   path: string;
+  /** What it is called elsewhere. */
+  words?: string;
+  /** What it does, in place of leading somewhere. */
+  act?: () => void;
+}
+
+export function leave(): void {
+  signOut().catch((error: Error) => toast(error.message, 'bad'));
 }
 
 /** Of each kind of thing: who has more finds the rest in its list. */
@@ -73,11 +83,18 @@ export function useCommands(person: SignedIn, project: string | null, is_wanted:
       note: 'Mailbox',
       path: `${to`/mailboxes/${address}`}?tab=test`,
     })),
+    {
+      title: 'Sign out',
+      note: person.email,
+      path: '/account',
+      words: 'log out logout leave exit',
+      act: leave,
+    },
   ];
 }
 
 function placeOf(entry: PageEntry, known: { project: string }): Command[] {
-  const { path, title } = entry;
+  const { path, title, words = '' } = entry;
   const is_of_project = path.startsWith('/projects/:project');
   const names = path.split('/:').length - 1;
   if (!mayOpen(entry) || names > (is_of_project && known.project !== '' ? 1 : 0) || path === '/sign-in')
@@ -88,6 +105,7 @@ function placeOf(entry: PageEntry, known: { project: string }): Command[] {
       title: path === '/projects/:project' ? 'Home of the project' : title,
       note,
       path: path.replace(':project', encodeURIComponent(known.project)),
+      words,
     },
   ];
 }

@@ -21,6 +21,19 @@ export function fits(typed: string, title: string): boolean {
   return first !== '' && fitsFrom(first, 0, 0);
 }
 
+/** As many letters as tell one word from another. */
+const TELLING = 3;
+
+/** Whether each word of what was typed begins a word of a text, whatever their order: other names of a thing. */
+export function isAbout(typed: string, text: string): boolean {
+  const words = wordsOf(text);
+  const asked = wordsOf(typed);
+  return (
+    asked.some((word) => word.length >= TELLING) &&
+    asked.every((each) => words.some((word) => word.startsWith(each)))
+  );
+}
+
 const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
 /** How many characters two words begin with alike. */

@@ -1,6 +1,10 @@
 /** Heading of a page: its title, which is the document's too, what leads back, a line of explanation, and the main acts. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { placeOf } from '../capabilities.ts';
+import { notePlace } from '../places.ts';
+import { BASE } from '../router.ts';
+import { person } from '../session.ts';
 import { Icon } from './icon.tsx';
 
 export function PageHeader(props: {
@@ -16,6 +20,8 @@ export function PageHeader(props: {
   const { title, back, lead, beside, actions } = props;
   useEffect(() => {
     document.title = `${title} · Satchel`;
+    const path = location.pathname.slice(BASE.length) || '/';
+    if (person.value && placeOf.find(path)) notePlace(person.value.id, { path, title });
   }, [title]);
   return (
     <header class="page-header">
