@@ -142,11 +142,9 @@ owner_of() {
   ls -nd "$1" | awk '{ print $3 ":" $4 }'
 }
 
-# Prints the value of setting $1 in the environment file $2, or nothing.
+# Prints the value of setting $1 in the environment file $2 as the installed program reads it, or nothing.
 setting() {
-  value=$(sed -n "s/^[[:space:]]*$1[[:space:]]*=//p" "$2" | tail -n 1)
-  value=${value#[\"\']}
-  printf '%s\n' "${value%[\"\']}"
+  "$program" __env_file "$2" "$1"
 }
 
 # What program $1 calls itself: `0.1.0 (2030.01.31.1)`.
@@ -345,21 +343,28 @@ install_prefix() {
   back_up "$prefix/data" "$prefix/backups" "$prefix/bin/satchel"
   install_program "$prefix/bin/satchel"
   install_settings "$prefix/etc/satchel.env"
+  was_read_by_shell=no
+  if grep -qs '^set -a' "$prefix/bin/satchel-serve"; then was_read_by_shell=yes; fi
   install -m 0755 /dev/stdin "$prefix/bin/satchel-serve" <<'END'
 #!/bin/sh
 # Starts Satchel's server with the settings of ../etc/satchel.env and the data of ../data.
 set -eu
 unset CDPATH
 prefix=$(cd "$(dirname "$0")/.." && pwd)
-set -a
-# shellcheck disable=SC1091
-. "$prefix/etc/satchel.env"
-set +a
-exec "$prefix/bin/satchel" serve --data-dir "$prefix/data" "$@"
+exec "$prefix/bin/satchel" serve --env-file "$prefix/etc/satchel.env" --data-dir "$prefix/data" "$@"
 END
+  if [ $was_read_by_shell = yes ]; then name_lines "$prefix/etc/satchel.env"; fi
   say "Satchel is installed in $prefix. Start its server (and start it again if it was running):"
   say "  $(quoted "$prefix/bin/satchel-serve")"
   how_to_begin "$(quoted "$prefix/bin/satchel")" "$(quoted "$prefix/data")"
+}
+
+# Names the lines of the settings $1 that the satchel-serve of before, a shell, read otherwise.
+name_lines() {
+  lines=$("$prefix/bin/satchel" __env_file "$1")
+  [ -n "$lines" ] || return 0
+  say "No shell reads $1 any more, but Satchel: no \$ or \` is replaced in it, no command runs, and a line with"
+  say "export stops the server. A shell read these lines otherwise, so look at them before you start it: $lines"
 }
 
 # --- ./install.sh --uninstall ---

@@ -44,6 +44,43 @@ test.each([
   expect(() => loadConfig(env, flags)).toThrow(new RegExp(`^${named} must`));
 });
 
+test.each([
+  ['SATCHEL_SERVICE_HOST', '10.0.0.1', true],
+  ['SATCHEL_API_V2_SERVICE_HOST', '10.0.0.1', true],
+  ['SATCHEL_SERVICE_PORT', '80', true],
+  ['SATCHEL_SERVICE_PORT_HTTP_ALT', '80', true],
+  ['SATCHEL_PORT_80_TCP', 'tcp://10.0.0.1:80', true],
+  ['SATCHEL_A_PORT_80_UDP_PROTO', 'udp', true],
+  ['SATCHEL_PORT_80_SCTP_PORT', '80', true],
+  ['SATCHEL_PORT', 'sctp://10.0.0.1:80', true],
+  ['SATCHEL_A_B_PORT', 'udp://10.0.0.1:80', true],
+  ['SATCHEL_A_PORT', '80', false],
+  ['SATCHEL_PORT', 'http://10.0.0.1', false],
+  ['SATCHEL_PORT_TCP_80', 'x', false],
+  ['SATCHEL_PORT_80_ICMP', 'x', false],
+  ['SATCHEL_SERVICE', 'x', false],
+  ['SATCHEL_SERVICE_HOSTS', 'x', false],
+])('%s=%s of Kubernetes counts as not there: %j', (name, value, is_link) => {
+  const load = () => loadConfig({ [name]: value });
+  if (is_link) expect(load()).toEqual(loadConfig({}));
+  else expect(load).toThrow(name);
+});
+
+test.each(['https://example.com/files', 'https://example.com/files/', 'http://example.com//x'])(
+  'a public URL with a path is refused by its name: %s',
+  (url) => {
+    expect(() => loadConfig({ SATCHEL_PUBLIC_URL: url })).toThrow(
+      /^SATCHEL_PUBLIC_URL must have no path: .*a host name of its own/,
+    );
+    expect(() => loadConfig({}, { public_url: url })).toThrow(
+      /^--public-url must have no path.*SATCHEL_PUBLIC_URL/,
+    );
+    expect(loadConfig({ SATCHEL_PUBLIC_URL: 'https://example.com//' }).public_url).toBe(
+      'https://example.com',
+    );
+  },
+);
+
 test('two sources of the master key exclude each other', () => {
   const both = { SATCHEL_MASTER_KEY: 'a', SATCHEL_PASSPHRASE: 'b' };
   expect(() => loadConfig(both)).toThrow('SATCHEL_MASTER_KEY and SATCHEL_PASSPHRASE');

@@ -2,7 +2,7 @@
  * What a line may begin with, in help's order, and what help says of each. A verb loads the modules of its own
  * noun alone; those that are hidden have their names from where they are made.
  */
-import { COMPLETE_VERB, type FirstWord } from '../platform/cli/cli.ts';
+import { COMPLETE_VERB, ENV_FILE_VERB, type FirstWord } from '../platform/cli/cli.ts';
 import type { Services } from './app.ts';
 
 export const FIRST_WORDS: readonly FirstWord<Services>[] = [
@@ -211,6 +211,11 @@ export const FIRST_WORDS: readonly FirstWord<Services>[] = [
       const { completedValues } = await import('./completed-values.ts');
       (await import('../platform/cli/completion.ts')).registerCompleteCommand(cli, completedValues(cli));
     },
+  },
+  {
+    usage: ENV_FILE_VERB,
+    about: null,
+    register: async (cli) => (await import('../platform/cli/env-file-cli.ts')).registerEnvFileVerb(cli),
   },
   {
     usage: '__make_variants',

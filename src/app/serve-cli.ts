@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { ConfigFlags } from '../config.ts';
 import { notedSettings } from '../noted-settings.ts';
 import { type Cli, UsageError } from '../platform/cli/cli.ts';
-import { textOption } from '../platform/cli/options.ts';
+import { envFileOption, textOption } from '../platform/cli/options.ts';
+import { serviceLinksIn, withoutServiceLinks } from '../service-links.ts';
 import type { Services } from './app.ts';
 import { serve } from './serve.ts';
 
@@ -11,6 +12,7 @@ export function registerServe(cli: Cli<Services>): void {
   cli
     .command('serve')
     .option('--data-dir <dir>', 'database, objects, master key (SATCHEL_DATA_DIR, else ./data)')
+    .addOption(envFileOption())
     .option('--host <host>', 'address to listen on (SATCHEL_HOST, else 127.0.0.1)')
     .option('--port <port>', 'port to listen on (SATCHEL_PORT, else 8420)')
     .option('--public-url <url>', 'what links in answers and mails start with (SATCHEL_PUBLIC_URL)')
@@ -72,8 +74,9 @@ Examples:
         throw new UsageError(
           `${take_over.take_over ? '--take-over' : '--new-store-owner'} needs SATCHEL_OBJECT_STORE: without a store there is nothing to take over`,
         );
-      const { environment } = cli.host.process;
+      const environment = withoutServiceLinks(cli.host.process.environment);
+      const links = serviceLinksIn(cli.host.process.environment);
       const settingsAt = (port: number) => notedSettings(environment, flags, { ...config, port });
-      cli.exitWith(await serve(config, cli, { take_over, settingsAt }));
+      cli.exitWith(await serve(config, cli, { take_over, settingsAt, links }));
     });
 }

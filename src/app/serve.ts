@@ -19,12 +19,17 @@ type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 /**
  * Serves until SIGTERM or SIGINT, and resolves with the exit status. A second signal ends the process at
  * once. Throws AppError `conflict` where another server has the data directory or another Satchel the store.
- * `settingsAt` has what verbs are told once it listens.
+ * `settingsAt` has what verbs are told once it listens, `links` the variables that look like settings and are
+ * Kubernetes'.
  */
 export async function serve(
   config: Config,
   terminal: Terminal,
-  { take_over, settingsAt }: { take_over: TakeOver; settingsAt(port: number): Environment },
+  {
+    take_over,
+    settingsAt,
+    links,
+  }: { take_over: TakeOver; settingsAt(port: number): Environment; links: readonly string[] },
 ): Promise<number> {
   const clock = systemClock;
   const user = becomeOwnerForGood(config.data_dir);
@@ -32,6 +37,11 @@ export async function serve(
   const logger = createLogger({ level: config.log_level, format: config.log_format, clock });
   if (user !== null)
     logger.info('root serves a directory of another user, and is that user from now on', { user });
+  if (links.length > 0)
+    logger.warn(
+      "variables that Kubernetes sets for Services whose names begin with satchel count as not there: set enableServiceLinks: false in the pod's spec",
+      { variables: links.join(', ') },
+    );
   const directory = await openDataDirectory(config, {
     clock,
     beforeOpening() {

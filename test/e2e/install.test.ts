@@ -219,6 +219,29 @@ describe('install.sh --prefix', () => {
     }
   });
 
+  test('names the lines of its settings that a shell read otherwise, and has the server read all of a value', async () => {
+    const folder = makeFolder();
+    await checkout.run(['./install.sh', '--prefix', folder]);
+    const [settings, serve] = [join(folder, 'etc/satchel.env'), join(folder, 'bin/satchel-serve')];
+    const store = 's3://files/x?endpoint=http%3A%2F%2F127.0.0.1%3A9&style=path';
+    const lines = ['SATCHEL_PORT=0', 'SATCHEL_S3_ACCESS_KEY_ID=a', 'SATCHEL_S3_SECRET_ACCESS_KEY=b'];
+    writeFileSync(
+      settings,
+      [...lines, `SATCHEL_OBJECT_STORE=${store}`, 'SATCHEL_ENV="$HOME"', ''].join('\n'),
+    );
+    writeFileSync(serve, '#!/bin/sh\nset -a\n. etc/satchel.env\nset +a\n', { mode: 0o755 });
+    const upgraded = await checkout.run(['./install.sh', '--prefix', folder]);
+    expect([upgraded.exit, upgraded.stdout]).toEqual([
+      0,
+      expect.stringContaining('before you start it: 4, 5\n'),
+    ]);
+    expect((await checkout.run(['./install.sh', '--prefix', folder])).stdout).not.toContain('A shell read');
+    const server = await startServer([serve]);
+    const { settings: told } = JSON.parse(readFileSync(join(folder, 'data/server.json'), 'utf8'));
+    expect(told).toMatchObject({ SATCHEL_OBJECT_STORE: store, SATCHEL_ENV: '$HOME' });
+    await server.stop();
+  });
+
   test('leaves a program of the same build as it is, and makes no backup', async () => {
     expect(await checkout.run([satchel, 'project', 'list', '--data-dir', data])).toMatchObject({ exit: 0 });
     const before = statSync(satchel).ino;

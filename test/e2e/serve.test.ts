@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
+  appendFileSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -135,7 +136,93 @@ test("a relay's own authority is trusted where NODE_EXTRA_CA_CERTS names it, and
   expect([refused.exit, refused.stdout]).toEqual([1, expect.stringContaining('NODE_EXTRA_CA_CERTS')]);
   const taken = await satchel(attempt, { env: { NODE_EXTRA_CA_CERTS: ca } });
   expect([taken.exit, sink.mails.length]).toEqual([0, 1]);
+  // As if the process had begun with it, be it named before the verb or behind it.
+  const file = join(makeTempDir(), 'satchel.env');
+  writeFileSync(file, `NODE_EXTRA_CA_CERTS=${ca}\n`);
+  expect((await satchel([...attempt, '--env-file', file])).exit).toBe(0);
+  expect((await satchel(['--env-file', file, ...attempt])).exit).toBe(0);
   await sink.stop();
+});
+
+test('a server has the settings of a file as systemd reads it, behind flags and its own variables, and stays the same process', async () => {
+  const [dir, home] = [join(makeTempDir(), 'data'), makeTempDir()];
+  const file = join(home, 'satchel.env');
+  writeFileSync(
+    file,
+    [
+      '\uFEFFSATCHEL_ENV=the first, which does not count\r',
+      'SATCHEL_ENV="$HOME & `id`"\r',
+      'SATCHEL_PUBLIC_URL=https://of-the-file.example.com',
+      'SATCHEL_LOG_LEVEL=error',
+      'SATCHEL_MAX_UPLOAD_BYTES=1000',
+      'TZ=Asia/Tokyo',
+    ].join('\n'),
+  );
+  const env = { SATCHEL_LOG_LEVEL: '', SATCHEL_MAX_UPLOAD_BYTES: '2000' };
+  const flags = ['--env-file', file, '--public-url', 'https://of-the-flag.example.com'];
+  const server = await startServer(dir, env, [], flags);
+  expect(await (await fetch(`${server.url}/api/version`)).json()).toMatchObject({ env: '$HOME & `id`' });
+  const { settings } = JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8'));
+  expect(settings).toMatchObject({
+    SATCHEL_PUBLIC_URL: 'https://of-the-flag.example.com',
+    SATCHEL_LOG_LEVEL: 'error',
+    SATCHEL_MAX_UPLOAD_BYTES: '2000',
+  });
+  expect(readFileSync(join(dir, 'server.pid'), 'utf8')).toBe(`${server.pid}\n`);
+  expect(readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0')).toContain('TZ=Asia/Tokyo');
+  expect(await server.end('SIGTERM')).toBe(0);
+  appendFileSync(file, '\nexport SATCHEL_PASSPHRASE=hush\n');
+  for (const args of [['serve'], ['project', 'list'], ['version']]) {
+    const { exit, stdout, stderr } = await satchel([...args, '--env-file', file]);
+    expect([args, exit, stderr]).toEqual([args, 1, expect.stringContaining(`${file}, line 7: `)]);
+    expect(stdout + stderr).not.toContain('hush');
+  }
+});
+
+test("a command that is run with a file's variables has them, but what opens the vault", async () => {
+  const data_dir = makeDataDir();
+  const file = join(makeTempDir(), 'satchel.env');
+  writeFileSync(file, `SATCHEL_DATA_DIR=${data_dir}\nSATCHEL_PASSPHRASE=hush\nGREETING=hello\n`);
+  expect(
+    (await satchel(['--env-file', file, 'project', 'create', '--name', 'Shop', '--slug', 'shop'])).exit,
+  ).toBe(0);
+  const ran = await satchel([
+    'vault',
+    'run',
+    '--env-file',
+    file,
+    '--project',
+    'shop',
+    '--',
+    'sh',
+    '-c',
+    'umask; env',
+  ]);
+  expect(ran.stdout).toStartWith('0022\n');
+  expect(ran.stdout).toContain('GREETING=hello\n');
+  expect(ran.stdout).not.toContain('hush');
+});
+
+test("Kubernetes' variables for its Services count as not there, which is warned of once; anything else unknown stops the start", async () => {
+  const dir = join(makeTempDir(), 'data');
+  const env = {
+    SATCHEL_PORT: 'tcp://10.0.0.1:8420',
+    SATCHEL_SERVICE_HOST: '10.0.0.1',
+    SATCHEL_SMTP_PORT: 'tcp://10.0.0.2:25',
+    SATCHEL_SMTP_SERVICE_PORT_SUBMISSION: '25',
+    SATCHEL_PORT_8420_TCP_ADDR: '10.0.0.1',
+    SATCHEL_LOG_LEVEL: 'warn',
+  };
+  const server = await startServer(dir, env);
+  expect(server.stderr().match(/enableServiceLinks: false/g)).toHaveLength(1);
+  const listed = await satchel(['project', 'list', '--data-dir', dir], { env });
+  expect([listed.exit, listed.stderr]).toEqual([0, '']);
+  await server.end('SIGTERM');
+  const refused = await refusal(dir, { ...env, SATCHEL_PORT_8420_TCP_HOST: '10.0.0.1' });
+  expect([refused.exit, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('SATCHEL_PORT_8420_TCP_HOST is not a setting'),
+  ]);
 });
 
 describe('the command line beside a running server', () => {

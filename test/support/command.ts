@@ -20,24 +20,31 @@ export interface RunOptions {
   answer?: string;
   /** Settings of a service that is installed, data directory included. */
   installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
+  /** The file of that service's settings. */
+  settings?: string;
   /** Whether that is a folder of its own, by whose program the verb is run. */
   has_own_folder?: boolean;
 }
 
 /** A process for verbs, with what they wrote to it so far. */
 export function standInProcess({
-  env = {},
+  env: given = {},
   input = '',
   answer,
   installed,
   has_own_folder = false,
+  settings = '/nowhere/satchel.env',
 }: RunOptions = {}): {
   process: CliProcess;
   written: { stdout: string; stderr: string };
 } {
+  const env = { ...given };
   const written = { stdout: '', stderr: '' };
   const process: CliProcess = {
     environment: env,
+    begin(variables) {
+      for (const [name, value] of Object.entries(variables)) env[name] ||= value;
+    },
     out: (text) => {
       written.stdout += text;
     },
@@ -58,7 +65,12 @@ export function standInProcess({
     err_columns: null,
     installedService: () =>
       installed
-        ? { data_dir: installed.SATCHEL_DATA_DIR, has_own_folder, readSettings: () => installed }
+        ? {
+            data_dir: installed.SATCHEL_DATA_DIR,
+            has_own_folder,
+            settings,
+            readSettings: () => installed,
+          }
         : null,
     runCommand: () => {
       throw new Error('A verb that runs a command needs a process of its own.');

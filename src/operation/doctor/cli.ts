@@ -4,6 +4,7 @@ import { tone } from '../../platform/cli/colour.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import type { Finding } from '../../platform/host/health-check.ts';
+import { checkEnvFile } from './env-file-check.ts';
 import { type DoctorDeps, examine, worstOf } from './service.ts';
 
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
@@ -16,7 +17,10 @@ export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
     )
     .action(
       cli.plainAction(async ({ config }, options) => {
-        const found = await examine(config, deps, [], options.deep === true);
+        const found = [
+          ...checkEnvFile(cli.host.process.installedService(), config.data_dir),
+          ...(await examine(config, deps, [], options.deep === true)),
+        ];
         const is_named = textOption(options, 'dataDir') !== undefined;
         const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
         const status = worstOf(findings);

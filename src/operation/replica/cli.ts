@@ -1,6 +1,5 @@
 /** `satchel replica`: a copy of the database in an S3 store, a second behind, by Litestream. */
 
-import { readS3Place } from '../../config.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
@@ -9,6 +8,7 @@ import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
+import { readS3Place } from '../../store-place.ts';
 import { makeReplicaConfig, REPLICA_PATHS, replicaPathsIn, writeReplicaConfig } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';
 

@@ -1,10 +1,11 @@
 /** The configuration for Litestream and systemd, which replicate the database to S3 while Satchel runs. */
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Config, S3Place } from '../../config.ts';
+import type { Config } from '../../config.ts';
 import { AppError, conflict, messageOf } from '../../errors.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { accountName } from '../../platform/host/user-accounts.ts';
+import type { S3Place } from '../../store-place.ts';
 import { socketPathOf } from './litestream.ts';
 
 export interface ReplicaConfig {

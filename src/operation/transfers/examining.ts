@@ -3,7 +3,6 @@
  * another build and bytes out of reach before anything is written.
  */
 import type { Projects } from '../../access/projects/service.ts';
-import type { S3Settings } from '../../config.ts';
 import { AppError, conflict } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { Database } from '../../platform/database/database.ts';
@@ -16,6 +15,7 @@ import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject, parse } from '../../platform/http/schema.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
+import type { S3Settings } from '../../store-place.ts';
 import { rowOfLine } from './arriving.ts';
 import { checkRow, fitsTable } from './column-rules.ts';
 import { isRowsName, LEFT_OUT, leftOut, MANIFEST, type ProjectFile, ProjectReader } from './format.ts';

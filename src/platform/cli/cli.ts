@@ -1,17 +1,19 @@
 /** The frame of the command line: how a verb is declared, runs, prints and fails. */
 import { Command, CommanderError } from 'commander';
 import { type Config, type ConfigFlags, type Environment, loadConfig } from '../../config.ts';
-import { AppError, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { settingsForVerb } from '../../noted-settings.ts';
+import { withoutServiceLinks } from '../../service-links.ts';
 import type { Note, recordAudit } from '../database/audit-trail.ts';
 import type { Clock } from '../host/clock.ts';
 import { hasDatabase } from '../host/database-file.ts';
 import { diskFailureOf } from '../host/disk-failures.ts';
+import { readEnvFile, variablesOf } from '../host/env-file.ts';
 import { type InstalledService, isSameFolder } from '../host/installed-service.ts';
 import { readServerNote } from '../host/server-note.ts';
 import type { Actor } from '../http/callers.ts';
 import { uncoloured } from './colour.ts';
-import { type Options, textOption, UsageError } from './options.ts';
+import { envFileOption, type Options, textOption, UsageError } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
 import { PLAIN_COLUMNS, type Table } from './tables.ts';
@@ -19,6 +21,8 @@ import { Noun, type Run, Verb } from './verb.ts';
 
 /** The hidden verb that shells complete lines by. */
 export const COMPLETE_VERB = '__complete';
+/** The hidden verb that install.sh reads settings by. */
+export const ENV_FILE_VERB = '__env_file';
 
 /** Decision: 0 done, 1 refused, 2 wrong usage. */
 export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
@@ -54,6 +58,8 @@ export interface CliSession<S> extends CliContext {
 /** The process that verbs run in: the executable's own (own-process.ts), or what a test puts in its place. */
 export interface CliProcess {
   readonly environment: Environment;
+  /** Has these variables hold, where it has none of the name, as if it had begun with them. It may begin anew. */
+  begin(variables: Readonly<Record<string, string>>): void;
   /** Writes text to standard output as it is. */
   out(text: string): void;
   /** Writes bytes to standard output. */
@@ -135,6 +141,7 @@ export class Cli<S> {
       getErrHelpWidth: () => err_columns ?? PLAIN_COLUMNS,
       outputError: (text, write) => write(withoutValues(text)),
     });
+    program.hook('preAction', (_program, command) => this.#begin(command));
     program.exitOverride().showHelpAfterError('(add --help for what this command takes)').helpCommand(false);
   }
 
@@ -172,7 +179,16 @@ export class Cli<S> {
   addCommonOptions(command: Command): void {
     command
       .option('--data-dir <dir>', 'the data directory (SATCHEL_DATA_DIR, else ./data)')
+      .addOption(envFileOption())
       .option('--json', 'print exactly one JSON document on stdout');
+  }
+
+  /** Before any verb: what the file of --env-file says holds from then on. */
+  #begin(command: Command): void {
+    const options: Options = command.optsWithGlobals();
+    this.#is_json = options.json === true;
+    const path = textOption(options, 'envFile');
+    if (path !== undefined) this.host.process.begin(variablesOf(readEnvFile(path), path));
   }
 
   /** The action of a verb: opens the data directory, runs, prints, closes. `args` come from commander. */
@@ -202,7 +218,6 @@ export class Cli<S> {
       if (!(command instanceof Command)) throw new Error('commander passes the command last');
       const options: Options = command.optsWithGlobals();
       const args = command.processedArgs.flat().filter((arg): arg is string => typeof arg === 'string');
-      this.#is_json = options.json === true;
       const flags = { data_dir: textOption(options, 'dataDir') };
       const config = this.loadVerbConfig(flags, finds);
       const { process } = this.host;
@@ -250,7 +265,8 @@ export class Cli<S> {
    * count for its data directory.
    */
   loadVerbConfig(flags: ConfigFlags, finds: Finds = 'any'): Config {
-    const { environment, err_columns } = this.host.process;
+    const { err_columns } = this.host.process;
+    const environment = withoutServiceLinks(this.host.process.environment);
     const own = this.loadConfig(flags);
     const installed = this.#installedSettings(own.data_dir, flags, finds);
     const SATCHEL_DATA_DIR = installed?.SATCHEL_DATA_DIR ?? own.data_dir;
@@ -321,7 +337,7 @@ function readableSettings(service: InstalledService): Environment | null {
   try {
     return service.readSettings();
   } catch (error) {
-    if (error instanceof AppError) return null;
+    if (error instanceof AppError && errorCodeOf(error.cause) === 'EACCES') return null;
     throw error;
   }
 }

@@ -1,11 +1,19 @@
 /** Reading the options that commander gives: texts, lists, numbers, and the consent to destroy. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../errors.ts';
 
 export type Options = Record<string, unknown>;
 
 /** The command was used wrongly, in a way that commander can't check. Ends with `EXIT.usage`. */
 export class UsageError extends Error {}
+
+/** The option of every verb that says where settings are. */
+export function envFileOption(): Option {
+  return new Option(
+    '--env-file <file>',
+    'settings that count where the environment has none, as systemd reads such a file',
+  );
+}
 
 /** A text option, or undefined where it was not given. */
 export function textOption(options: Options, name: string): string | undefined {

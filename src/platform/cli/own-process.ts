@@ -1,8 +1,9 @@
 /** The executable's process, as verbs see it: nothing else of the command line touches `process`. */
 import { setPriority } from 'node:os';
 import { isatty } from 'node:tty';
-import { processEnvironment } from '../../config.ts';
+import { addToEnvironment, processEnvironment } from '../../config.ts';
 import { findInstalledService, processUser, servicePathsOf } from '../host/installed-service.ts';
+import { beginAnew } from '../host/own-executable.ts';
 import { actAsOwner } from '../host/ownership.ts';
 import type { CliProcess } from './cli.ts';
 import { coloured, uncoloured } from './colour.ts';
@@ -16,6 +17,13 @@ const BACKUP_NICENESS = 19;
 export function ownProcess(umask: number): CliProcess {
   return {
     environment: processEnvironment(),
+    begin(variables) {
+      const added = addToEnvironment(variables);
+      // The runtime looks at others than our settings as it begins.
+      if (added.every((name) => name.startsWith('SATCHEL_'))) return;
+      process.umask(umask);
+      beginAnew(process.argv.slice(2), processEnvironment());
+    },
     out: (text) => writeTo(1, text),
     show: (text) => writeTo(1, text, showsColour() ? coloured : uncoloured),
     outBytes: (bytes) => writeAll(1, bytes),

@@ -4,7 +4,6 @@
  */
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
-import type { S3Place, S3Settings } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import {
   STORE_CONNECT_TIMEOUT_MS,
@@ -15,6 +14,7 @@ import {
   STORE_RETRY_AFTER_S,
   STORE_TRIES,
 } from '../../limits.ts';
+import type { S3Place, S3Settings } from '../../store-place.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { type Refusal, refusalOf } from './s3-answers.ts';

@@ -1,7 +1,7 @@
 /** The bytes of stored objects in a bucket of an S3 store: one key for each, `PREFIX/objects/ULID`. */
 
-import type { S3Settings } from '../../config.ts';
 import { STORE_UNFINISHED_MS } from '../../limits.ts';
+import type { S3Settings } from '../../store-place.ts';
 import { type Clock, systemClock, toIso } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
 import type { ByteStore, Span } from './byte-store.ts';

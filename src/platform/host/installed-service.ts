@@ -1,9 +1,9 @@
 /** What install.sh installs, a service or a folder: where data and settings are, for verbs. */
-import { readFileSync, type Stats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseEnv } from 'node:util';
 import type { Environment } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
+import { parseEnvFile, readEnvFile, variablesOf } from './env-file.ts';
 
 interface ServicePaths {
   data_dir: string;
@@ -42,9 +42,11 @@ export function isInstalled(paths: ServicePaths): boolean {
 export interface InstalledService {
   data_dir: string;
   has_own_folder: boolean;
+  /** The file of its settings. */
+  settings: string;
   /**
    * The environment of its server, data directory included. Throws AppError `invalid` where this user may not
-   * read its settings.
+   * read its settings, and for a line of a folder's own that is none of settings.
    */
   readSettings(): Environment;
 }
@@ -68,19 +70,28 @@ export function findInstalledService(paths: ServicePaths, user: ProcessUser): In
   return {
     data_dir,
     has_own_folder,
-    readSettings: () => ({ ...readSettings(paths.settings), SATCHEL_DATA_DIR: data_dir }),
+    settings: paths.settings,
+    readSettings: () => ({ ...readSettings(paths), SATCHEL_DATA_DIR: data_dir }),
   };
 }
 
-function readSettings(path: string): Environment {
+/** systemd ignores what it can't read in its service's file; the server of a folder of its own stops there, and so does this. */
+function readSettings({ settings, has_own_folder }: ServicePaths): Environment {
+  const text = readText(settings);
+  if (has_own_folder) return variablesOf(text, settings);
+  return Object.fromEntries(parseEnvFile(text).assignments.map(({ name, value }) => [name, value]));
+}
+
+function readText(path: string): string {
   try {
-    return parseEnv(readFileSync(path, 'utf8'));
+    return readEnvFile(path);
   } catch (error) {
-    if (errorCodeOf(error) === 'ENOENT') return {};
+    const { cause } = error instanceof AppError ? error : {};
+    if (errorCodeOf(cause) === 'ENOENT') return '';
     throw new AppError(
       'invalid',
-      `The settings of the installed service can't be read: ${messageOf(error)}. Run this with sudo, or name a data directory with --data-dir.`,
-      { cause: error },
+      `The settings of the installed service can't be read: ${messageOf(cause ?? error)}. Run this with sudo, or name a data directory with --data-dir.`,
+      { cause },
     );
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { worstOf } from '../../../src/operation/doctor/service.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
-import { runWith } from '../../support/command.ts';
+import { runWith, satchel } from '../../support/command.ts';
 import { blobPath, dumpRows, modeOf, namesIn, sql, upload, uploadFile } from '../../support/deployment.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { satchelCommand } from '../../support/executable.ts';
@@ -459,6 +459,24 @@ test('a domain whose mail is captured needs no records, until it has a relay', a
   expect((await doctor(data_dir)).bad).toContainEqual(
     expect.stringContaining('shop.test, SPF: There is no such'),
   );
+});
+
+test("what systemd ignores of the service's settings is warned of by its line, and not by its text", async () => {
+  const { data_dir } = await startShop();
+  const settings = join(makeTempDir(), 'satchel.env');
+  writeFileSync(settings, '# \\\nSATCHEL_ENV=a\nexport SATCHEL_PASSPHRASE=hush\n');
+  const lookAt = async (installed: string) => {
+    const { stdout } = await satchel(['doctor', '--data-dir', data_dir], {
+      installed: { SATCHEL_DATA_DIR: installed },
+      settings,
+    });
+    return stdout;
+  };
+  const told = await lookAt(data_dir);
+  expect(told).toContain(`WARNING  settings: systemd ignores what it can't read in ${settings}: line 3 (`);
+  expect(told).toContain('line 2 (');
+  expect(told).not.toContain('hush');
+  expect(await lookAt(makeTempDir())).not.toContain('WARNING  settings');
 });
 
 test('an empty hidden file that holds the place of the folder is nothing to complain of', async () => {

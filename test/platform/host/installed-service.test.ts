@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireDatabase } from '../../../src/platform/host/database-file.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
@@ -48,6 +48,13 @@ describe('the installed service', () => {
 
   test('whose settings may not be read is told so, instead of used without them', () => {
     const { paths } = install(null);
+    writeFileSync(paths.settings, 'SATCHEL_ENV=a\nexport SATCHEL_PORT=1\n');
+    expect(findInstalledService(paths, { uid: 0, gids: [] })?.readSettings()).toMatchObject({
+      SATCHEL_ENV: 'a',
+    });
+    const own = findInstalledService({ ...paths, has_own_folder: true }, { uid: 0, gids: [] });
+    expect(() => own?.readSettings()).toThrow(`${paths.settings}, line 2: `);
+    rmSync(paths.settings);
     mkdirSync(paths.settings);
     expect(() => findInstalledService(paths, { uid: 0, gids: [] })?.readSettings()).toThrow(/EISDIR.*sudo/);
   });
