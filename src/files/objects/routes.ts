@@ -122,7 +122,7 @@ function collectionRoutes(deps: ObjectRoutesDeps): Route[] {
         q: t.Optional(
           text({
             max: MAX_FILENAME_BYTES,
-            description: `Part of the file name. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched, and what is found is counted up to ${COUNTED_MATCHES.toLocaleString('en')}.`,
+            description: `Part of the file name, in any case. The newest ${OBJECT_SEARCH_ROWS.toLocaleString('en')} files are searched, and what is found is counted up to ${COUNTED_MATCHES.toLocaleString('en')}.`,
           }),
         ),
       }),

@@ -20,9 +20,10 @@ import { statement, type Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
+import { soughtName } from '../../platform/files/sought-name.ts';
 import { type ObjectRow, objectLinkKeys, objects, storeRemovals, uploadDays } from './tables.ts';
 
-export type NewObject = Omit<ObjectRow, 'id' | 'missing_since'>;
+export type NewObject = Omit<ObjectRow, 'id' | 'sought_name' | 'missing_since'>;
 
 /** What clients may give an object; the server's own are internal. */
 const VISIBILITIES = ['public', 'private'] as const;
@@ -38,6 +39,7 @@ const insertStatement = statement((tx) =>
       public_id: sql.placeholder('public_id'),
       project_id: sql.placeholder('project_id'),
       original_filename: sql.placeholder('original_filename'),
+      sought_name: sql.placeholder('sought_name'),
       mime_type: sql.placeholder('mime_type'),
       size_bytes: sql.placeholder('size_bytes'),
       sha256: sql.placeholder('sha256'),
@@ -51,7 +53,7 @@ const insertStatement = statement((tx) =>
 );
 
 export function insertObject(tx: Tx, object: NewObject): void {
-  insertStatement(tx).run({ ...object });
+  insertStatement(tx).run({ ...object, sought_name: soughtName(object.original_filename) });
 }
 
 const contentsInsert = rawSql<never, [string, Uint8Array]>(
@@ -224,22 +226,23 @@ const placeBehind = rawSql<{ id: number }, [number, number, number]>(
 /** LIKE, which goes on character by character, takes seconds where many names all but hold a long `q`. */
 const matchesBetween = rawSql<{ id: number }, [number, number, number, string, Visibility | null, number]>(
   `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND visibility <> 'internal' AND id < ? AND id >= ?
-   AND instr(lower(original_filename), lower(?4)) AND (?5 IS NULL OR visibility = ?5)
+   AND instr(sought_name, ?4) AND (?5 IS NULL OR visibility = ?5)
    AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
 );
 
-/** Ids of unexpired files with `q` in their name (ASCII case ignored), newest first, in pieces. */
+/** Ids of unexpired files with `q` in their name, newest first, in pieces. */
 export function* matchesOf(
   current: () => Tx,
   { project_id, visibility, q }: ObjectFilter & { q: string },
   { now_ms, piece }: { now_ms: number; piece: number },
 ): Generator<number[]> {
+  const sought = soughtName(q);
   let behind = Number.MAX_SAFE_INTEGER;
   for (let looked_at = 0; looked_at < OBJECT_SEARCH_ROWS && behind > 0; looked_at += piece) {
     const read = current();
     const last = placeBehind.get(read, project_id, behind, piece - 1)?.id ?? 0;
     yield matchesBetween
-      .all(read, project_id, behind, last, q, visibility ?? null, now_ms)
+      .all(read, project_id, behind, last, sought, visibility ?? null, now_ms)
       .map(({ id }) => id);
     behind = last;
   }
@@ -261,7 +264,14 @@ export function updateObject(
   public_id: string,
   changes: Partial<Pick<NewObject, 'visibility' | 'original_filename' | 'expires_at'>>,
 ): ObjectRow | undefined {
-  return tx.update(objects).set(changes).where(eq(objects.public_id, public_id)).returning().get();
+  const { original_filename: name } = changes;
+  const found_by = name === undefined ? {} : { sought_name: soughtName(name) };
+  return tx
+    .update(objects)
+    .set({ ...changes, ...found_by })
+    .where(eq(objects.public_id, public_id))
+    .returning()
+    .get();
 }
 
 export function deleteObject(tx: Tx, public_id: string): ObjectRow | undefined {

@@ -9,6 +9,7 @@ export const objects = sqliteTable('objects', {
   public_id: text().notNull(),
   project_id: integer().notNull(),
   original_filename: text().notNull(),
+  sought_name: text().notNull(),
   mime_type: text().notNull(),
   size_bytes: integer().notNull(),
   sha256: text().notNull(),

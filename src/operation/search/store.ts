@@ -7,6 +7,7 @@ import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
+import { soughtName } from '../../platform/files/sought-name.ts';
 
 /** Which project a row is of. */
 export interface InProject {
@@ -91,13 +92,14 @@ interface ObjectRow extends InProject {
 const objects = searchIn<ObjectRow, [string, string, number]>({
   columns: 'o.public_id, o.original_filename, o.mime_type, o.size_bytes, o.visibility, o.created_at',
   from: 'objects o INDEXED BY objects_by_name ON o.project_id = p.id',
-  where: `o.visibility <> 'internal' AND o.original_filename COLLATE NOCASE >= +?2 AND o.original_filename COLLATE NOCASE < +?3
+  where: `o.visibility <> 'internal' AND o.sought_name >= +?2 AND o.sought_name < +?3
     AND (o.expires_at IS NULL OR o.expires_at > +?4)`,
-  order: 'o.original_filename COLLATE NOCASE',
+  order: 'o.sought_name',
 });
 
 export function searchObjects(read: Tx, scope: string | null, q: string, now_ms: number): ObjectRow[] {
-  return objects.all(read, scope, q, afterPrefix(q), now_ms);
+  const name = soughtName(q);
+  return objects.all(read, scope, name, afterPrefix(name), now_ms);
 }
 
 interface EmailRow extends InProject {

@@ -5,6 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import { CONTENTS_MAX_BYTES } from '../../platform/files/byte-store.ts';
+import { soughtName } from '../../platform/files/sought-name.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 import { NAMES, type Numbered } from './inventory-tables.ts';
@@ -92,9 +93,10 @@ const RULES: Partial<Record<string, Rule>> = {
   // What it is told of begins here.
   webhooks: (row) => ({ ...row, after_event: 0, deliveries: 0 }),
   objects: (row, arrival) => {
-    if (row.store === 's3') return { ...row, store: arrival.facts.placeStored(row) };
+    const named = { ...row, sought_name: soughtName(String(row.original_filename)) };
+    if (row.store === 's3') return { ...named, store: arrival.facts.placeStored(row) };
     const is_too_large = row.store === 'database' && Number(row.size_bytes) > CONTENTS_MAX_BYTES;
-    return is_too_large ? { ...row, store: 'local' } : row;
+    return is_too_large ? { ...named, store: 'local' } : named;
   },
   email_schedules: (row) => {
     const is_moved = row.is_active === 1 || row.is_moved === 1;

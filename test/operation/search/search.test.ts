@@ -95,6 +95,16 @@ describe('what is found', () => {
     expect(await counts('2030')).toEqual(NOTHING);
   });
 
+  test('a file by the beginning of its name in any script, composed or not', async () => {
+    const mac = 'Ölbild.pdf'.normalize('NFD');
+    const form = new FormData();
+    form.set('file', new Blob(['x']), mac);
+    expect((await stage.call('POST', '/projects/mine/objects', stage.all, form)).status).toBe(201);
+    for (const q of ['ÖLB', 'ölb'.normalize('NFD'), 'Ölbild.pdf'])
+      expect((await search(q)).objects).toMatchObject([{ original_filename: mac }]);
+    expect((await search('Olb')).objects).toEqual([]);
+  });
+
   test('mails and contacts by the beginning of an address, and a mail by its id', async () => {
     const found = await search('ann@EX');
     expect(found.emails).toMatchObject([

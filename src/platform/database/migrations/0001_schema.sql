@@ -343,6 +343,7 @@ CREATE TABLE objects ( -- ObjectRow
   public_id TEXT NOT NULL UNIQUE,
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   original_filename TEXT NOT NULL,
+  sought_name TEXT NOT NULL, -- by which it is found: made of the one before
   mime_type TEXT NOT NULL,
   size_bytes INTEGER NOT NULL,
   sha256 TEXT NOT NULL, -- hex
@@ -361,10 +362,10 @@ CREATE INDEX objects_missing ON objects (id) WHERE missing_since IS NOT NULL;
 CREATE INDEX objects_by_visibility ON objects (project_id, visibility, id);
 CREATE INDEX objects_expiring ON objects (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX objects_expiring_by_project ON objects (project_id, visibility, expires_at) WHERE expires_at IS NOT NULL;
--- Files are found by the beginning of their name, ASCII case ignored.
-CREATE INDEX objects_by_name ON objects (project_id, original_filename COLLATE NOCASE, id) WHERE visibility <> 'internal';
+-- Files are found by the beginning of their name.
+CREATE INDEX objects_by_name ON objects (project_id, sought_name, id) WHERE visibility <> 'internal';
 -- A search walks names, newest first, without a look into the table.
-CREATE INDEX objects_searched ON objects (project_id, id, original_filename, visibility, expires_at)
+CREATE INDEX objects_searched ON objects (project_id, id, sought_name, visibility, expires_at)
   WHERE visibility <> 'internal';
 CREATE TRIGGER objects_count_insert AFTER INSERT ON objects WHEN NEW.visibility <> 'internal' BEGIN
   INSERT INTO row_counts VALUES ('objects', NEW.project_id, NEW.visibility, 1)
