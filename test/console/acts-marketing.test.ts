@@ -270,6 +270,27 @@ describe.skipIf(executable === null)('a contact', () => {
   );
 });
 
+test.skipIf(executable === null)(
+  'an address that was copied with a name or with what nobody sees is tidied in its field, and its name goes where it belongs',
+  async () => {
+    const list = await makeList({ default_consent_basis: 'consent' });
+    const { page, complaints } = await open(`/contacts/new?list=${list}`);
+    await page.getByLabel('Email').fill('\u200b"Lee, Ann Maria" <copied@example.org>\u00a0');
+    await page.getByRole('button', { name: 'Add the contact' }).click();
+    await page.getByText('copied@example.org is added').waitFor();
+    expect(await contactsOf(list)).toMatchObject([{ first_name: 'Ann Maria', last_name: 'Lee' }]);
+
+    await page.goto(page.url().replace(/contacts\/.*/, `contacts/new?list=${list}`));
+    await page.getByLabel('First name').fill('Bob');
+    await page.getByLabel('Email').fill('\u202aRobert Ray <other@example.org>');
+    await page.getByLabel('Last name').focus();
+    expect(await page.getByLabel('Email').inputValue()).toBe('other@example.org');
+    expect(await page.getByLabel('Last name').inputValue()).toBe('');
+    expect(complaints).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
 describe.skipIf(executable === null)('people of a list', () => {
   test('are filtered by what one enters, told so, tagged as shown, and saved as a table', async () => {
     const list = await makeList();
@@ -411,13 +432,13 @@ describe.skipIf(executable === null)('an import', () => {
 
       const row = page.getByRole('table', { name: 'Rows that were not taken' }).getByRole('row').nth(1);
       await row.waitFor();
-      expect(await row.getByRole('cell').allTextContents()).toEqual(["'=nobody", '3', 'No email address']);
+      expect(await row.getByRole('cell').allTextContents()).toEqual(['=nobody', '3', 'No email address']);
       const saving = page.waitForEvent('download');
       await page.getByRole('link', { name: 'Download rejected.csv' }).click();
       const saved = await saving;
       expect(saved.suggestedFilename()).toMatch(/^rejected-[0-9A-Z]{26}\.csv$/);
-      expect(readFileSync(await saved.path(), 'utf8')).toBe(
-        "row_number,email,reason\n3,'=nobody,invalid_syntax\n",
+      expect(readFileSync(await saved.path(), 'utf8')).toMatch(
+        /^row_number,email,reason,Prénom,.*,Plan,Plan\n3,'=nobody,invalid_syntax,,,,\n$/,
       );
       expect(refusals(complaints)).toEqual([]);
     },
@@ -521,6 +542,49 @@ describe.skipIf(executable === null)('an import', () => {
       expect(on.app.services.imports.get(shop().id, id)).toMatchObject({ accepted: 600, duplicate: 0 });
       expect(await looksWithin(8 * 3_600_000)).toBe(0);
       expect(complaints).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'has rows that were not taken edited and taken in again, with the columns and defaults that they had',
+    async () => {
+      const list = await makeList({ default_consent_basis: 'consent' });
+      const { page, complaints } = await open(`/lists/${list}/import`);
+      const file = csv(
+        'E-Mail;Vorname;Formel;Status\nann@;Ann;=1+1;\nnobody;Bob;;Lead\nida@example.org;Ida;;\n',
+      );
+      await page.getByLabel('File', { exact: true }).setInputFiles(file);
+      await page.getByText('ida@example.org').waitFor();
+      expect(await page.getByLabel('What Status becomes').inputValue()).toBe('status');
+      await page.getByLabel('What Formel becomes').selectOption('source');
+      await page.getByLabel('Tags for everybody').fill('fair');
+      await page.getByRole('button', { name: 'Import the file' }).click();
+      await page.getByText('2 rows not taken').waitFor();
+      await page.getByRole('button', { name: 'Edit and import again' }).click();
+      await expectSound({ page, complaints });
+      await page.getByLabel('Email of row 2').fill('ann@example.org');
+      await page.getByLabel('Email of row 3').fill('\u200bBob Ray <bob@example.org>');
+      await page.getByLabel('First name of row 3').fill('');
+      await page.getByLabel('Status of row 3').fill('active');
+      expect(await page.getByLabel('Tags for everybody').inputValue()).toBe('fair');
+      await page.getByRole('button', { name: 'Import these rows' }).click();
+      await page.getByText('2 rows not taken').waitFor({ state: 'detached' });
+      const people = await contactsOf(list);
+      expect(
+        people.map(({ email, first_name, last_name, source, tags }) => [
+          email,
+          first_name,
+          last_name,
+          source,
+          tags,
+        ]),
+      ).toEqual([
+        ['bob@example.org', 'Bob', 'Ray', null, ['fair']],
+        ['ann@example.org', 'Ann', null, '=1+1', ['fair']],
+        ['ida@example.org', 'Ida', null, null, ['fair']],
+      ]);
+      expect(refusals(complaints)).toEqual([]);
     },
     TIMEOUT_MS,
   );

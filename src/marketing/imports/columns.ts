@@ -23,6 +23,7 @@ import {
   MAPPABLE_FIELDS,
   type MappableField,
   recogniseFields,
+  withoutRejectedHeaders,
 } from './headers.ts';
 import type { WaitingFields } from './schemas.ts';
 import { type StatusColumn, standingOf, statusColumnOf, trackingIn } from './statuses.ts';
@@ -117,8 +118,9 @@ function mapColumns(
   errors: FieldErrors,
 ): (MappableField | null)[] {
   const fields: (MappableField | null)[] = headers.map(() => null);
+  const own = withoutRejectedHeaders(headers);
   for (const [header, field] of Object.entries(column_map)) {
-    const place = headers.indexOf(readCell(header));
+    const place = own.find((each) => headers[each] === readCell(header)) ?? -1;
     const name = `column_map.${cut(header, MAX_CUSTOM_FIELD_NAME_CHARS)}`;
     const known = MAPPABLE_FIELDS.find((one) => one === field);
     if (known === undefined) errors[name] = [`must be one of: ${MAPPABLE_FIELDS.join(', ')}`];

@@ -66,13 +66,14 @@ export const REJECTED_HEADERS: readonly string[] = ['row_number', 'email', 'reas
 /** Of these, what tells of the row. */
 const REJECTED_MARKS: readonly number[] = [0, 2];
 
-/** Which columns are no data of the person: they tell of a contact, or of a rejected row, as we exported it. */
-function listOurs(headers: readonly string[]): boolean[] {
+/** Which columns tell of a contact as we exported it, and which of a rejected row: that can be no field at all. */
+function listOurs(headers: readonly string[]): ('export' | 'rejected' | null)[] {
   const is_export = headers.includes('contact_token') && headers.includes('consent_basis');
-  const of_person = new Set(withoutRejectedHeaders(headers));
-  return headers.map(
-    (header, place) => (is_export && OURS.split(' ').includes(header)) || !of_person.has(place),
-  );
+  const own = new Set(withoutRejectedHeaders(headers));
+  return headers.map((header, place) => {
+    if (!own.has(place)) return 'rejected';
+    return is_export && OURS.split(' ').includes(header) ? 'export' : null;
+  });
 }
 
 /** The places of a file's own columns: a file of rejected rows is the one that they came from, with marks of ours. */
@@ -122,7 +123,8 @@ export function fatesOf(
     const field = fields[place] ?? null;
     const name = customNameOf(header);
     const fate = { header, field, is_kept: false, left_out: null };
-    if (ours[place] && field === null && !asked?.includes(header)) return { ...fate, left_out: 'ours' };
+    const is_wanted = ours[place] === 'export' && (field !== null || asked?.includes(header));
+    if (ours[place] && !is_wanted) return { ...fate, left_out: 'ours' };
     const is_repeated = seen.has(header) || kept.has(name);
     seen.add(header);
     if (field !== null || (asked && !asked.includes(header))) return fate;

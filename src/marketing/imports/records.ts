@@ -46,6 +46,8 @@ export function presentImport(
     progress_percent: total_rows === null ? null : percentOf(processed_rows, total_rows),
     delimiter: method === 'csv' ? settings.delimiter : null,
     columns: Object.keys(named).length > 0 ? columns : null,
+    defaults: settings.defaults,
+    update_existing: settings.update_existing,
     rows_per_minute,
     done_at_estimate: toIso(estimateEnd(row, rows_per_minute, on.now_ms)),
   });

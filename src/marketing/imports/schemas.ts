@@ -149,6 +149,13 @@ export const FIELDS = {
       ),
     ),
   ),
+  defaults: shown(
+    t.Object(
+      { consent_basis: nullable(t.String()), source_platform: t.String(), tags: t.Array(t.String()) },
+      { description: 'Of rows that do not say otherwise.' },
+    ),
+  ),
+  update_existing: shown(t.Boolean()),
   rows_per_minute: shown(
     nullable(
       t.Integer({

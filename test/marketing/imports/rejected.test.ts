@@ -59,6 +59,19 @@ test('have the other columns of their file as they were, and edited come in as i
     ...{ first_name: 'Ann', reason: 'at a fair' },
     custom: { 'a, b': '1, 2', '=x': '=1+1', row_number: '7' },
   });
+  const mapped = await importCsv(text.replace('ann@', 'eve@example.com'), {
+    column_map: { email: 'email', reason: 'reason', 'a, b': 'source' },
+    keep_columns: ['row_number'],
+  });
+  expect(mapped).toMatchObject({
+    accepted: 1,
+    update_existing: false,
+    defaults: { source_platform: 'csv', tags: [] },
+  });
+  expect(await person('eve@example.com')).toMatchObject({
+    ...{ reason: 'at a fair', source: '1, 2', first_name: null },
+    custom: { row_number: '7' },
+  });
   // What is rejected once more has the marks of this file, once.
   expect(await rejectedOf(again)).toBe(
     'row_number,email,reason,Vorname,"a, b",\'=x,reason,row_number,,Vorname\n' +

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { setQuery, useQuery } from '../router.ts';
+import { trimUnseen } from './address.ts';
 
 /** Rests this long after the last key before the list is asked for. */
 const REST_MS = 250;
@@ -18,10 +19,10 @@ export function SearchFilter({ name = 'q', label }: { name?: string; label: stri
   const now = useQuery().get(name) ?? '';
   const [typed, setTyped] = useState(now);
   // What the address says since is what was typed, but for a space at its end; else somebody went back.
-  useEffect(() => setTyped((before) => (before.trim() === now ? before : now)), [now]);
+  useEffect(() => setTyped((before) => (trimUnseen(before) === now ? before : now)), [now]);
   useEffect(() => {
-    if (typed.trim() === now) return;
-    const timer = setTimeout(() => setQuery({ [name]: typed.trim() }, { replace: true }), REST_MS);
+    if (trimUnseen(typed) === now) return;
+    const timer = setTimeout(() => setQuery({ [name]: trimUnseen(typed) }, { replace: true }), REST_MS);
     return () => clearTimeout(timer);
   }, [typed, now, name]);
   return (
@@ -70,7 +71,7 @@ export function TextFilter({ name, label, list }: { name: string; label: string;
         aria-label={label}
         defaultValue={now}
         list={list && id}
-        onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
+        onChange={(event) => setQuery({ [name]: trimUnseen(event.currentTarget.value) })}
       />
       {list && (
         <datalist id={id}>

@@ -7,6 +7,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, reloadAll } from '../api.ts';
 import { mayWrite } from '../capabilities.ts';
 import { forgetEntries, useKeptEntries } from '../kept-entries.ts';
+import { trimUnseen } from './address.ts';
 import { Declined } from './ask-first.ts';
 import { ErrorBox } from './error-box.tsx';
 import { asSentence, asSentenceOf, fieldIn, inLabels, inWords } from './in-labels.ts';
@@ -26,7 +27,7 @@ export class Entered {
 
   text(name: string): string {
     const value = this.#data.get(name);
-    return typeof value === 'string' ? value.trim() : '';
+    return typeof value === 'string' ? trimUnseen(value) : '';
   }
 
   /** As it was typed, spaces and all: a password, a template. */
@@ -63,7 +64,7 @@ export class Entered {
   lines(name: string): string[] {
     return this.exact(name)
       .split('\n')
-      .map((line) => line.trim())
+      .map(trimUnseen)
       .filter((line) => line !== '');
   }
 
@@ -71,7 +72,7 @@ export class Entered {
   words(name: string): string[] {
     return this.text(name)
       .split(/[\n,]/)
-      .map((word) => word.trim())
+      .map(trimUnseen)
       .filter((word) => word !== '');
   }
 

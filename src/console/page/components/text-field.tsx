@@ -1,5 +1,6 @@
 /** One line of text, a number, an address, a password. */
 import { useState } from 'preact/hooks';
+import { tidyAddress } from './address.ts';
 import { Eye } from './eye.tsx';
 import { Field, type FieldProps } from './field.tsx';
 import { useFirstFocus } from './use-first-focus.ts';
@@ -56,6 +57,14 @@ export function TextField(
             // biome-ignore lint/a11y/noAutofocus: of a dialog's or a gate's first field, where nothing else can be meant.
             autoFocus={is_focused}
             onInput={onInput && ((event) => onInput(event.currentTarget.value))}
+            onChange={
+              type === 'email'
+                ? ({ currentTarget }) => {
+                    tidyAddress(currentTarget);
+                    onInput?.(currentTarget.value);
+                  }
+                : undefined
+            }
           />
           {is_secret && <Eye is_open={is_looked_at} onChange={setLookedAt} />}
           {list && (

@@ -11,8 +11,13 @@ export const FIELDS = {
   reason: 'Reason',
   consent_basis: 'Basis of consent',
   tracking: 'Whether clicks are counted',
-  status: 'Whether they may be mailed',
+  status: 'Status',
 } as const;
+
+/** A field in words; one that is new here by the API's name. */
+export function nameOf(field: string): string {
+  return Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof typeof FIELDS] : field;
+}
 
 /** Kept as a custom field under its header. */
 export const KEEP = 'keep';

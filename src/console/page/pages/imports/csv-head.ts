@@ -48,6 +48,14 @@ function problemOf(headers: readonly string[], text: string): string | null {
   return null;
 }
 
+/** What a table of ours has an apostrophe before, so that no spreadsheet takes it for a formula. */
+const FORMULA = /^'*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+
+/** A cell of a table of ours without that apostrophe. */
+export function readCell(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+}
+
 /** Up to `max` rows: quotes doubled within quotes, line breaks of any kind. A row that is cut off by the end counts. */
 export function parseCsv(text: string, max: number, delimiter: string = DELIMITERS[0]): string[][] {
   const rows: string[][] = [];
@@ -77,4 +85,12 @@ export function parseCsv(text: string, max: number, delimiter: string = DELIMITE
   }
   if (rows.length < max) endRow();
   return rows.slice(0, max);
+}
+
+/** Rows as a table that is read as one of ours. */
+export function csvOf(rows: readonly (readonly string[])[]): string {
+  const guarded = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
+  return rows
+    .map((row) => `${row.map((cell) => `"${guarded(cell).replaceAll('"', '""')}"`).join(',')}\n`)
+    .join('');
 }

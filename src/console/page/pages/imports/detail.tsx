@@ -18,7 +18,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { FIELDS, LEFT_OUT } from './columns.ts';
+import { LEFT_OUT, nameOf } from './columns.ts';
 import { METHODS, REASONS, type Reason, rejectedRows } from './outcomes.ts';
 import { Rejected } from './rejected.tsx';
 import { useImport } from './use-import.ts';
@@ -68,7 +68,7 @@ export default function ImportPage({ params }: PageProps<'project' | 'import'>) 
             {of.status === 'failed' && <Failed path={params} of={of} onChange={load.reload} />}
             <Outcome of={of} />
             {of.columns && <ColumnsTold of={of.columns} />}
-            <Rejected key={of.status} path={params} of={of} />
+            <Rejected key={of.status} path={params} of={of} list={list.data} />
           </div>
         )}
       </Loaded>
@@ -201,8 +201,4 @@ function ColumnsTold({ of }: { of: NonNullable<Import['columns']> }) {
       />
     </Panel>
   );
-}
-
-function nameOf(field: string): string {
-  return Object.hasOwn(FIELDS, field) ? FIELDS[field as keyof typeof FIELDS] : field;
 }

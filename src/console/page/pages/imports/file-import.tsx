@@ -115,7 +115,8 @@ export function FileImport({ path, list }: NewImportProps) {
   );
 }
 
-async function upload(project: string, file: File): Promise<string> {
+/** Keeps a file as long as an import may need it; returns its id. */
+export async function upload(project: string, file: File): Promise<string> {
   const form = new FormData();
   form.set('visibility', 'private');
   form.set('expires_in_days', KEPT_DAYS);

@@ -1,5 +1,5 @@
 /** What rows get that do not say otherwise. The names of the fields are the API's own, so that its errors find them. */
-import type { ContactList, NewImport } from '../../api.generated.ts';
+import type { ContactList, Import, NewImport } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -7,7 +7,13 @@ import { TextAreaField } from '../../components/text-area-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { basisChoices, CONSENT_BASES, readBasis } from '../contacts/consent-bases.ts';
 
-export function ImportDefaults({ list, method }: { list: ContactList; method: NewImport['method'] }) {
+export function ImportDefaults(props: {
+  list: ContactList;
+  method: NewImport['method'];
+  /** Those of an import before. */
+  of?: Import['defaults'];
+}) {
+  const { list, method, of } = props;
   const basis = list.default_consent_basis;
   return (
     <>
@@ -17,13 +23,21 @@ export function ImportDefaults({ list, method }: { list: ContactList; method: Ne
         choices={basisChoices(
           basis === null ? 'None: rows without one are rejected' : `The list's: ${CONSENT_BASES[basis]}`,
         )}
+        {...(of?.consent_basis && { value: of.consent_basis })}
         hint="Why these people may be mailed. It is kept with each as evidence: choose what is true of all of them."
       />
-      <TextAreaField name="defaults.tags" label="Tags for everybody" rows={2} hint="One on each line." />
+      <TextAreaField
+        name="defaults.tags"
+        label="Tags for everybody"
+        rows={2}
+        value={of?.tags.join('\n') ?? null}
+        hint="One on each line."
+      />
       <TextField
         name="defaults.source_platform"
         label="Source platform"
         placeholder={method}
+        value={of && of.source_platform !== method ? of.source_platform : null}
         hint="A lowercase slug that says where they come from, such as shop or newsletter-2030."
         is_mono
       />

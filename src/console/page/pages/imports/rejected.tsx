@@ -1,13 +1,15 @@
-/** The rows that an import did not take: how many for which reason, the first of them, and all as a file. */
+/** The rows that an import did not take: how many for which reason, the first of them, to be edited and taken in again, and all as a file. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Import } from '../../api.generated.ts';
+import type { ContactList, Import } from '../../api.generated.ts';
 import { ApiError, callRaw } from '../../api.ts';
+import { mayWrite } from '../../capabilities.ts';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { FileLink } from '../../components/file-link.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { parseCsv } from './csv-head.ts';
+import { parseCsv, readCell } from './csv-head.ts';
+import { EditRejected } from './edit-rejected.tsx';
 import { REASONS, type Reason, rejectedRows, tellReason } from './outcomes.ts';
 
 const ENDPOINT = 'GET /projects/{project}/email-imports/{import}/rejected';
@@ -16,84 +18,110 @@ const ROWS_SHOWN = 50;
 interface RejectedProps {
   path: { project: string; import: string };
   of: Import;
+  /** Null until it is here. */
+  list: ContactList | null;
 }
 
-export function Rejected({ path, of }: RejectedProps) {
+/** The head of the file: row_number, email and reason, then the other columns. */
+export interface RejectedHead {
+  headers: string[];
+  rows: string[][];
+}
+
+export function Rejected({ path, of, list }: RejectedProps) {
   const total = rejectedRows(of);
+  const [is_editing, setEditing] = useState(false);
+  const { head, error } = useHead(path, total);
   if (total === 0) return null;
   const reasons = (Object.keys(REASONS) as Reason[]).filter((reason) => of[reason] > 0);
+  const may_edit = mayWrite() && list && !list.archived && head && head.rows.length > 0;
   return (
     <Panel
       title={`${counted(total, 'row')} not taken`}
       lead={reasons.map((reason) => `${REASONS[reason]}: ${of[reason]}`).join(' · ')}
       actions={
-        <FileLink endpoint={ENDPOINT} input={{ path }} is_small>
-          Download rejected.csv
-        </FileLink>
+        <>
+          {may_edit && !is_editing && (
+            <button type="button" class="button small" onClick={() => setEditing(true)}>
+              Edit and import again
+            </button>
+          )}
+          <FileLink endpoint={ENDPOINT} input={{ path }} is_small>
+            Download rejected.csv
+          </FileLink>
+        </>
       }
-      flush
+      flush={!is_editing}
     >
-      <FirstRows path={path} total={total} />
+      {error && <ErrorBox error={error} />}
+      {!error && !head && (
+        <div class="panel-body">
+          <Skeleton />
+        </div>
+      )}
+      {head && !(is_editing && list) && <FirstRows head={head} />}
+      {head && is_editing && list && (
+        <EditRejected path={path} of={of} list={list} head={head} onCancel={() => setEditing(false)} />
+      )}
+      {head && head.rows.length > 0 && total > head.rows.length && (
+        <p class={is_editing ? 'hint' : 'table-foot'}>
+          The first {head.rows.length} of them. The file has all: edited, it is imported as any other.
+        </p>
+      )}
     </Panel>
   );
 }
 
-/** The head of the file: it may be as long as the import. */
-function FirstRows({ path, total }: { path: RejectedProps['path']; total: number }) {
-  const [rows, setRows] = useState<string[][] | null>(null);
+function FirstRows({ head }: { head: RejectedHead }) {
+  if (head.rows.length === 0) return <p class="panel-body muted">The rows are kept for 90 days.</p>;
+  return (
+    <table class="table-cards" aria-label="Rows that were not taken">
+      <thead>
+        <tr>
+          <th scope="col">Email</th>
+          <th scope="col">Row</th>
+          <th scope="col">Reason</th>
+        </tr>
+      </thead>
+      <tbody>
+        {head.rows.map(([row = '', email = '', reason = '']) => (
+          <tr key={row}>
+            <td data-label="Email">
+              <span>{email || <span class="muted">(empty)</span>}</span>
+            </td>
+            <td data-label="Row">
+              <span>{row}</span>
+            </td>
+            <td data-label="Reason">
+              <span>{tellReason(reason)}</span>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The file may be as long as the import. */
+function useHead({ project, import: id }: RejectedProps['path'], total: number) {
+  const [head, setHead] = useState<RejectedHead | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const { project, import: id } = path;
   useEffect(() => {
+    if (total === 0) return;
     let is_gone = false;
     readHead({ project, import: id }).then(
-      (read) => !is_gone && setRows(read),
+      (read) => !is_gone && setHead(read),
       (thrown: unknown) => !is_gone && thrown instanceof ApiError && setError(thrown),
     );
     return () => {
       is_gone = true;
     };
   }, [project, id, total]);
-  if (error) return <ErrorBox error={error} />;
-  if (rows === null)
-    return (
-      <div class="panel-body">
-        <Skeleton />
-      </div>
-    );
-  if (rows.length === 0) return <p class="panel-body muted">The rows are kept for 90 days.</p>;
-  return (
-    <>
-      <table class="table-cards" aria-label="Rows that were not taken">
-        <thead>
-          <tr>
-            <th scope="col">Email</th>
-            <th scope="col">Row</th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([row = '', email = '', reason = '']) => (
-            <tr key={row}>
-              <td data-label="Email">
-                <span>{email || <span class="muted">(empty)</span>}</span>
-              </td>
-              <td data-label="Row">
-                <span>{row}</span>
-              </td>
-              <td data-label="Reason">
-                <span>{tellReason(reason)}</span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {total > rows.length && <p class="table-foot">The first {rows.length} of them. The file has all.</p>}
-    </>
-  );
+  return { head, error };
 }
 
-/** Rows of row_number, email and reason, without the header; no more of the answer is read than they need. */
-async function readHead(path: RejectedProps['path']): Promise<string[][]> {
+/** No more of the answer is read than is shown. */
+async function readHead(path: RejectedProps['path']): Promise<RejectedHead> {
   const response = await callRaw(ENDPOINT, { path });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
@@ -103,5 +131,6 @@ async function readHead(path: RejectedProps['path']): Promise<string[][]> {
     text += value;
   }
   await reader?.cancel();
-  return parseCsv(text, ROWS_SHOWN + 1).slice(1);
+  const [headers = [], ...rows] = parseCsv(text, ROWS_SHOWN + 1).map((row) => row.map(readCell));
+  return { headers, rows };
 }

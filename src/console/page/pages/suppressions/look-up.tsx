@@ -1,5 +1,6 @@
 /** Looks one address up: asked for as a whole, as only whole addresses have a hash to find. */
 import { useEffect, useState } from 'preact/hooks';
+import { addressIn } from '../../components/address.ts';
 import { setQuery, useQuery } from '../../router.ts';
 
 export function LookUp() {
@@ -12,7 +13,7 @@ export function LookUp() {
         class="toolbar"
         onSubmit={(event) => {
           event.preventDefault();
-          setQuery({ email: typed.trim() });
+          setQuery({ email: addressIn(typed) });
         }}
       >
         <input
