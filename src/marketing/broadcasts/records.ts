@@ -61,6 +61,7 @@ export function presentBroadcast(
   of: {
     list: string;
     segment: string | null;
+    filter_sentence: string | null;
     variants: readonly VariantRow[];
     counts: readonly Count[];
     links: LinkRecord[];
@@ -73,6 +74,7 @@ export function presentBroadcast(
     id: row.public_id,
     list: of.list,
     segment: of.segment,
+    filter_sentence: of.filter_sentence,
     ab: presentAb(row, of.variants),
     left_out: leftOutOf((reason) => numberOf(countOfReason(reason))),
     stats: { to_come: row.finished_at === null ? statOf('to_come') : 0, ...mailNumbersOf(statOf) },

@@ -172,6 +172,13 @@ export const FIELDS = {
     },
     { option: '--segment <segment>', says: 'a segment of the list, in place of a filter: its id or name' },
   ),
+  filter_sentence: shown(
+    nullable(
+      t.String({
+        description: 'The filter as one sentence; null without one, and of a segment until it is copied.',
+      }),
+    ),
+  ),
   ab: optional(null, ab_plan, { stored: ab_record }),
   status: shown(oneOf(BROADCAST_STATUSES)),
   pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
@@ -244,6 +251,7 @@ export const UNVERSIONED = [
   'left_out',
   'stats',
   'links',
+  'filter_sentence',
   'decides_at',
   'winner',
   'decided_at',

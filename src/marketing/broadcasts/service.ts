@@ -379,7 +379,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   }
 
   protected presentAll(found: readonly BroadcastRow[]): BroadcastRecord[] {
-    const { database, lists, segments, marketing_mail } = this.deps;
+    const { database, lists, contacts, segments, marketing_mail } = this.deps;
     const { read } = database;
     const ids = found.map(({ id }) => id);
     const counts = store.listCounts(read, ids);
@@ -403,6 +403,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
         presentBroadcast(row, {
           list: list.public_id,
           segment: chosen.get(row.segment_id ?? 0) ?? null,
+          filter_sentence: row.filter && contacts.tellFilter(list, parse(contact_filter, row.filter)),
           variants: variants.filter(({ broadcast_id }) => broadcast_id === row.id),
           counts: own_counts,
           links: presentLinks(own, own_clicks),

@@ -98,19 +98,19 @@ function mailsSince(from_ms: number): SQL {
 
 /* --- What a filter may name ---------------------------------------------------------------------------------------- */
 
-const broadcastOf = rawSql<{ id: number }, [string, number]>(
-  'SELECT id FROM broadcasts WHERE public_id = ? AND list_id = ? AND is_test = 0',
+const broadcastOf = rawSql<{ name: string }, [string, number]>(
+  'SELECT name FROM broadcasts WHERE public_id = ? AND list_id = ? AND is_test = 0',
 );
-const sequenceOf = rawSql<{ id: number }, [string, number]>(
-  'SELECT id FROM sequences WHERE public_id = ? AND list_id = ?',
+const sequenceOf = rawSql<{ name: string }, [string, number]>(
+  'SELECT name FROM sequences WHERE public_id = ? AND list_id = ?',
 );
 
-/** Whether a list has such a broadcast, which is no test's, or such a sequence. */
-export function isOfList(
+/** What a broadcast of a list, which is no test's, or a sequence of it is called; null where it has none such. */
+export function nameOf(
   read: Tx,
   list_id: number,
   what: 'broadcast' | 'sequence',
   public_id: string,
-): boolean {
-  return (what === 'broadcast' ? broadcastOf : sequenceOf).get(read, public_id, list_id) !== null;
+): string | null {
+  return (what === 'broadcast' ? broadcastOf : sequenceOf).get(read, public_id, list_id)?.name ?? null;
 }

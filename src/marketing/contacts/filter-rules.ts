@@ -4,8 +4,9 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
 import { type ContactFilter, criteriaOf, pieceOf } from './filter.ts';
-import { isOfList } from './filter-past-store.ts';
+import { nameOf } from './filter-past-store.ts';
 import type { Criteria } from './filter-store.ts';
+import { sentenceOf } from './filter-words.ts';
 
 const NAMED = [
   ['received', 'broadcast'],
@@ -23,7 +24,7 @@ export function errorsInFilter(read: Tx, list_id: number, filter: ContactFilter,
   });
   for (const [member, what] of NAMED) {
     const id = filter[member];
-    if (id !== undefined && !isOfList(read, list_id, what, id.toUpperCase()))
+    if (id !== undefined && nameOf(read, list_id, what, id.toUpperCase()) === null)
       errors[path + member] = [
         what === 'broadcast'
           ? 'must be the id of a broadcast of this list that no test key sent'
@@ -35,6 +36,11 @@ export function errorsInFilter(read: Tx, list_id: number, filter: ContactFilter,
       Object.assign(errors, errorsInFilter(read, list_id, one, `${path}${member}.${index}.`));
     });
   return errors;
+}
+
+/** A filter of a list as one sentence, with what it names by id. */
+export function tellFilter(read: Tx, list_id: number, filter: ContactFilter): string {
+  return sentenceOf(filter, (what, public_id) => nameOf(read, list_id, what, public_id));
 }
 
 /** What a filter of a request asks for. Throws AppError `invalid` by member. */

@@ -32,6 +32,9 @@ import type { EventCriterion } from './filter-past-store.ts';
 import type { Criteria } from './filter-store.ts';
 import { CONTACT_STATUSES } from './tables.ts';
 
+/** Half of what the head of a request may have. */
+const MAX_FILTER_CHARS = 8_192;
+
 const tags = (description: string) =>
   t.Optional(
     t.Array(text({ min: 1, max: MAX_TAG_CHARS }), { minItems: 1, maxItems: MAX_CONTACT_TAGS, description }),
@@ -147,6 +150,16 @@ export const NOT_BOTH = 'must be left out where a filter is given';
 /** As it is asked for, and kept. */
 export type ContactFilter = Static<typeof contact_filter>;
 
+/** In a query: a filter as JSON, `any` and `none` too. */
+export const filter_in_query = t.Optional(
+  text({
+    min: 2,
+    max: MAX_FILTER_CHARS,
+    description:
+      'A filter as JSON, `any` and `none` too, in place of the other parameters but those of paging.',
+  }),
+);
+
 /** What `--filter` takes in the shell. */
 export const FILTER_HELP =
   'only those that fit, as in a URL: "status=active&tags_any=a,b&custom.plan=pro"; or as JSON, also with any and none';
@@ -158,12 +171,18 @@ export function readFilter(text: string): ContactFilter {
 }
 const filter_in_text = t.Object(filter_fields, { additionalProperties: false });
 
-function readJson(text: string): unknown {
+function readJson(text: string, words = 'must be JSON, as it begins with {'): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid({ filter: ['must be JSON, as it begins with {'] });
+    throw invalid({ filter: [words] });
   }
+}
+
+/** A filter that a query has as JSON. Throws AppError `invalid` by member, such as `filter.status`. */
+export function readFilterInQuery(text: string): ContactFilter {
+  const value = readJson(text, 'must be a filter as JSON');
+  return parse(t.Object({ filter: contact_filter }), { filter: value }).filter;
 }
 
 /** What a filter asks for; its days count back from `now_ms`. */

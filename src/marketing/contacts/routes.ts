@@ -19,7 +19,14 @@ import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import type { Segments } from '../segments/service.ts';
 import { facetsOf } from './facets.ts';
 import { readTags } from './fields.ts';
-import { type ContactFilter, filter_fields, NOT_BOTH, segment_in_query } from './filter.ts';
+import {
+  type ContactFilter,
+  filter_fields,
+  filter_in_query,
+  NOT_BOTH,
+  readFilterInQuery,
+  segment_in_query,
+} from './filter.ts';
 import type { Privacy } from './privacy.ts';
 import {
   bulk_tag,
@@ -69,19 +76,27 @@ function listLoader({ lists }: ListDeps) {
   return ({ ctx, caller }: Target) => lists.require(caller.project.id, ctx.params.list ?? '');
 }
 
-/** The filter of a query, or that of the segment which stands in its place. Throws AppError `invalid`. */
-function filterOf(
-  segments: Segments,
-  list: ListRow,
-  { segment, page: _page, per_page: _per_page, ...filter }: ContactFilter & PageQuery & { segment?: string },
-): ContactFilter {
-  if (segment === undefined) return filter;
-  if (Object.values(filter).some((one) => one !== undefined)) throw invalid({ segment: [NOT_BOTH] });
+type FilterQuery = Omit<ContactFilter, 'any' | 'none'> & PageQuery & { segment?: string; filter?: string };
+
+/** The filter of a query, as parameters or as JSON, or that of the segment in its place. Throws AppError `invalid`. */
+function filterOf({ contacts, segments }: ListDeps, list: ListRow, query: FilterQuery): ContactFilter {
+  const { segment, filter: json, page: _page, per_page: _per_page, ...parameters } = query;
+  const is_given = Object.values(parameters).some((one) => one !== undefined);
+  if (json !== undefined) {
+    if (is_given || segment !== undefined) throw invalid({ filter: [ALONE] });
+    const filter = readFilterInQuery(json);
+    refuseAll(contacts.errorsInFilter(list, filter));
+    return filter;
+  }
+  if (segment === undefined) return parameters;
+  if (is_given) throw invalid({ segment: [NOT_BOTH] });
   return segments.filterNamed(list, segment);
 }
 
+const ALONE = 'stands alone: put what the other parameters ask for into it';
+
 function readingRoutes(deps: ListDeps): Route[] {
-  const { contacts, segments } = deps;
+  const { contacts } = deps;
   const load = listLoader(deps);
   return [
     ...marketingRoute({
@@ -91,17 +106,17 @@ function readingRoutes(deps: ListDeps): Route[] {
       summary: 'Contacts of a list, newest first',
       description:
         'Those that the filter fits: all of what is given must be so, and a parameter that is none of these is 422. Lists of ' +
-        'tags are written with commas between, and custom fields as `custom.NAME=value`. What a filter fits is counted up to ' +
+        'tags are written with commas between, and custom fields as `custom.NAME=value`; or `filter` has all of it as JSON. What a filter fits is counted up to ' +
         `${COUNTED_MATCHES}: where it is more, \`total\` is how many there are at least, and \`meta\` has \`total_capped\`. By ` +
         'status, by one tag or by both it is always counted.',
       query: t.Object(
-        { ...pageQuery, ...filter_fields, segment: segment_in_query },
+        { ...pageQuery, ...filter_fields, filter: filter_in_query, segment: segment_in_query },
         { additionalProperties: false },
       ),
       response: record,
       may_be_capped: true,
       load,
-      handle: ({ resource, query }) => contacts.list(resource, filterOf(segments, resource, query), query),
+      handle: ({ resource, query }) => contacts.list(resource, filterOf(deps, resource, query), query),
     }),
     ...marketingRoute({
       method: 'GET',
@@ -122,14 +137,17 @@ function readingRoutes(deps: ListDeps): Route[] {
         'All that the filter fits. Columns are the fields of a contact, and behind them `custom.NAME` for each custom field that ' +
         'somebody has; of tags those of one contact stand with commas between. What a spreadsheet would take for a formula is ' +
         'prefixed with an apostrophe. It stands on the audit trail, by keys too.',
-      query: t.Object({ ...filter_fields, segment: segment_in_query }, { additionalProperties: false }),
+      query: t.Object(
+        { ...filter_fields, filter: filter_in_query, segment: segment_in_query },
+        { additionalProperties: false },
+      ),
       ...CSV_ANSWER,
       load,
       handle: async ({ ctx, caller, resource, query }) => {
         ctx.keepOpen();
         return csvResponse(
           `contacts-${resource.public_id}.csv`,
-          await contacts.export(resource, filterOf(segments, resource, query), caller.record),
+          await contacts.export(resource, filterOf(deps, resource, query), caller.record),
         );
       },
     }),

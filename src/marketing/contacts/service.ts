@@ -29,7 +29,7 @@ import {
 import { exportContacts } from './export.ts';
 import { contactAddress } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
-import { criteriaIn, errorsInFilter } from './filter-rules.ts';
+import { criteriaIn, errorsInFilter, tellFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
 import { countMatches, findPage, piecesOf, requireOfList } from './finding.ts';
 import { ImportedDepartures } from './imported.ts';
@@ -184,6 +184,11 @@ export class Contacts {
   /** What is wrong with the `filter` of a request past its shape, by field. */
   errorsInFilter(list: { id: number }, filter: ContactFilter, read?: Tx): FieldErrors {
     return errorsInFilter(read ?? this.deps.database.read, list.id, filter, 'filter.');
+  }
+
+  /** A filter of a list as one sentence. */
+  tellFilter(list: { id: number }, filter: ContactFilter): string {
+    return tellFilter(this.deps.database.read, list.id, filter);
   }
 
   /** A page of those that a filter fits, newest first. Throws AppError `invalid` by member. */

@@ -51,7 +51,7 @@ export function segmentRoutes(deps: SegmentDeps): Route[] {
       path: ONE,
       tag: TAG,
       summary: 'One segment, with how many contacts it means',
-      unversioned: ['contacts_count'],
+      unversioned: ['contacts_count', 'filter_sentence'],
       response: record,
       load,
       record: ({ resource }) => resource,

@@ -26,6 +26,7 @@ export const FIELDS = {
     says: 'the list whose contacts it means: its id or name',
   }),
   ...CHANGEABLE,
+  filter_sentence: shown(t.String({ description: 'Its filter as one sentence.' })),
   created_at: moment(),
   updated_at: moment(),
 };
@@ -53,6 +54,7 @@ export const match = named(
   'FilterMatch',
   t.Object({
     contacts_count: t.Integer({ description: 'How many a broadcast to them would reach now.' }),
+    sentence: t.String({ description: 'The filter as one sentence.' }),
     samples: t.Array(t.String(), {
       description: 'Addresses of them, five at most, the longest on the list first.',
     }),

@@ -89,7 +89,7 @@ export class Segments {
     refuseAll(contacts.errorsInFilter(list, filter));
     const audience = { owner, list_id: list.id, filter, now_ms: clock.now() };
     const { recipients, samples } = await countAudience(this.deps, database.read, audience);
-    return { contacts_count: recipients, samples };
+    return { contacts_count: recipients, sentence: contacts.tellFilter(list, filter), samples };
   }
 
   /** The row of one. Throws AppError `not_found`, for another project's too. */
@@ -235,8 +235,13 @@ export class Segments {
   }
 
   #present(row: SegmentRow): SegmentRecord {
-    const list = this.deps.lists.findById(row.list_id);
-    return present(FIELDS, { ...row, id: row.public_id, list: list?.public_id ?? '' });
+    const { lists, contacts } = this.deps;
+    return present(FIELDS, {
+      ...row,
+      id: row.public_id,
+      list: lists.findById(row.list_id)?.public_id ?? '',
+      filter_sentence: contacts.tellFilter({ id: row.list_id }, filterOf(row)),
+    });
   }
 }
 

@@ -48,6 +48,7 @@ describe('a draft', () => {
     expect(made).toEqual({
       ...{ id: expect.any(String), name: 'June', list, template: null, variables: { n: '5' }, filter },
       ...{ preheader: 'For {{first_name}}', segment: null, ab: null },
+      filter_sentence: 'Those who have the tag “vip” and have “pro” as plan.',
       ...{ status: 'draft', pause_reason: null, is_test: false, send_at: null, started_at: null },
       ...{ finished_at: null, track_opens: false, utm: null, recipients: null, links: [], stats: NO_STATS },
       left_out: { total: 0, by_reason: NOBODY_LEFT_OUT },

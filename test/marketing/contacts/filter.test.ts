@@ -103,6 +103,55 @@ describe('each member', () => {
   });
 });
 
+describe('in a query as JSON', () => {
+  const asked = (path: string, filter: unknown, more = '') => {
+    const text = typeof filter === 'string' ? filter : JSON.stringify(filter);
+    return on.call('GET', `/email-lists/${list}/${path}?filter=${encodeURIComponent(text)}${more}`);
+  };
+
+  test('it has all of a filter, by pages and as a table, on both planes', async () => {
+    const filter = { any: [{ tags_all: ['a', 'b'] }, { custom: { plan: 'pro' } }], none: [{ q: 'anna@' }] };
+    const page = await asked('contacts', filter, '&page=2&per_page=1');
+    expect([namesOf(rowsOf(page)), page.body.meta]).toMatchObject(['bob', { total: 2, current_page: 2 }]);
+    const query = `filter=${encodeURIComponent(JSON.stringify(filter))}`;
+    expect(namesOf(rowsOf(await on.mirror('GET', `/email-lists/${list}/contacts?${query}`)))).toBe(
+      'carl bob',
+    );
+    const csv = (await asked('contacts.csv', filter)).text.trimEnd().split('\n');
+    expect(csv.map((line) => /\w+(?=@)/.exec(line)?.[0])).toEqual([undefined, 'carl', 'bob']);
+    expect(namesOf(rowsOf(await asked('contacts', {})))).toBe(ANYBODY);
+  });
+
+  test('it stands alone, and is refused by member', async () => {
+    for (const path of ['contacts', 'contacts.csv'])
+      for (const [filter, more, fields] of [
+        [{ status: 'active' }, '&q=a', ['filter']],
+        [{}, '&tags_any=a', ['filter']],
+        [{}, '&custom.plan=pro', ['filter']],
+        [{}, `&segment=${list}`, ['filter']],
+        ['{', '', ['filter']],
+        ['""', '', ['filter']],
+        ['[]', '', ['filter']],
+        [{ status: 'gone', tags_nome: ['a'] }, '', ['filter.status', 'filter.tags_nome']],
+        [{ none: [{}] }, '', ['filter.none.0']],
+        [
+          { any: [{ domains: ['@x'] }, { received: list }] },
+          '',
+          ['filter.any.0.domains.0', 'filter.any.1.received'],
+        ],
+        [{ q: 'x'.repeat(9_000) }, '', ['filter']],
+      ] as const) {
+        const { status, body } = await asked(path, filter, more);
+        expect([path, filter, status, Object.keys((body.errors ?? {}) as object).sort()]).toEqual([
+          path,
+          filter,
+          422,
+          [...fields],
+        ]);
+      }
+  });
+});
+
 describe('what is no filter', () => {
   const errorsOf = (body: Record<string, unknown>) => Object.keys((body.errors ?? {}) as object).sort();
 

@@ -50,7 +50,10 @@ beforeAll(async () => {
 describe('the record', () => {
   test('is made, read, changed and listed on both planes, and only one alone has a count', async () => {
     const id = await segment({ name: 'Quiet', filter: { not_clicked_within_days: 90 } });
-    const fields = { id, list, name: 'Quiet', filter: { not_clicked_within_days: 90 } };
+    const fields = {
+      ...{ id, list, name: 'Quiet', filter: { not_clicked_within_days: 90 } },
+      filter_sentence: 'Those who clicked in no mail within 90 days.',
+    };
     // Ann and Dan: Bob is suppressed, and Cy left.
     expect(await one(id)).toEqual({
       ...{ ...fields, contacts_count: 2 },
@@ -81,10 +84,17 @@ describe('the record', () => {
     const asked = (filter: unknown, of = list) => on.call('POST', `/email-lists/${of}/matching`, { filter });
     expect(dataOf(await asked({}))).toEqual({
       contacts_count: 2,
+      sentence: 'Everybody on the list.',
       samples: ['ann@example.com', 'dan@example.com'],
     });
-    expect(dataOf(await asked({ none: [VIP] }))).toEqual({ contacts_count: 1, samples: ['dan@example.com'] });
-    expect(dataOf(await asked({ event: { name: 'ordered' } }))).toEqual({ contacts_count: 0, samples: [] });
+    expect(dataOf(await asked({ none: [VIP] }))).toEqual({
+      ...{ contacts_count: 1, samples: ['dan@example.com'] },
+      sentence: 'Everybody on the list, but not those who have the tag “vip”.',
+    });
+    expect(dataOf(await asked({ event: { name: 'ordered' } }))).toMatchObject({
+      contacts_count: 0,
+      samples: [],
+    });
     expect(errorsOf(await asked({ received: GONE }))).toEqual([422, 'filter.received']);
     expect(errorsOf(await asked(undefined))).toEqual([422, 'filter']);
     expect((await asked({}, GONE)).status).toBe(404);
@@ -94,6 +104,63 @@ describe('the record', () => {
     expect([told.contacts_count, (told.samples as string[]).join('').replaceAll('@example.com', '')]).toEqual(
       [7, 'abcde'],
     );
+  });
+
+  test('reads as one sentence, of whatever members, with the names of what it names', async () => {
+    const tell = async (filter: object) =>
+      dataOf(await on.call('POST', `/email-lists/${list}/matching`, { filter })).sentence;
+    const broadcast = await on.broadcast(list, { name: 'May “news”' });
+    const sequence = await on.draft(list, []);
+    const ALL: [object, string][] = [
+      [{ status: 'pending' }, 'Those who have not confirmed their sign-up.'],
+      [{ q: 'an' }, 'Those who have an address or a name that begins with “an”.'],
+      [{ tag: 'a', tags_all: ['a'] }, 'Those who have the tag “a”.'],
+      [{ tag: 'c', tags_all: ['a', 'b'] }, 'Those who have the tags “a”, “b” and “c”.'],
+      [{ tags_any: ['a', 'b'] }, 'Those who have the tags “a” or “b”.'],
+      [{ tags_none: ['a'] }, 'Those who do not have the tag “a”.'],
+      [{ custom: { plan: 'pro', seats: 5 } }, 'Those who have “pro” as plan and have “5” as seats.'],
+      [{ domains: ['a.example', 'b.example'] }, 'Those who have an address at a.example or b.example.'],
+      [{ joined_after: '2030-03-01T00:00:00Z' }, 'Those who came to the list on 1 March 2030 or later.'],
+      [
+        { joined_before: '2030-02-28T23:00:00Z' },
+        'Those who came to the list before 28 February 2030, 23:00 UTC.',
+      ],
+      [{ clicked_within_days: 1 }, 'Those who clicked in a mail within 1 day.'],
+      [{ not_clicked_within_days: 30 }, 'Those who clicked in no mail within 30 days.'],
+      [{ not_mailed_within_days: 7 }, 'Those who got no mail of a broadcast or sequence within 7 days.'],
+      [{ event: { name: 'ordered' } }, 'Those who had the event “ordered”.'],
+      [
+        { no_event: { name: 'ordered', within_days: 9 } },
+        'Those who did not have the event “ordered” within 9 days.',
+      ],
+      [{ received: broadcast }, 'Those who received the broadcast “May “news””.'],
+      [{ clicked: broadcast.toLowerCase() }, 'Those who clicked in the broadcast “May “news””.'],
+      [{ not_clicked: broadcast }, 'Those who received the broadcast “May “news”” and did not click.'],
+      [{ sequence }, 'Those who are active in the sequence “Welcome”.'],
+      [{ any: [{ tag: 'a' }, { tag: 'b' }] }, 'Those who have the tag “a” or have the tag “b”.'],
+      [
+        {
+          ...{ status: 'active', q: 'a', clicked_within_days: 3 },
+          any: [{ tag: 'a' }, { tag: 'b', domains: ['x.example'] }, { tag: 'c' }],
+          none: [{ status: 'bounced' }, { event: { name: 'left' }, tag: 'd' }],
+        },
+        'Those who are active, have an address or a name that begins with “a” and clicked in a mail within 3 days, ' +
+          'and who have the tag “a”, (have the tag “b” and have an address at x.example) or have the tag “c”, ' +
+          'but not those who have bounced or (have the tag “d” and had the event “left”).',
+      ],
+    ];
+    for (const [filter, sentence] of ALL) expect(await tell(filter)).toBe(sentence);
+    const id = await segment({ name: 'Readers', filter: { received: broadcast, sequence } });
+    const { filter_sentence } = await one(id);
+    expect(filter_sentence).toBe(
+      'Those who received the broadcast “May “news”” and are active in the sequence “Welcome”.',
+    );
+    await on.call('DELETE', `/email-broadcasts/${broadcast}`);
+    const [listed] = rowsOf(await on.call('GET', '/email-segments'));
+    expect(listed?.filter_sentence).toBe(
+      'Those who received a broadcast that is gone and are active in the sequence “Welcome”.',
+    );
+    await on.call('DELETE', `/email-segments/${id}`);
   });
 
   test('keeps its version where only its count changes, and If-Match is heeded', async () => {
