@@ -9,10 +9,9 @@ export type NameOf = (what: 'broadcast' | 'sequence', public_id: string) => stri
 
 /** "Everybody on the list." for an empty one. */
 export function sentenceOf(filter: ContactFilter, nameOf: NameOf): string {
-  const { any = [], none = [], ...all } = filter;
-  const some = any.map((part) => inBrackets(tellMembers(part, nameOf)));
-  const others = none.map((part) => inBrackets(tellMembers(part, nameOf)));
-  const own = tellMembers(all, nameOf);
+  const some = (filter.any ?? []).map((part) => inBrackets(tellMembers(part, nameOf)));
+  const others = (filter.none ?? []).map((part) => inBrackets(tellMembers(part, nameOf)));
+  const own = tellMembers(filter, nameOf);
   const who = [
     ...(own.length === 0 ? [] : [listOf(own, 'and')]),
     ...(some.length === 0 ? [] : [listOf(some, 'or')]),
