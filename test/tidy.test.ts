@@ -35,6 +35,7 @@ const LOOKS_ACROSS = [
   'src/operation/backups/unpacking.ts',
   'src/operation/doctor/secret-checks.ts',
   'src/operation/doctor/store.ts',
+  'src/operation/holds/store.ts',
   'src/operation/jobs/store.ts',
   'src/operation/metrics/store.ts',
   'src/operation/overview/store.ts',

@@ -40,6 +40,7 @@ import {
 import { Backups, type BackupWork } from '../operation/backups/service.ts';
 import { createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
+import { Holds } from '../operation/holds/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
 import { jobCronEntries } from '../operation/jobs/tasks.ts';
 import { Metrics } from '../operation/metrics/service.ts';
@@ -267,8 +268,6 @@ function createWork(on: Tenancy) {
     engine.wake();
     webhooks.webhook_dispatcher.wake();
   });
-  const transfers = new Transfers({ ...on, ...mail, ...marketing, bytes, engine });
-  const jobs = new Jobs(on);
   const status = new Status({ ...on, data_dir: config.data_dir });
   const metrics = new Metrics({ ...on, ...mail, ...webhooks, backups });
   return {
@@ -283,8 +282,9 @@ function createWork(on: Tenancy) {
     object_links,
     object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
-    transfers,
-    jobs,
+    transfers: new Transfers({ ...on, ...mail, ...marketing, bytes, engine }),
+    holds: new Holds({ ...on, ...mail, ...marketing, ...webhooks, engine }),
+    jobs: new Jobs(on),
     engine,
     status,
     metrics,

@@ -18,6 +18,7 @@ import { objectChecks } from '../operation/backups/byte-checks.ts';
 import { backupChecks } from '../operation/backups/checks.ts';
 import { certificateChecks } from '../operation/certificates/checks.ts';
 import type { DoctorDeps } from '../operation/doctor/service.ts';
+import { holdChecks } from '../operation/holds/checks.ts';
 import { ownershipChecks } from '../operation/ownership/checks.ts';
 import { replicaChecks } from '../operation/replica/checks.ts';
 import type { Clock } from '../platform/host/clock.ts';
@@ -30,7 +31,13 @@ import { createServices, type Services } from './app.ts';
 
 /** Those that need nothing but the directory and its database. */
 function createDirectoryChecks(on: CheckedDirectory): HealthCheck[] {
-  return [...objectChecks(on), ...emailChecks(on), ...backupChecks(on), ...replicaChecks(on)];
+  return [
+    ...objectChecks(on),
+    ...emailChecks(on),
+    ...backupChecks(on),
+    ...holdChecks(on),
+    ...replicaChecks(on),
+  ];
 }
 
 /** Those that ask services, whose secrets the master key opens. */

@@ -155,6 +155,11 @@ export const FIRST_WORDS: readonly FirstWord<Services>[] = [
       (await import('../operation/backups/cli.ts')).registerRestore(cli, cli.host.clock),
   },
   {
+    usage: 'release [options]',
+    about: 'let go what a restore holds, with the server or without',
+    register: async (cli) => (await import('../operation/holds/cli.ts')).registerReleaseCommand(cli),
+  },
+  {
     usage: 'verify [options] <file>',
     about: 'read a whole backup, restore it to a scratch folder, and check all of it',
     register: async (cli) => (await import('../operation/backups/cli.ts')).registerVerify(cli),

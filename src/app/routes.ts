@@ -36,6 +36,7 @@ import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';
 import { doctorRoutes } from '../operation/doctor/routes.ts';
+import { holdRoutes } from '../operation/holds/routes.ts';
 import { jobRoutes } from '../operation/jobs/routes.ts';
 import { metricsRoutes } from '../operation/metrics/routes.ts';
 import { overviewRoutes } from '../operation/overview/routes.ts';
@@ -91,6 +92,7 @@ export function createRoutes(services: Services): Route[] {
     ...sendingDomainRoutes(services),
     ...domainReportRoutes(services),
     ...backupRoutes(services.backups),
+    ...holdRoutes(services),
     ...transferRoutes(services),
     ...doctorRoutes(services.doctor),
     ...statusRoutes(services.status, services.config),

@@ -9,6 +9,7 @@ import type { Tx } from '../platform/database/database.ts';
 import type { JobRow } from '../platform/database/tables.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { WHOLE_LIST } from '../platform/http/pagination.ts';
+import type { Release } from '../platform/jobs/restore-hold.ts';
 import { AT_ONCE, findJob, type NewJob, PRIORITY } from '../platform/jobs/store.ts';
 import { isRefusedTooMuch, returnsTooMuch } from './campaign-brakes.ts';
 import type { CampaignRow, EndedStore, PauseReason } from './campaign-store.ts';
@@ -102,6 +103,17 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
     const { rows } = this.campaigns;
     const paused = rows.list(this.deps.database.read, { project_id, status: 'paused' }, WHOLE_LIST);
     return paused.flatMap(({ public_id, pause_reason }) => (pause_reason === 'moved' ? [public_id] : []));
+  }
+
+  /** Those that a restore paused. */
+  protected listHeld({ project_id }: Pick<Release, 'project_id'>): Row[] {
+    return this.campaigns.rows.listHeld(this.deps.database.read, project_id);
+  }
+
+  /** One of them, unless somebody resumed or ended it meanwhile. */
+  protected findHeld(tx: Tx, id: number): Row | null {
+    const row = this.campaigns.rows.findById(tx, id);
+    return row?.status === 'paused' && row.pause_reason === 'restored' ? row : null;
   }
 
   /** Puts what was done to it on the audit trail. */

@@ -21,7 +21,14 @@ export interface CampaignRow {
   is_test?: boolean;
 }
 
-export type PauseReason = 'manual' | 'moved' | 'late' | 'not_ready' | 'bounce_threshold' | 'relay_refuses';
+export type PauseReason =
+  | 'manual'
+  | 'moved'
+  | 'restored'
+  | 'late'
+  | 'not_ready'
+  | 'bounce_threshold'
+  | 'relay_refuses';
 
 /** What is changed of either. */
 type CampaignChanges = Partial<{
@@ -50,7 +57,9 @@ export interface CampaignStore<Row extends CampaignRow> {
   listOpen(read: Tx): Row[];
   /** Those of a list. */
   listOpenOfList(read: Tx, list_id: number): Row[];
-  /** Those of all projects that are paused, but not by hand, nor as their project moved. */
+  /** Those that a restore paused, of a project or of all. */
+  listHeld(read: Tx, project_id: number | null): Row[];
+  /** Those of all projects that are paused, but not by hand, nor as their project moved, nor by a restore. */
   listPausedByThemselves(read: Tx): Row[];
   insert(tx: Tx, row: Omit<Row, 'id'>): Row;
   update(tx: Tx, id: number, changes: Partial<Omit<Row, 'id'>> | CampaignChanges): Row;
@@ -103,8 +112,15 @@ export function campaignStore<Row extends CampaignRow>(
     },
     listOpen: (read) => select(read, is_open).all() as Row[],
     listOpenOfList: (read, list_id) => select(read, and(eq(table.list_id, list_id), is_open)).all() as Row[],
+    listHeld(read, of_project) {
+      const of = of_project === null ? undefined : eq(project_id, of_project);
+      return select(
+        read,
+        and(is_open, sql`${status} = 'paused'`, eq(table.pause_reason, 'restored'), of),
+      ).all() as Row[];
+    },
     listPausedByThemselves(read) {
-      const by_itself = notInArray(table.pause_reason, ['manual', 'moved']);
+      const by_itself = notInArray(table.pause_reason, ['manual', 'moved', 'restored']);
       return select(read, and(is_open, sql`${status} = 'paused'`, by_itself)).all() as Row[];
     },
     insert: (tx, row) => tx.insert<SQLiteTable>(table).values(row).returning().get() as Row,

@@ -19,6 +19,8 @@ import { type Destinations, hostOf } from '../platform/http/destinations.ts';
 import { setBy } from '../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
+import { COUNTS_AS_DONE, inPieces, type Release } from '../platform/jobs/restore-hold.ts';
+import { isHeld } from '../platform/jobs/store.ts';
 import { type KeyRing, projectScope } from '../platform/secrets/key-ring.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { bodyOf } from './events.ts';
@@ -281,6 +283,19 @@ export class Webhooks {
 
   /* --- For the operator -------------------------------------------------------------------------------------------- */
 
+  /**
+   * Has deliveries that a restore held go on, or fail where what was due before it counts as done. Returns how
+   * many.
+   */
+  async letGoHeld({ project_id, done_until }: Release): Promise<number> {
+    const { database, dispatcher } = this.deps;
+    const end = (tx: Tx, id: string): boolean =>
+      done_until === null ? store.releaseHeld(tx, id) : store.failHeld(tx, id, COUNTS_AS_DONE);
+    const count = await inPieces(database, store.listHeld(database.read, project_id), end);
+    dispatcher.wake();
+    return count;
+  }
+
   /** Those that were switched off by themselves, and those whose secret does not decrypt. */
   listInTrouble(): { disabled: WebhookRow[]; undecryptable: WebhookRow[] } {
     const all = store.listAllWebhooks(this.deps.database.read);
@@ -357,14 +372,14 @@ export class Webhooks {
   }
 }
 
-/** One that waits for a webhook that is off is not tried at any time. */
+/** One that waits for a webhook that is off, or is held by a restore, is not tried at any time. */
 function presentDelivery(row: DeliveryRow, { is_active }: WebhookRow): DeliveryRecord {
   return {
     id: row.id,
     type: row.type,
     status: row.status,
     attempts: row.attempts,
-    next_at: is_active ? toIso(row.next_at) : null,
+    next_at: is_active && !isHeld(row.next_at ?? 0) ? toIso(row.next_at) : null,
     response_status: row.response_status,
     error: row.error,
     created_at: toIso(row.created_at),

@@ -2,6 +2,8 @@
 import { desc, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../platform/database/database.ts';
 import { rawSql } from '../platform/database/raw-sql.ts';
+import { HELD_FROM, IS_HELD_BY_RESTORE } from '../platform/jobs/restore-hold.ts';
+import { isHeld, LAST_DATE_MS } from '../platform/jobs/store.ts';
 import {
   type DeliveryRow,
   type EventRow,
@@ -208,9 +210,12 @@ const waiting = rawSql<{ webhook_id: number; project_id: number; first_at: numbe
   ) AS first_at
   FROM hooks JOIN webhooks ON webhooks.id = hooks.id WHERE webhooks.is_active = 1`);
 
-/** Active webhooks for which something waits, with when that is due: some seeks each, however much waits. */
+/**
+ * Active webhooks for which something waits that is not held, with when that is due: some seeks each, however
+ * much waits.
+ */
 export function listWaiting(read: Tx): { webhook_id: number; project_id: number; first_at: number }[] {
-  return waiting.all(read);
+  return waiting.all(read).filter(({ first_at }) => !isHeld(first_at));
 }
 
 const drop = rawSql<never, [string, number, number]>(
@@ -232,7 +237,8 @@ export function nextAfter(read: Tx, webhook_id: number, now_ms: number): number 
   return nextOf.get(read, webhook_id, now_ms)?.next_at ?? null;
 }
 
-const IS_LATE = "status = 'waiting' AND next_at > +? + json_extract(+?, '$[' || attempts || ']')";
+const IS_LATE = `status = 'waiting' AND next_at <= ${LAST_DATE_MS}
+  AND next_at > +? + json_extract(+?, '$[' || attempts || ']')`;
 const anyLate = rawSql<{ id: string }, [number, string]>(
   `SELECT id FROM webhook_deliveries WHERE ${IS_LATE} LIMIT 1`,
 );
@@ -296,6 +302,35 @@ const oldTries = rawSql<never, [number, number]>(
 /** Deletes up to `limit` tries from before a moment, and returns how many there were. */
 export function deleteOldTries(tx: Tx, before_ms: number, limit: number): number {
   return oldTries.run(tx, before_ms, limit);
+}
+
+/* --- Held by a restore ---------------------------------------------------------------------------------------------- */
+
+const IS_HELD = `status = 'waiting' AND next_at ${IS_HELD_BY_RESTORE}`;
+const heldIds = rawSql<{ id: string }, [number | null]>(
+  `SELECT id FROM webhook_deliveries INDEXED BY webhook_deliveries_waiting
+   WHERE ${IS_HELD} AND (?1 IS NULL OR webhook_id IN (SELECT id FROM webhooks WHERE project_id = ?1))`,
+);
+const release = rawSql<never, [string]>(
+  `UPDATE webhook_deliveries SET next_at = next_at - ${HELD_FROM} WHERE id = ? AND ${IS_HELD}`,
+);
+const endHeld = rawSql<never, [string, string]>(
+  `UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, error = ? WHERE id = ? AND ${IS_HELD}`,
+);
+
+/** What a restore holds, of one project or of all. */
+export function listHeld(read: Tx, project_id: number | null): string[] {
+  return heldIds.all(read, project_id).map(({ id }) => id);
+}
+
+/** Has a delivery that is held come when it is due, or was; returns whether it was held. */
+export function releaseHeld(tx: Tx, id: string): boolean {
+  return release.run(tx, id) > 0;
+}
+
+/** Ends a delivery that is held; returns whether it was. */
+export function failHeld(tx: Tx, id: string, error: string): boolean {
+  return endHeld.run(tx, error, id) > 0;
 }
 
 /* --- Forgetting ------------------------------------------------------------------------------------------------- */

@@ -125,7 +125,7 @@ const CHANGES: readonly (readonly [command: string, event: string, keep?: string
 /** These print records for the DNS; what all others did is told in six lines at most. */
 const PUBLISHED = ['domain add', 'domain dkim rotate'];
 
-/** Those that change no row, or are about a data directory as a whole. */
+/** Those that change no row, or are about a data directory as a whole: a restore and its release tell what they hold. */
 const OTHERS = `
   audit list, token list, person list, project list, project show, project activity, project verify-links, key list, key why, key smtp, key origin list, origin list,
   object list, object show, object get, vault services, vault show, domain list, domain verify, domain reports, mailbox list, mailbox show, mailbox test,
@@ -134,7 +134,7 @@ const OTHERS = `
   sequence list, sequence show, sequence pull, sequence why, sequence check, sequence preview,
   broadcast list, broadcast show, broadcast recipients, broadcast check, broadcast test,
   webhook list, webhook show, webhook deliveries,
-  backup, restore, verify, replica config, replica status, client typescript, migrate, doctor, serve, completion, version`
+  backup, restore, release, verify, replica config, replica status, client typescript, migrate, doctor, serve, completion, version`
   .split(',')
   .map((verb) => verb.trim());
 

@@ -274,6 +274,7 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'POST /project-files/:project_file/check',
     'POST /project-files/:project_file/import',
     'POST /projects/:project/let-go',
+    'POST /release',
     'GET /findings',
     'GET /jobs/:job',
     'POST /backups',

@@ -4,6 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { newId } from '../../src/platform/host/ids.ts';
+import { HELD_FROM, RESTORE_HOLD } from '../../src/platform/jobs/restore-hold.ts';
+import { sql } from '../support/deployment.ts';
 import { actor, makeProject } from '../support/helpers.ts';
 import {
   addPerson,
@@ -166,5 +169,46 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.getByRole('button', { name: 'Open' }).click();
     await page.getByRole('alert').getByText('Job not found').waitFor();
     await settle(page);
+  });
+
+  test('what a restore holds is let go on Home, or dropped, once somebody says so', async () => {
+    const { services, clock, data_dir } = on.app;
+    const hold = (): void => {
+      const key = services.projects.require('shop').id;
+      sql(
+        data_dir,
+        "INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, max_attempts, payload, queued_at) VALUES (?, ?, 'email.subscribe', 'pending', 0, 'email.subscribe', ?, 1, '{}', 0)",
+        newId(clock.now()),
+        key,
+        HELD_FROM,
+      );
+      const backup = { file: 'a.tar', created_at: new Date(clock.now()).toISOString() };
+      sql(
+        data_dir,
+        'INSERT INTO meta (name, value) VALUES (?, ?)',
+        RESTORE_HOLD,
+        JSON.stringify({ since_ms: clock.now(), backup }),
+      );
+    };
+    const statusOf = () =>
+      services.database.read.$client
+        .query("SELECT status FROM jobs WHERE type = 'email.subscribe' ORDER BY id DESC")
+        .values()[0]?.[0];
+    hold();
+    const { page, complaints } = await open('/');
+    await page.getByText('A restore holds 1 sign-up or run.').waitFor();
+    await page.getByRole('button', { name: 'Drop what was due' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(statusOf()).toBe('pending');
+    await page.getByRole('button', { name: 'Drop what was due' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop what was due' }).click();
+    await page.getByText('A restore holds').waitFor({ state: 'detached' });
+    expect(statusOf()).toBe('failed');
+    hold();
+    await page.reload();
+    await page.getByRole('button', { name: 'Let all go on' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Let all go on' }).click();
+    await page.getByText('A restore holds').waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
   });
 });

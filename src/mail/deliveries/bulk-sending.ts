@@ -11,7 +11,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
-import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
+import { AT_ONCE, HELD, isHeld } from '../../platform/jobs/store.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
 import { bulkQueues, type EmailRow, type Emails, emailLife } from '../emails/service.ts';
 import { type Candidate, type Choice, listCandidates, type Mailboxes } from '../mailboxes/service.ts';
@@ -252,7 +252,7 @@ export class BulkSending {
    */
   #nextAt(tx: Tx, mailbox_id: number): number | null {
     const now_ms = this.deps.clock.now();
-    const waiting = bulkQueues.listProjects(tx, mailbox_id).filter(({ due_at }) => due_at < HELD);
+    const waiting = bulkQueues.listProjects(tx, mailbox_id).filter(({ due_at }) => !isHeld(due_at));
     if (waiting.length === 0) return null;
     const due_at = Math.min(...waiting.map((first) => first.due_at));
     const open_at = Math.min(

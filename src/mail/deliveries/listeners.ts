@@ -12,7 +12,8 @@ import type { ReportKind } from './tables.ts';
 
 /** What happened to an email; each recipient's bounce is an event of its own. */
 export interface EmailEvent {
-  kind: 'sent' | 'failed' | 'unknown' | 'withheld' | ReportKind;
+  /** `dropped`: it counts as done, from when it was due, as a restore held it. */
+  kind: 'sent' | 'failed' | 'unknown' | 'withheld' | 'dropped' | ReportKind;
   email_id: string;
   project_id: number;
   source: EmailSource;

@@ -15,7 +15,8 @@ import { Tally } from '../../platform/host/measures.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { JobQueue } from '../../platform/jobs/engine.ts';
-import { AT_ONCE, findJob, listWaitingJobs } from '../../platform/jobs/store.ts';
+import { explainHold } from '../../platform/jobs/restore-hold.ts';
+import { AT_ONCE, findJob, isHeld, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
@@ -38,6 +39,7 @@ import type { SendingDomains } from '../sending-domains/service.ts';
 import { Attempts, type AttemptsDeps } from './attempts.ts';
 import { attemptsOf } from './beginning.ts';
 import { BulkSending } from './bulk-sending.ts';
+import { HeldMail } from './held.ts';
 import {
   type EmailEvent,
   type EmailListener,
@@ -123,6 +125,8 @@ export class Deliveries {
   readonly bulk: BulkSending;
   readonly return_paths: ReturnPaths;
   readonly sending_now: SendingNow;
+  /** What a restore holds. */
+  readonly held: HeldMail;
   /** What became of mails while this server ran. */
   readonly outcomes = new Tally<EmailEvent['kind']>(['sent', 'failed', 'unknown', 'bounced', 'complained']);
   readonly #listeners: Listeners;
@@ -137,6 +141,11 @@ export class Deliveries {
     this.attempts = new Attempts({ ...deps, return_paths: this.return_paths, patience }, this.#listeners);
     this.bulk = new BulkSending(deps, this.attempts, this.#listeners);
     this.sending_now = new SendingNow(deps, this.attempts);
+    this.held = new HeldMail({
+      ...deps,
+      listeners: this.#listeners,
+      withhold: (tx, id) => this.withhold(tx, id),
+    });
     this.listen((_tx, { kind }) => this.outcomes.add(kind));
   }
 
@@ -290,6 +299,7 @@ export class Deliveries {
       key: email.api_key_id === null ? null : keys.nameOf(email.api_key_id),
       project: project?.slug ?? null,
       is_project_active: project?.status === 'active',
+      hold: explainHold(read),
       has_content: emails.hasContent(read, email),
       patience_ms: isBulk(email.source) ? this.deps.config.marketing_patience_hours * HOUR_MS : null,
     };
@@ -304,7 +314,7 @@ export class Deliveries {
    * switched off.
    */
   #leavesAt({ project_id, due_at }: EmailRow): number | null {
-    if (due_at === null) return null;
+    if (due_at === null || isHeld(due_at)) return due_at;
     const now_ms = this.deps.clock.now();
     const opens_at = this.#listeners.opensAt(project_id, now_ms);
     return opens_at > now_ms ? Math.max(due_at, opens_at) : due_at;

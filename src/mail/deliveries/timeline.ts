@@ -6,7 +6,8 @@ import type { AuditRow } from '../../platform/database/audit-trail.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
-import { HELD, isWithheld } from '../../platform/jobs/store.ts';
+import { isHeldByRestore } from '../../platform/jobs/restore-hold.ts';
+import { HELD, isHeld } from '../../platform/jobs/store.ts';
 import type { EmailRow } from '../emails/service.ts';
 import type { NotedReply } from '../replies/service.ts';
 import { NO_MAILBOX } from './store.ts';
@@ -50,6 +51,8 @@ export interface EmailFacts {
   key: string | null;
   project: string | null;
   is_project_active: boolean;
+  /** Why it waits where a restore holds it. */
+  hold: string;
   /** Its content is still kept, or can be rendered again. */
   has_content: boolean;
   /** How long it is tried from its first attempt, where it has that instead of a number of attempts. */
@@ -266,13 +269,14 @@ function tellState({ email }: EmailFacts): string {
 function tellNext(facts: EmailFacts): string[] {
   const { email, attempts, job, has_content, patience_ms } = facts;
   const due_at = job?.status === 'pending' ? job.run_at : email.due_at;
+  if (due_at !== null && isHeldByRestore(due_at)) return [`Next: nothing by itself, as ${facts.hold}`];
   if (due_at !== null && !facts.is_project_active)
     return [
       `Next: it waits until its project is active: satchel project change ${facts.project ?? 'PROJECT'} --status active`,
     ];
   if (due_at === Number.POSITIVE_INFINITY)
     return ['Next: it waits until marketing is enabled in the settings.'];
-  if (job && isWithheld(job))
+  if (job && due_at !== null && isHeld(due_at))
     return ['Next: it waits until its project, which moved, is let go: satchel project import --go PROJECT'];
   if (due_at === HELD) return [`Next: it waits until its ${email.source} is resumed.`];
   if (due_at !== null) {

@@ -1,7 +1,8 @@
 /** SQL of bulk mail that waits: rows of the log with a time of their own instead of a job. */
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
-import { HELD } from '../../platform/jobs/store.ts';
+import { IS_HELD_BY_RESTORE } from '../../platform/jobs/restore-hold.ts';
+import { LAST_DATE_MS } from '../../platform/jobs/store.ts';
 import { type EmailRow, emails } from './tables.ts';
 
 // The builder can't say a walk from project to project, which costs a seek for each, however much mail waits.
@@ -10,7 +11,7 @@ const firstOfNext = rawSql<{ project_id: number; due_at: number }, [number, numb
    WHERE mailbox_id = ? AND project_id > ? AND due_at IS NOT NULL ORDER BY project_id, due_at LIMIT 1`,
 );
 
-/** The projects whose bulk mail waits for a mailbox, each with the time of its first, or HELD. */
+/** The projects whose bulk mail waits for a mailbox, each with the time of its first, be it held. */
 export function listProjects(read: Tx, mailbox_id: number): { project_id: number; due_at: number }[] {
   const found: { project_id: number; due_at: number }[] = [];
   for (let next = firstOfNext.get(read, mailbox_id, 0); next; ) {
@@ -48,7 +49,17 @@ export function listDueAfter(
   read: Tx,
   after_ms: number,
 ): Pick<EmailRow, 'id' | 'project_id' | 'source' | 'mailbox_id' | 'due_at' | 'queued_at'>[] {
-  return dueAfter.all(read, after_ms, HELD);
+  return dueAfter.all(read, after_ms, LAST_DATE_MS);
+}
+
+const held = rawSql<{ id: string }, [number | null]>(
+  `SELECT id FROM emails INDEXED BY emails_bulk
+   WHERE due_at IS NOT NULL AND due_at ${IS_HELD_BY_RESTORE} AND (?1 IS NULL OR project_id = ?1)`,
+);
+
+/** The bulk mail that a restore holds, of one project or of all. */
+export function listHeld(read: Tx, { project_id }: { project_id: number | null }): string[] {
+  return held.all(read, project_id).map(({ id }) => id);
 }
 
 // Project by project, each found by a seek in the index that its mails are then found in.

@@ -103,6 +103,12 @@ export class ScheduleRuns {
     noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'failed');
   }
 
+  /** Notes at the schedule that a run was left out. */
+  leaveOut(tx: Tx, job: JobRow): void {
+    const { schedule_id } = parse(run_payload, job.payload);
+    noteRunEnd(tx, { schedule_id, queued_at: job.queued_at }, 'skipped');
+  }
+
   #contentOf(schedule: ScheduleRow): Content {
     if (schedule.template !== null) {
       return this.deps.templates.renderForSend(schedule.project_id, schedule.template, schedule.variables);

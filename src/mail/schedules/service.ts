@@ -3,7 +3,7 @@ import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
-import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
+import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { isUlid, newId } from '../../platform/host/ids.ts';
@@ -13,6 +13,7 @@ import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
+import { inPieces, type Release } from '../../platform/jobs/restore-hold.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
@@ -33,6 +34,7 @@ import {
   findSchedule,
   insertSchedule,
   listDueSchedules,
+  listHeldSchedules,
   listMovedSchedules,
   listRunsQueuedAfter,
   listSchedules,
@@ -54,7 +56,7 @@ export const SCHEDULE_RUN = 'schedule.run';
 const toRecord = (row: ScheduleRow): ScheduleRecord => present(FIELDS, { ...row, public_id: row.id });
 
 interface SchedulesDeps extends ScheduleRunsDeps {
-  projects: Pick<Projects, 'listInactiveIds' | 'requireActive'>;
+  projects: Pick<Projects, 'findById' | 'listInactiveIds' | 'requireActive'>;
   logger: Logger;
   /** Of each body. */
   max_body_bytes: number;
@@ -149,6 +151,7 @@ export class Schedules {
         last_run_at: null,
         last_status: null,
         is_moved: false,
+        is_held: false,
         created_at: now,
         updated_at: now,
       };
@@ -183,12 +186,33 @@ export class Schedules {
         fields.timezone === current.timezone;
       const next_run_at = keeps_time ? current.next_run_at : nextRun(cron, now);
       const changed = { ...fields, next_run_at: fields.is_active ? next_run_at : null, updated_at: now };
-      const moved = changes.is_active === undefined ? {} : { is_moved: false };
+      const moved = changes.is_active === undefined ? {} : { is_moved: false, is_held: false };
       updateSchedule(tx, current.id, { ...changed, ...moved });
       note(tx, { ...noteOf('schedule.changed', current), changes: changesOf(current, changed) });
       return { ...current, ...changed };
     });
     return toRecord(row);
+  }
+
+  /**
+   * Has those go on that a restore paused, with their next run, also where their project is inactive: they wait
+   * for it then. Returns how many.
+   */
+  async letGoHeld({ actor, project_id }: Release): Promise<number> {
+    const { database, clock, projects } = this.deps;
+    const ids = listHeldSchedules(database.read, project_id).map(({ id }) => id);
+    return inPieces(database, ids, (tx, id) => {
+      const row = findAnySchedule(tx, id);
+      if (!row?.is_held) return false;
+      const now = clock.now();
+      const cron = parseCron(row.cron_expression, row.timezone);
+      const next_run_at = cron.ok ? cron.next(now) : null;
+      updateSchedule(tx, id, { is_active: true, is_held: false, next_run_at, updated_at: now });
+      const changes = changesOf(row, { is_active: true });
+      const project = projects.findById(row.project_id);
+      recordAudit(tx, actor, { ...noteOf('schedule.changed', row), project, changes }, now);
+      return true;
+    });
   }
 
   /** Deletes a schedule; a run that waits in the queue then fails. Throws AppError `not_found`. */

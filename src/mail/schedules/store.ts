@@ -129,6 +129,16 @@ export function listMovedSchedules(read: Tx, project_id: number): string[] {
   return found.map(({ id }) => id);
 }
 
+/** Those that a restore paused, of one project or of all. */
+export function listHeldSchedules(read: Tx, project_id: number | null): ScheduleRow[] {
+  const of_project = project_id === null ? undefined : eq(emailSchedules.project_id, project_id);
+  return read
+    .select()
+    .from(emailSchedules)
+    .where(and(eq(emailSchedules.is_held, true), of_project))
+    .all();
+}
+
 /** Schedules that wait for a later time, by id. */
 export function listWaitingSchedules(
   tx: Tx,

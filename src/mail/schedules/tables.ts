@@ -31,6 +31,7 @@ export const emailSchedules = sqliteTable('email_schedules', {
   last_run_at: integer(),
   last_status: text().$type<LastStatus>(),
   is_moved: integer({ mode: 'boolean' }).notNull(),
+  is_held: integer({ mode: 'boolean' }).notNull(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });

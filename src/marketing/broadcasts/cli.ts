@@ -199,9 +199,10 @@ function registerLooking(noun: Noun<Services>): void {
         'It has no links yet.',
       );
       const test = ab && tableOf(ab);
+      const held = services.broadcasts.explainHeld(record);
       return {
         json: record,
-        text: (columns) => [head, ...(test ? [test(columns)] : []), table(columns)].join('\n\n'),
+        text: (columns) => [head, ...held, ...(test ? [test(columns)] : []), table(columns)].join('\n\n'),
       };
     });
   noun

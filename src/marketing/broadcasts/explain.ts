@@ -1,6 +1,7 @@
 /** Broadcasts as sentences: why one paused by itself, and what an address gets and got of them. */
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
+import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { explainBrake } from '../campaign-brakes.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import type { ContactRow } from '../contacts/service.ts';
@@ -14,9 +15,10 @@ const MAX_TOLD = 100;
 
 type ExplainDeps = Pick<CampaignDeps, 'database' | 'contacts' | 'marketing'>;
 
-/** Why a broadcast paused by itself. */
+/** Why a broadcast paused that nobody paused by hand. */
 export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {
   const { read } = database;
+  if (row.pause_reason === 'restored') return explainHold(read);
   if (row.pause_reason === 'late' && row.tested_at !== null)
     return `its A/B was to be decided ${toIso(row.decides_at)}, when the server did not run or its project was inactive. A resume decides it by the clicks, and sends the rest.`;
   if (row.pause_reason === 'late')

@@ -1,16 +1,16 @@
 /** A broadcast's life: changing its plan, sending, pausing, resuming, cancelling, ending; and what it is told from outside. */
 import { isDeepStrictEqual } from 'node:util';
-import { AppError, conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
+import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { HOUR_MS } from '../../platform/host/clock.ts';
 import { type Actor, SYSTEM } from '../../platform/http/callers.ts';
+import type { Release, Released } from '../../platform/jobs/restore-hold.ts';
 import { AT_ONCE } from '../../platform/jobs/store.ts';
-import { LOOK_AGAIN_MS } from '../campaign-capacity.ts';
 import { CampaignLife } from '../campaign-life.ts';
-import { explainProblem, type Problem } from '../campaign-readiness.ts';
+import type { Problem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { type ContactEvent, type ContactPause, type ContactRow, isPaused } from '../contacts/service.ts';
 import type { FollowedLink, Reading } from '../mails/service.ts';
@@ -19,6 +19,7 @@ import { bestOf, isTested, isWalked, phaseOf, variantCalled } from './ab.ts';
 import * as recipients from './recipient-store.ts';
 import type { BroadcastChanges } from './schemas.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
+import { dueAt, isSameMail, isToCome, refusal, statusBefore } from './standing.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, RecipientRow } from './tables.ts';
 
@@ -319,8 +320,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   /** An A/B whose time came meanwhile is decided now. */
   #goOn(tx: Tx, actor: Actor, row: BroadcastRow): void {
     const now = this.deps.clock.now();
-    const status = isTested(row) ? 'testing' : 'sending';
-    const going = { status, pause_reason: null, bounces_since: now } as const;
+    const going = { status: statusBefore(row), pause_reason: null, bounces_since: now } as const;
     store.rows.update(tx, row.id, { ...going, job_id: this.enqueue(tx, row, AT_ONCE) });
     if (isTested(row) && row.decides_at !== null && row.decides_at <= now)
       this.#sendRest(tx, actor, row, bestOf(store.listVariants(tx, [row.id])));
@@ -332,19 +332,54 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
    * `conflict` for a draft or one that is over.
    */
   async cancel(actor: Actor, owner: KeyOwner, public_id: string): Promise<void> {
-    const { broadcasts, database, emails, clock } = this.deps;
+    const { broadcasts, database } = this.deps;
     const cancelled = await database.write((tx) => {
       const row = broadcasts.require(owner.id, public_id, tx);
       this.campaigns.refuseFrom(row, ['scheduled', 'sending', 'testing', 'paused'], 'cancelled');
-      const now = clock.now();
-      const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
-      store.rows.update(tx, row.id, over);
-      this.#dismiss(tx, row);
-      for (const id of recipients.listWaiting(tx, row.id)) emails.hold(tx, id);
-      this.audit(tx, actor, row, 'broadcast.cancelled');
+      this.#cancel(tx, actor, row);
       return row;
     });
     await this.#takeBack(cancelled);
+  }
+
+  #cancel(tx: Tx, actor: Actor, row: BroadcastRow): void {
+    const now = this.deps.clock.now();
+    const over = { status: 'cancelled', pause_reason: null, finished_at: now, updated_at: now } as const;
+    store.rows.update(tx, row.id, over);
+    this.#dismiss(tx, row);
+    for (const id of recipients.listWaiting(tx, row.id)) this.deps.emails.hold(tx, id);
+    this.audit(tx, actor, row, 'broadcast.cancelled');
+  }
+
+  /**
+   * Has those go on that a restore paused, as if they had waited; what began before it, or was due, is
+   * cancelled where that counts as done.
+   */
+  async letGoHeld(release: Release): Promise<Released> {
+    const { actor, done_until } = release;
+    const released = { went_on: 0, dropped: 0 };
+    for (const { id } of this.listHeld(release)) {
+      const row = await this.deps.database.write((tx) => {
+        const held = this.findHeld(tx, id);
+        if (!held) return null;
+        const is_done =
+          done_until !== null && (held.started_at !== null || (held.send_at ?? 0) <= done_until);
+        if (is_done) this.#cancel(tx, actor, held);
+        else this.#letGoOn(tx, actor, held);
+        released[is_done ? 'dropped' : 'went_on'] += 1;
+        return is_done ? held : null;
+      });
+      if (row) await this.#takeBack(row);
+    }
+    return released;
+  }
+
+  #letGoOn(tx: Tx, actor: Actor, row: BroadcastRow): void {
+    const status = statusBefore(row);
+    const run_at = status === 'sending' ? AT_ONCE : dueAt({ ...row, status }, this.deps.clock.now());
+    const job_id = run_at === null ? null : this.enqueue(tx, row, run_at);
+    store.rows.update(tx, row.id, { status, pause_reason: null, job_id });
+    this.audit(tx, actor, row, 'broadcast.resumed');
   }
 
   async #takeBack({ id }: Pick<BroadcastRow, 'id'>): Promise<void> {
@@ -402,7 +437,8 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   /** Told of what became of a mail, in the transaction that records it. Pauses a broadcast as sequences pause. */
   onMail(tx: Tx, event: Pick<EmailEvent, 'email_id' | 'kind' | 'at' | 'is_refused'>): void {
     const recipient = recipients.findByEmail(tx, event.email_id);
-    if (!recipient) return;
+    // One that counts as done ends with all of its broadcast.
+    if (!recipient || event.kind === 'dropped') return;
     this.markEvent(tx, recipient, event);
     const row = this.rowOf(tx, recipient);
     if (row) this.finish(tx, row);
@@ -459,30 +495,4 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
     const recipient = recipients.findByEmail(tx, email_id);
     if (recipient) store.addClick(tx, recipient.broadcast_id, click);
   }
-}
-
-/** Whether one that stopped as its project moved has its time yet to come. */
-function isToCome({ pause_reason, started_at, send_at }: BroadcastRow, now_ms: number): boolean {
-  return pause_reason === 'moved' && started_at === null && send_at !== null && send_at > now_ms;
-}
-
-/** When the job of one is to look at it, null where nothing goes on by itself. */
-function dueAt({ status, send_at, decides_at }: BroadcastRow, now_ms: number): number | null {
-  if (status === 'scheduled') return send_at ?? now_ms;
-  if (status === 'testing') return decides_at;
-  return status === 'sending' ? now_ms + LOOK_AGAIN_MS : null;
-}
-
-/** Whether what a check found of a broadcast still holds for it. */
-function isSameMail(a: BroadcastRow, b: BroadcastRow): boolean {
-  const is_same_list = a.list_id === b.list_id && a.segment_id === b.segment_id;
-  const ofMail = ({ template, filter, ab }: BroadcastRow): unknown => [template, filter, ab];
-  return is_same_list && isDeepStrictEqual(ofMail(a), ofMail(b));
-}
-
-function refusal(problems: readonly Problem[]): AppError {
-  return new AppError('invalid', `The broadcast cannot be sent: ${problems.map(explainProblem).join(' ')}`, {
-    code: 'send_refused',
-    details: { problems },
-  });
 }

@@ -9,6 +9,7 @@ import { HOUR_MS } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { countAudience } from '../audience.ts';
 import { type Problem, problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';
@@ -350,6 +351,13 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       const is_long = isTested(row) && (tested_at ?? now) <= now - UNDECIDED_MS && (decides_at ?? 0) <= now;
       return is_long ? [{ id, name, project_id, is_paused: row.status === 'paused' }] : [];
     });
+  }
+
+  /** Why one waits that a restore holds, as a sentence; nothing of any other. */
+  explainHeld({ id, pause_reason }: Pick<BroadcastRecord, 'id' | 'pause_reason'>): string[] {
+    if (pause_reason !== 'restored') return [];
+    const alone = `To go on with it alone: satchel broadcast resume ${id}`;
+    return [`It is paused, as ${explainHold(this.deps.database.read)} ${alone}`];
   }
 
   protected explainPause(row: BroadcastRow): string {

@@ -15,6 +15,7 @@ export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number];
 export const PAUSE_REASONS = [
   'manual',
   'moved',
+  'restored',
   'late',
   'not_ready',
   'bounce_threshold',

@@ -7,7 +7,7 @@
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { DAY_MS, HOUR_MS, utcDay } from '../../platform/host/clock.ts';
+import { DAY_MS, utcDay } from '../../platform/host/clock.ts';
 import {
   LOOK_AGAIN_MS,
   MAILS_AHEAD,
@@ -26,12 +26,12 @@ import type { TrackingChoices } from '../tracking/service.ts';
 import * as store from './enrollment-store.ts';
 import type { ContactEvents } from './events.ts';
 import { exit, exitReasonOf, fail } from './exits.ts';
-import type { GoingOn } from './going-on.ts';
+import { advance, failsInCircle, type GoingOn } from './going-on.ts';
 import { SEQUENCE_STEP } from './lifecycle.ts';
 import {
-  type Decision,
   decide,
   type Facts,
+  findStep,
   type Step,
   stepAfter,
   stepsOf,
@@ -40,9 +40,6 @@ import {
 } from './model.ts';
 import { rows } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
-
-/** Routes that one enrollment takes at once: more go in a circle. */
-const MAX_ROUTES_AT_ONCE = 20;
 
 /** Enrollments that one transaction moves: a few milliseconds, so that nobody waits long behind it. */
 const SEQUENCE_PIECE = 20;
@@ -215,10 +212,7 @@ export class SequenceEngine {
       const next = advance(tx, at, { step, decision, tracks, now_ms, complete });
       if (next === null || next.next_at === null || next.next_at > now_ms) return null;
       if (decision.result === 'route') routes += 1;
-      if (routes > MAX_ROUTES_AT_ONCE) {
-        fail(tx, at.id, 'Its tracks route in a circle without sending.', now_ms);
-        return null;
-      }
+      if (failsInCircle(tx, at.id, { routes, now_ms })) return null;
       at = next;
     }
   }
@@ -335,40 +329,8 @@ interface Move {
   now_ms: number;
 }
 
-function findStep(tracks: Tracks, key: string): Step | null {
-  for (const own of tracks.values()) for (const step of own) if (step.key === key) return step;
-  return null;
-}
-
 function asksForClicks({ condition }: Pick<Step, 'condition'>): boolean {
   if (condition.type === 'all') return condition.of.some((part) => asksForClicks({ condition: part }));
   if (condition.type === 'event' || condition.type === 'no_event') return condition.event === 'clicked';
   return condition.type === 'clicked' || condition.type === 'not_clicked';
-}
-
-/** Writes where an enrollment goes after a step that sends nothing; null when it has ended. */
-function advance(
-  tx: Tx,
-  at: EnrollmentRow,
-  by: {
-    step: Step;
-    decision: Exclude<Decision, { result: 'send' }>;
-    tracks: Tracks;
-    now_ms: number;
-    complete(): void;
-  },
-): EnrollmentRow | null {
-  const next = stepAfter(by.tracks, by.step, by.decision);
-  if ('end' in next) {
-    if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
-    else by.complete();
-    return null;
-  }
-  const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
-  const { key: step, track, delay_hours } = next.step;
-  const next_at = counts_from + delay_hours * HOUR_MS;
-  const changes = { step, track, counts_from, next_at, waits_for: null };
-  const moved = { ...at, ...changes };
-  store.moveEnrollment(tx, at.id, moved);
-  return moved;
 }

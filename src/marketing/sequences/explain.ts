@@ -1,6 +1,7 @@
 /** Sequences and enrollments in sentences: what was sent, what waits for what, what never comes and why. */
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso, utcDay } from '../../platform/host/clock.ts';
+import { readDoneUntil } from '../../platform/jobs/restore-hold.ts';
 import { explainBrake } from '../campaign-brakes.ts';
 import type { Ended } from '../campaign-store.ts';
 import type { CampaignDeps } from '../campaigns.ts';
@@ -18,6 +19,8 @@ interface Waits {
   have_links_a_place: boolean;
   /** Mails of the project that count towards its daily cap today. */
   used_today: number;
+  /** What was due in the project until then counts as done, by an operator's word after a restore; 0: nothing. */
+  done_until: number;
   now_ms: number;
 }
 
@@ -69,6 +72,7 @@ export function waitsOf({ database, marketing, clock, projects }: ExplainDeps, p
     settings: marketing.settings(project_id),
     have_links_a_place,
     used_today,
+    done_until: readDoneUntil(database.read, project_id),
     now_ms,
   };
 }
@@ -85,6 +89,8 @@ export function explainSequence(
   of: {
     waits: Waits;
     ended: Ended;
+    /** Why it waits where a restore holds it. */
+    hold: string;
     next_at: number | null;
     mails: { sent: number; lost: number; waiting: number };
   },
@@ -92,7 +98,7 @@ export function explainSequence(
   const { settings, used_today, now_ms } = of.waits;
   const opens_at = nextOpening(settings, now_ms);
   return [
-    explainStatus(row, of.ended, settings),
+    explainStatus(row, of, settings),
     ...(of.waits.is_project_active || row.status === 'finished'
       ? []
       : ['Its project is inactive: nothing is sent before that is active.']),
@@ -112,7 +118,11 @@ function explainMails({ sent, lost, waiting }: { sent: number; lost: number; wai
   return [`Mails so far: ${sent} taken by a relay, ${lost} lost, ${waiting} waiting for their relay.`];
 }
 
-function explainStatus(row: SequenceRow, ended: Ended, settings: Settings): string {
+function explainStatus(
+  row: SequenceRow,
+  { ended, hold }: { ended: Ended; hold: string },
+  settings: Settings,
+): string {
   const resume = `satchel sequence resume ${row.public_id}`;
   if (row.status === 'draft') return 'It is a draft: nothing is sent before it is activated.';
   if (row.status === 'active') return 'It is active.';
@@ -120,6 +130,7 @@ function explainStatus(row: SequenceRow, ended: Ended, settings: Settings): stri
   if (row.pause_reason === 'manual') return `It is paused by hand. To go on: ${resume}`;
   if (row.pause_reason === 'moved')
     return `It is paused, as its project moved to another Satchel or came from one. To go on: ${resume}`;
+  if (row.pause_reason === 'restored') return `It is paused, as ${hold} To go on with it alone: ${resume}`;
   const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
   return `It is paused: ${explainBrake(row.pause_reason, ended, settings)} ${first}: ${resume}`;
 }
@@ -134,7 +145,7 @@ function explainEnrollment(
   return [
     `In the sequence ${sequence.name} since ${toIso(enrollment.enrolled_at)}, in the track ${enrollment.track}${test}.`,
     ...of.mails.map(explainMail),
-    ...explainUnsent(enrollment, sequence, of.mails),
+    ...explainUnsent(enrollment, sequence, of),
     explainStanding(enrollment, sequence, of),
   ];
 }
@@ -162,7 +173,7 @@ function explainEnd({ sent_at, is_waiting, ended_at }: ToldMail): string {
 function explainUnsent(
   enrollment: EnrollmentRow,
   sequence: SequenceRow,
-  mails: readonly SequenceMailRow[],
+  { mails, waits }: { mails: readonly SequenceMailRow[]; waits: Waits },
 ): string[] {
   const tracks = tracksOf(stepsOf(sequence));
   const [first] = tracks.keys();
@@ -177,10 +188,19 @@ function explainUnsent(
     }
     const at = steps.findIndex(({ key }) => key === enrollment.step);
     const passed = enrollment.state === 'completed' ? steps : steps.slice(0, Math.max(at, 0));
+    // As far as anybody knows: one that was skipped leaves no trace of its own.
+    const may_be_done = enrollment.enrolled_at <= waits.done_until;
     return passed
       .filter((step) => !is_sent(step))
-      .map((step) => `  Step ${step.key}: not sent, as this did not hold: ${describeStepCondition(step)}.`);
+      .map((step) => `  Step ${step.key}: not sent, as ${explainSkipped(step, may_be_done)}.`);
   });
+}
+
+function explainSkipped(step: Step, may_be_done: boolean): string {
+  const done = 'what was due before a restore counts as done';
+  if (step.condition.type === 'always' && may_be_done) return done;
+  const lacks = `this did not hold: ${describeStepCondition(step)}`;
+  return may_be_done ? `${done}, or ${lacks}` : lacks;
 }
 
 function explainStanding(

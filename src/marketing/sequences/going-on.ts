@@ -9,8 +9,8 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import type { CampaignDeps } from '../campaigns.ts';
 import { isPaused } from '../contacts/service.ts';
 import * as rows from './enrollment-store.ts';
-import { fail } from './exits.ts';
-import { type Step, stepsOf } from './model.ts';
+import { exit, fail } from './exits.ts';
+import { type Decision, type Step, stepAfter, stepsOf, type Tracks } from './model.ts';
 import { presentEnrollment } from './records.ts';
 import type { EnrollmentRecord } from './schemas.ts';
 import * as store from './store.ts';
@@ -58,13 +58,15 @@ export class GoingOn {
   goOn(
     tx: Tx,
     enrollment: Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>,
-    ended: { step: string; at: number },
+    ended: { step: string; at: number; is_dropped?: boolean },
   ): void {
     const row = store.rows.findById(tx, enrollment.sequence_id);
     if (!row || row.status === 'finished') return; // A finished sequence: all that is active in it exits.
     // After the last step it stays at that step.
     if (enrollment.step === ended.step) {
-      this.complete(tx, enrollment.id, row, ended.at);
+      // What counts as done was told before the restore, if it was.
+      if (ended.is_dropped) rows.completeEnrollment(tx, enrollment.id, ended.at);
+      else this.complete(tx, enrollment.id, row, ended.at);
       return;
     }
     const step = stepsOf(row).find(({ key }) => key === enrollment.step);
@@ -162,4 +164,45 @@ export class GoingOn {
 /** When a step is due whose delay counts from a moment. */
 export function dueAt({ delay_hours }: Pick<Step, 'delay_hours'>, from_ms: number): number {
   return from_ms + delay_hours * HOUR_MS;
+}
+
+/** Writes where an enrollment goes after a step that sends nothing; null when it has ended. */
+export function advance(
+  tx: Tx,
+  at: EnrollmentRow,
+  by: {
+    step: Step;
+    decision: Exclude<Decision, { result: 'send' }>;
+    tracks: Tracks;
+    now_ms: number;
+    complete(): void;
+  },
+): EnrollmentRow | null {
+  const next = stepAfter(by.tracks, by.step, by.decision);
+  if ('end' in next) {
+    if (next.end === 'condition') exit(tx, at.id, 'condition', by.now_ms);
+    else by.complete();
+    return null;
+  }
+  const counts_from = next.counts_from === 'now' ? by.now_ms : at.counts_from;
+  const { key: step, track, delay_hours } = next.step;
+  const next_at = counts_from + delay_hours * HOUR_MS;
+  const changes = { step, track, counts_from, next_at, waits_for: null };
+  const moved = { ...at, ...changes };
+  rows.moveEnrollment(tx, at.id, moved);
+  return moved;
+}
+
+/** Routes that one enrollment takes at once: more go in a circle. */
+const MAX_ROUTES_AT_ONCE = 20;
+
+/** Fails an enrollment that has taken too many; returns whether it did. */
+export function failsInCircle(
+  tx: Tx,
+  id: number,
+  { routes, now_ms }: { routes: number; now_ms: number },
+): boolean {
+  if (routes <= MAX_ROUTES_AT_ONCE) return false;
+  fail(tx, id, 'Its tracks route in a circle without sending.', now_ms);
+  return true;
 }

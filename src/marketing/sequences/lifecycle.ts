@@ -9,7 +9,8 @@ import type { Tx } from '../../platform/database/database.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { AT_ONCE, HELD } from '../../platform/jobs/store.ts';
+import type { Release, Released } from '../../platform/jobs/restore-hold.ts';
+import { AT_ONCE, isHeld } from '../../platform/jobs/store.ts';
 import { CampaignLife } from '../campaign-life.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import type { CampaignDeps } from '../campaigns.ts';
@@ -30,6 +31,7 @@ import type { Exits } from './exits.ts';
 import { dueAt, type GoingOn } from './going-on.ts';
 import { firstStep, type Step, stepsOf, tracksOf } from './model.ts';
 import type { Sequences } from './service.ts';
+import { skipDue } from './skipping.ts';
 import * as store from './store.ts';
 import type { SequenceMailRow, SequenceRow, SequenceStatus } from './tables.ts';
 
@@ -53,7 +55,7 @@ export interface Enrolled {
 
 interface LifeDeps extends CampaignDeps {
   sequences: Sequences;
-  contact_events: Pick<ContactEvents, 'note'>;
+  contact_events: Pick<ContactEvents, 'note' | 'since'>;
   exits: Exits;
   going_on: GoingOn;
 }
@@ -107,6 +109,27 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
       const problem = this.deps.marketing.problemOfLinks(owner.id);
       if (problem !== null) throw conflict(problem, { code: 'public_url' });
     });
+  }
+
+  /**
+   * Has those go on that a restore paused, as if they had waited. Where what was due until then counts as done,
+   * the steps of so many enrollments are skipped as if they had been sent then.
+   */
+  async letGoHeld(release: Release): Promise<Released> {
+    const { database } = this.deps;
+    const released = { went_on: 0, dropped: 0 };
+    for (const { id } of this.listHeld(release)) {
+      if (release.done_until !== null) released.dropped += await skipDue(this.deps, id, release.done_until);
+      await database.write((tx) => {
+        const row = this.findHeld(tx, id);
+        if (!row) return;
+        const job_id = this.enqueue(tx, row, AT_ONCE);
+        store.rows.update(tx, id, { status: 'active', pause_reason: null, job_id });
+        this.audit(tx, release.actor, row, 'sequence.resumed');
+        released.went_on += 1;
+      });
+    }
+    return released;
   }
 
   #run(
@@ -355,7 +378,8 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     const mail = rows.findMail(tx, event.email_id);
     if (!mail) return;
     const enrollment = mail.is_waiting ? null : rows.findWaitingFor(tx, mail);
-    if (enrollment) this.deps.going_on.goOn(tx, enrollment, { step: mail.step, at: event.at });
+    const is_dropped = event.kind === 'dropped';
+    if (enrollment) this.deps.going_on.goOn(tx, enrollment, { step: mail.step, at: event.at, is_dropped });
     this.markEvent(tx, mail, event);
   }
 
@@ -377,8 +401,8 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     const { emails, clock, going_on } = this.deps;
     const { id, paused_until } = contact;
     for (const email_id of rows.listWaitingOf(tx, id)) {
-      const due_at = emailLife.find(tx, email_id)?.due_at;
-      if (paused_until !== null && due_at !== HELD) emails.release(tx, email_id, paused_until);
+      const due_at = emailLife.find(tx, email_id)?.due_at ?? AT_ONCE;
+      if (paused_until !== null && !isHeld(due_at)) emails.release(tx, email_id, paused_until);
       else if (due_at === was_until) emails.release(tx, email_id, AT_ONCE);
     }
     if (paused_until !== null) return;

@@ -54,6 +54,12 @@ export function firstStep(tracks: Tracks): Step | null {
   return first?.[0] ?? null;
 }
 
+/** The step of this key; null where it is gone. */
+export function findStep(tracks: Tracks, key: string): Step | null {
+  for (const own of tracks.values()) for (const step of own) if (step.key === key) return step;
+  return null;
+}
+
 /** What is known of an enrollment when a condition is asked. */
 export interface Facts {
   /** Whether a person clicked in the last message that it got; null where nothing tells, for want of their consent. */

@@ -9,6 +9,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
+import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { explainBrake } from '../campaign-brakes.ts';
 import { explainProblem, type Problem, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';
@@ -269,7 +270,8 @@ export class Sequences extends Campaigns<
     const problems = row.status === 'finished' ? [] : (await this.check(project_id, public_id)).problems;
     const told = explainSequence(row, {
       waits: waitsOf(this.deps, project_id),
-      ended: endedOf(this.deps.database.read, row),
+      ended: endedOf(read, row),
+      hold: explainHold(read),
       next_at: rows.nextDue(read, row.id),
       mails: this.present(row).stats,
     });

@@ -3,7 +3,7 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const SEQUENCE_STATUSES = ['draft', 'active', 'paused', 'finished'] as const;
 export type SequenceStatus = (typeof SEQUENCE_STATUSES)[number];
-export const PAUSE_REASONS = ['manual', 'moved', 'bounce_threshold', 'relay_refuses'] as const;
+export const PAUSE_REASONS = ['manual', 'moved', 'restored', 'bounce_threshold', 'relay_refuses'] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 export const ENROLLMENT_STATES = ['active', 'completed', 'exited', 'failed'] as const;
 export type EnrollmentState = (typeof ENROLLMENT_STATES)[number];

@@ -9,6 +9,7 @@ import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { actAsCallerAt } from '../../platform/host/ownership.ts';
+import { DROP, describeHeld, type Held, isAny, RELEASE } from '../holds/service.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
@@ -105,18 +106,30 @@ export function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
         .choices(['local', 's3'])
         .default('local'),
     )
+    .option('--release', 'hold nothing: for who knows that nothing was sent since the backup')
     .remark(`The backup is unpacked and checked first; until all of it is sound nothing is replaced.
+What would go on by itself (mails that waited, sequences, broadcasts, schedules, deliveries of webhooks, sign-ups)
+is held, as it may have gone out since: satchel release has it go on, or count as done.
 Without --data-dir it goes into ./data, or where install.sh --prefix installed this program, into that folder's data.
 The master key comes from where the server takes it: master.key in the data directory,
 SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
     .example('satchel restore /var/backups/satchel-2026-01-31.tar --yes')
     .action(
       cli.plainAction(
-        async ({ config, note, progress }, options, file) => {
+        async ({ config, actor, note, progress }, options, file) => {
           const onProgress = progress('restoring');
           const replace = options.yes === true;
+          const release = options.release === true;
           const to = options.to === 's3' ? 's3' : 'local';
-          const result = await restoreBackup(config, { file, replace, to, clock, onProgress });
+          const result = await restoreBackup(config, {
+            file,
+            replace,
+            to,
+            release,
+            actor,
+            clock,
+            onProgress,
+          });
           const { notes, ...json } = result;
           for (const each of notes) note(each);
           const fields = formatFields({
@@ -128,11 +141,23 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
             emails: result.emails,
             master_key: result.master_key_id,
           });
-          return { json, text: `Restored.\n\n${fields}` };
+          return { json, text: [`Restored.\n\n${fields}`, ...presentHold(result.held)].join('\n\n') };
         },
         { finds: 'own' },
       ),
     );
+}
+
+/** What is held, and both ways on. */
+function presentHold(held: Held | null): string[] {
+  if (held === null || !isAny(held)) return [];
+  return [
+    `Held, as it may have gone out since the backup was made: ${describeHeld(held)}.
+Nothing of it goes on by itself. To let all go on, as if it had waited:
+  ${RELEASE}
+To have what was due before this restore count as done:
+  ${DROP}`,
+  ];
 }
 
 export function registerVerify<S>(cli: Cli<S>): void {

@@ -19,7 +19,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, errorCodeOf, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
@@ -35,7 +35,9 @@ import { makeDataDirectory } from '../../platform/host/data-directory.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { lockDirectory } from '../../platform/host/directory-lock.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
+import type { Actor } from '../../platform/http/callers.ts';
 import { judgeMasterKey, type KeyDemand } from '../../platform/secrets/master-key-fit.ts';
+import { type Held, holdRestored } from '../holds/service.ts';
 import { placeBrought } from './brought.ts';
 import { BackupReader } from './reader.ts';
 import { holdStore } from './store.ts';
@@ -49,6 +51,8 @@ interface RestoreResult extends RestoredCounts {
   master_key_fits: boolean | null;
   /** Where the data is that was there before, or null when there was none. */
   replaced: string | null;
+  /** What would have gone on by itself, and waits to be let go; null where nothing was to be held. */
+  held: Held | null;
   /** What the operator should know or do. */
   notes: string[];
 }
@@ -66,7 +70,16 @@ export const REPLACED = 'replaced-';
  */
 export async function restoreBackup(
   config: Config,
-  options: { file: string; replace: boolean; to?: StoreName; clock: Clock; onProgress?: OnProgress },
+  options: {
+    file: string;
+    replace: boolean;
+    to?: StoreName;
+    /** Holds nothing: the server goes on with what waits. */
+    release?: boolean;
+    actor: Actor;
+    clock: Clock;
+    onProgress?: OnProgress;
+  },
 ): Promise<RestoreResult> {
   const { data_dir } = config;
   const store = options.to === 's3' ? requireStore(config) : null;
@@ -85,8 +98,8 @@ export async function restoreBackup(
     const lock = lockDirectory(data_dir, process.pid);
     try {
       const now_ms = options.clock.now();
-      const result = await restoreLocked(reader, config, { now_ms, store, onProgress: options.onProgress });
-      const { counts, replaced, key } = result;
+      const result = await restoreLocked(reader, config, { ...options, now_ms, store });
+      const { counts, replaced, key, held } = result;
       return {
         data_dir,
         created_at: about.created_at,
@@ -94,7 +107,8 @@ export async function restoreBackup(
         master_key_fits: key.fits,
         ...counts,
         replaced,
-        notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced)],
+        held,
+        notes: [...key.notes, ...noteOfOwner(data_dir), ...notesOf(counts, replaced, held)],
       };
     } finally {
       lock.release();
@@ -150,10 +164,10 @@ function noteOfOwner(data_dir: string): string[] {
   return [`What was restored is root's, and the directory is not. Before the server starts: ${command}`];
 }
 
-function notesOf(counts: RestoredCounts, replaced: string | null): string[] {
+function notesOf(counts: RestoredCounts, replaced: string | null, held: Held | null): string[] {
   const { waiting_emails } = counts;
   return [
-    ...(waiting_emails > 0
+    ...(held === null && waiting_emails > 0
       ? [
           `${counted(waiting_emails, 'email was', 'emails were')} waiting when the backup was made: the server sends them when it starts, again if they went out since.`,
         ]
@@ -171,8 +185,16 @@ async function restoreLocked(
     now_ms,
     store,
     onProgress,
-  }: { now_ms: number; store: S3Store | null; onProgress: OnProgress | undefined },
-): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey }> {
+    actor,
+    release,
+  }: {
+    now_ms: number;
+    store: S3Store | null;
+    onProgress?: OnProgress;
+    actor: Actor;
+    release?: boolean;
+  },
+): Promise<{ counts: RestoredCounts; replaced: string | null; key: JudgedKey; held: Held | null }> {
   const { data_dir } = config;
   for (const name of readdirSync(data_dir)) {
     // The lock is ours, so these are what a restore left that was cut off.
@@ -197,9 +219,11 @@ async function restoreLocked(
       : null;
     if (counts.brought_objects > 0) await placeBrought(fresh, store);
     holdStore(databasePathOf(fresh), now_ms);
+    const backup = { file: basename(reader.path), created_at: reader.about.created_at };
+    const held = release ? null : holdRestored(databasePathOf(fresh), { since_ms: now_ms, backup }, actor);
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);
-    return { counts, replaced, key };
+    return { counts, replaced, key, held };
   });
 }
 

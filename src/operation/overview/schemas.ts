@@ -1,5 +1,7 @@
 /** Shapes of the overview. */
+
 import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
+import { held } from '../holds/service.ts';
 
 const count = t.Integer();
 
@@ -118,6 +120,10 @@ export const overview = named(
       ),
     ),
     ...home,
+    held: {
+      ...nullable(held),
+      description: 'What a restore holds of these projects, until `POST /release`; null: nothing.',
+    },
     machine: t.Optional(
       named(
         'Machine',

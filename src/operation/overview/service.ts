@@ -9,6 +9,7 @@ import { letOthers } from '../../platform/host/waiting.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
 import { VERSION } from '../../version.ts';
 import type { Doctor } from '../doctor/service.ts';
+import { readHeld } from '../holds/service.ts';
 import { HOURS_OF_DAY, readActivity } from './activity.ts';
 import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
 import type { Activity, DayNumbers, MailDay, MailHour, Overview } from './schemas.ts';
@@ -74,6 +75,7 @@ export class Overviews {
       hours: this.#hours(scope),
       ...compareDays(by_day),
       todo: listTodo(read, scope, { ...this.#asked(caller), findings: this.#findings(caller) }),
+      held: readHeld(read, ids),
       ...(days === null ? {} : { days: by_day.slice(-days).map(mailDayOf) }),
       ...(caller.capabilities.has(ADMINISTER) ? { machine: this.#machine() } : {}),
     };

@@ -99,8 +99,8 @@ const RULES: Partial<Record<string, Rule>> = {
     return is_too_large ? { ...named, store: 'local' } : named;
   },
   email_schedules: (row) => {
-    const is_moved = row.is_active === 1 || row.is_moved === 1;
-    return { ...row, is_moved: is_moved ? 1 : 0, is_active: 0, next_run_at: null };
+    const is_moved = row.is_active === 1 || row.is_moved === 1 || row.is_held === 1;
+    return { ...row, is_moved: is_moved ? 1 : 0, is_held: 0, is_active: 0, next_run_at: null };
   },
   jobs: arriveJob,
   emails: arriveEmail,
@@ -114,12 +114,17 @@ const RULES: Partial<Record<string, Rule>> = {
         }
       : row,
   sequences: (row, arrival) =>
-    asDraft('sequences', row.status === 'active' ? { ...row, ...MOVED } : row, arrival),
+    asDraft('sequences', row.status === 'active' || isHeld(row) ? { ...row, ...MOVED } : row, arrival),
   broadcasts: (row, arrival) => {
-    const runs = RUNNING.includes(row.status ?? null);
+    const runs = RUNNING.includes(row.status ?? null) || isHeld(row);
     return asDraft('broadcasts', runs ? { ...row, ...MOVED } : row, arrival);
   },
 };
+
+/** Whether a restore paused it where it comes from: here nothing tells of that. */
+function isHeld({ pause_reason }: Row): boolean {
+  return pause_reason === 'restored';
+}
 
 /** Their work looks at what is open each hour: it must not find half of it. */
 function asDraft(table: Standing['table'], row: Row, { standings }: Arrival): Row {

@@ -4,6 +4,7 @@ import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
+import { HELD } from '../../platform/jobs/store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */
 
@@ -74,17 +75,15 @@ export function countUnderWay(read: Tx, project_id: number): { jobs: number; mai
   return underWay.get(read, project_id) ?? { jobs: 0, mails: 0 };
 }
 
-const releaseJobs = rawSql<never, [number, number, number]>(
+const releaseJobs = rawSql<never, [number, number]>(
   `UPDATE jobs SET run_at = coalesce(
        (SELECT CASE WHEN e.attempts = 0 THEN e.scheduled_at END FROM emails e WHERE e.id = jobs.payload ->> 'email_id'), 0)
-   WHERE id IN (SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at > ?2 LIMIT ?3)`,
+   WHERE id IN (SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at = ${HELD} LIMIT ?2)`,
 );
-/** Past any date. */
-const LAST_DATE_MS = 8.64e15;
 
 /** Releases up to `limit` jobs; a mail for later waits for its time. Returns how many there were. */
 export function releaseSome(tx: Tx, project_id: number, limit: number): number {
-  return releaseJobs.run(tx, project_id, LAST_DATE_MS, limit);
+  return releaseJobs.run(tx, project_id, limit);
 }
 
 /* --- As it arrives ------------------------------------------------------------------------------------------------ */

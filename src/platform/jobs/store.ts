@@ -17,16 +17,13 @@ export const PRIORITY = { transactional: 0, scheduled: 10, marketing: 20, backgr
 /** `run_at` of a job that is due at once: no jump of the clock can hold it back. */
 export const AT_ONCE = 0;
 
-/**
- * The due time of what waits until it is released: a job (`run_at`; a little less if the clock was set back)
- * or bulk mail.
- */
+/** The due time of what waits until it is released: a job (`run_at`) or bulk mail. */
 export const HELD = Number.MAX_SAFE_INTEGER;
-/** Past any date: jobs that wait for longer are withheld. */
-const LAST_DATE_MS = 8.64e15;
+/** Past any date: what is due later waits until it is released. */
+export const LAST_DATE_MS = 8.64e15;
 
-export function isWithheld({ status, run_at }: Pick<JobRow, 'status' | 'run_at'>): boolean {
-  return status === 'pending' && run_at > LAST_DATE_MS;
+export function isHeld(due_at: number): boolean {
+  return due_at > LAST_DATE_MS;
 }
 
 export interface NewJob {
@@ -223,7 +220,7 @@ export function findOpenJob(
   return openOf.get(read, of.project_id, of.type, of.lane)?.id ?? null;
 }
 
-/** Jobs of a type that wait for a moment after one, but for what is withheld. */
+/** Jobs of a type that wait for a moment after one, but for what is held. */
 export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRow[] {
   return read
     .select()
@@ -289,9 +286,10 @@ export function requeueInterruptedJob(tx: Tx, id: string): void {
 
 /** Moves retries that wait for a time of the old clock along with a clock that was set back by `by_ms`. */
 export function shiftRetries(tx: Tx, by_ms: number): void {
+  const waits = sql`${jobs.run_at} BETWEEN 1 AND ${LAST_DATE_MS}`;
   tx.update(jobs)
     .set({ run_at: sql`max(1, ${jobs.run_at} - ${by_ms})` })
-    .where(and(sql`${jobs.status} = 'pending'`, sql`${jobs.attempts} > 0`, sql`${jobs.run_at} > 0`))
+    .where(and(sql`${jobs.status} = 'pending'`, sql`${jobs.attempts} > 0`, waits))
     .run();
 }
 

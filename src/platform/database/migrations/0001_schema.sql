@@ -897,6 +897,7 @@ CREATE TABLE email_schedules ( -- ScheduleRow
   last_run_at INTEGER,
   last_status TEXT CHECK (last_status IN ('queued', 'completed', 'failed', 'skipped')), -- LastStatus; of the last run; skipped: left out after a downtime
   is_moved INTEGER NOT NULL DEFAULT 0 CHECK (is_moved IN (0, 1)), -- it was active where its project came from
+  is_held INTEGER NOT NULL DEFAULT 0 CHECK (is_held IN (0, 1)), -- it was active until a restore paused it
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;
@@ -1260,7 +1261,7 @@ CREATE TABLE sequences ( -- SequenceRow
   bounces_since INTEGER,            -- sends from then on count towards the bounce threshold
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'bounce_threshold', 'relay_refuses')) -- PauseReason
+  pause_reason TEXT CHECK (pause_reason IN ('manual', 'moved', 'restored', 'bounce_threshold', 'relay_refuses')) -- PauseReason
 ) STRICT;
 CREATE INDEX sequences_by_project ON sequences (project_id, id);
 -- Asked for at every new contact of a list.
@@ -1423,7 +1424,7 @@ CREATE TABLE broadcasts ( -- BroadcastRow
   status TEXT NOT NULL CHECK (status IN ( -- BroadcastStatus
     'draft', 'scheduled', 'sending', 'testing', 'paused', 'sent', 'cancelled')),
   pause_reason TEXT CHECK (pause_reason IN ( -- PauseReason
-    'manual', 'moved', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
+    'manual', 'moved', 'restored', 'late', 'not_ready', 'bounce_threshold', 'relay_refuses')),
   is_test INTEGER NOT NULL DEFAULT 0 CHECK (is_test IN (0, 1)), -- sent by a test key: captured, and counted nowhere
   send_at INTEGER,
   started_at INTEGER,

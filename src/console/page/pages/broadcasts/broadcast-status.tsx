@@ -5,6 +5,7 @@ import { Status } from '../../components/status.tsx';
 
 const REASONS = {
   moved: 'moved',
+  restored: 'restored',
   late: 'too late',
   not_ready: 'not ready',
   bounce_threshold: 'bounces',
@@ -17,7 +18,10 @@ export function BroadcastStatus({ of }: { of: Broadcast }) {
   return (
     <span class="badges">
       {has_reason ? (
-        <Status of={`paused: ${REASONS[pause_reason]}`} tone={pause_reason === 'moved' ? 'warn' : 'bad'} />
+        <Status
+          of={`paused: ${REASONS[pause_reason]}`}
+          tone={pause_reason === 'moved' || pause_reason === 'restored' ? 'warn' : 'bad'}
+        />
       ) : (
         <Status of={status} />
       )}

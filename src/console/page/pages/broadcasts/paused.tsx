@@ -9,9 +9,9 @@ import { Problems } from './problems.tsx';
 
 export function Paused(props: BroadcastPartProps) {
   const { path, of } = props;
-  const by_hand = of.pause_reason === null || of.pause_reason === 'manual' || of.pause_reason === 'moved';
+  const by_itself = !['manual', 'moved', 'restored'].includes(of.pause_reason ?? 'manual');
   return (
-    <div class={`notice ${by_hand ? 'warn' : 'bad'}`}>
+    <div class={`notice ${by_itself ? 'bad' : 'warn'}`}>
       {tell(props)}
       {of.pause_reason === 'not_ready' && <Missing path={path} of={of} />}
     </div>
@@ -33,6 +33,14 @@ function tell({ path, of }: BroadcastPartProps): ComponentChildren {
         <p>
           <strong>Paused, as its project moved to another Satchel or came from one.</strong> Once the project
           is active here, resume it: what has a time goes out then.
+        </p>
+      );
+    case 'restored':
+      return (
+        <p>
+          <strong>Paused by a restore: it may have gone out since the backup was made.</strong> Resume it to
+          have it go on, or cancel it. Home lets go all that the restore holds, or drops what was due before
+          it.
         </p>
       );
     case 'not_ready':

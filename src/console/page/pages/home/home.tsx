@@ -11,6 +11,7 @@ import { person } from '../../session.ts';
 import { useLoad } from '../../use-load.ts';
 import { FindingsLine, FindingsPanel } from '../findings/overview-panel.tsx';
 import { FirstChoices } from './first-choices.tsx';
+import { Held } from './held.tsx';
 import { MailOverTime } from './mail-over-time.tsx';
 import { useDays } from './range.tsx';
 import { HowMailDoes, Today } from './today.tsx';
@@ -30,6 +31,7 @@ export default function OverviewPage() {
             <FirstChoices />
           ) : (
             <div class="stack">
+              <Held of={overview.held} onChange={load.reload} />
               <FindingsLine />
               {/* The line above tells of these. */}
               <Waiting of={overview.todo.filter(({ kind }) => kind !== 'finding')} of_several />

@@ -72,6 +72,7 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
 function SequenceStatus({ of }: { of: Sequence }) {
   if (of.pause_reason === 'bounce_threshold') return <Status of="paused: bounces" tone="bad" />;
   if (of.pause_reason === 'relay_refuses') return <Status of="paused: relay refuses" tone="bad" />;
+  if (of.pause_reason === 'restored') return <Status of="paused: restored" tone="warn" />;
   if (of.pause_reason === 'moved') return <Status of="paused: moved" tone="warn" />;
   return <Status of={of.status} />;
 }

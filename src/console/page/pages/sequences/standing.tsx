@@ -93,6 +93,16 @@ function Paused({ path, of }: SequencePartProps) {
         </p>
       </div>
     );
+  if (of.pause_reason === 'restored')
+    return (
+      <div class="notice warn">
+        <p>
+          <strong>Paused by a restore: what was due may have gone out since the backup was made.</strong>{' '}
+          Resume it to have all of that sent now. Home lets go all that the restore holds, or drops what was
+          due before it.
+        </p>
+      </div>
+    );
   if (of.pause_reason !== 'bounce_threshold')
     return (
       <div class="notice warn">
