@@ -1,5 +1,6 @@
 /** The documentation: guides, the API reference, a search over both, and OpenAPI of all planes. */
 import type { Config } from '../../config.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { createFileServer } from '../../platform/http/encoding.ts';
 import { buildOpenApiDocument } from '../../platform/http/openapi.ts';
 import { openRoute, type Route } from '../../platform/http/routes.ts';
@@ -10,23 +11,25 @@ import { guidePage, missingPage, searchPage } from './guide-pages.ts';
 import { readGuides } from './guides.ts';
 import { CONTENT_SECURITY_POLICY } from './page-frame.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
-import { readReference } from './reference.ts';
+import { type Reference, readReference } from './reference.ts';
 import { groupPage, overviewPage } from './reference-pages.ts';
 import { createDocsSearch } from './search.ts';
 
 /** Of what is looked for in the guides and endpoints, no more is read. */
 const MAX_WORDS_CHARS = 200;
+/** Pages of what was found, 20 kB each, that are kept: many words take some milliseconds. */
+const MAX_SEARCHES = 100;
 
 /** `routes` is read at the first request, when the list is complete. */
 export function docsRoutes(routes: () => readonly Route[], config: Config): Route[] {
   const document = once(() =>
     buildOpenApiDocument(routes(), { ...ABOUT, version: VERSION, server_url: config.public_url }),
   );
-  const document_text = once(() => JSON.stringify(document()));
-  const reference = once(() => readReference(document()));
-  const search = once(() => createDocsSearch(document()));
-  const overview = once(() => overviewPage(reference()));
-  const client = once(() => printClient(JSON.parse(document_text())));
+  const document_text = once(async () => JSON.stringify(await document()));
+  const reference = once(async () => readReference(await document()));
+  const search = once(async () => createDocsSearch(await document()));
+  const overview = once(async () => overviewPage(await reference()));
+  const client = once(async () => printClient(JSON.parse(await document_text())));
   const answerFile = createFileServer();
   const page = (path: string, summary: string, respond: (request: Request) => unknown): Route =>
     openRoute({
@@ -37,25 +40,26 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
       summary,
       handle: ({ ctx }) => respond(ctx.request),
     });
-  const file = (path: string, summary: string, type: string, body: () => string): Route =>
-    page(path, summary, (request) =>
-      answerFile(request, { name: path, body: body(), headers: headersOf(type) }),
+  const file = (path: string, summary: string, type: string, body: () => string | Promise<string>): Route =>
+    page(path, summary, async (request) =>
+      answerFile(request, { name: path, body: await body(), headers: headersOf(type) }),
     );
   const made = new Map<string, string>();
   /** Pages of a kind, by the last part of their path: each is made at its first use, and kept. */
   const pages = (
     path: string,
     summary: string,
-    make: (name: string) => string | null,
-    missing: () => string,
+    make: (name: string, among: Reference) => string | null,
+    kind: Parameters<typeof missingPage>[1],
   ): Route =>
-    page(`${path}/:name`, summary, (request) => {
+    page(`${path}/:name`, summary, async (request) => {
       const { pathname } = new URL(request.url);
-      const body = made.get(pathname) ?? make(pathname.slice(path.length + 1));
-      if (body === null) return htmlResponse(404, missing());
+      const body = made.get(pathname) ?? make(pathname.slice(path.length + 1), await reference());
+      if (body === null) return htmlResponse(404, missingPage(await reference(), kind));
       made.set(pathname, body);
       return answerFile(request, { name: pathname, body, headers: headersOf(HTML) });
     });
+  const searchPages = createSearchPages(search, reference);
   return [
     page('/', 'To the console, and for programs to the documentation', answerRoot),
     file('/docs', 'The API reference', HTML, overview),
@@ -72,35 +76,52 @@ export function docsRoutes(routes: () => readonly Route[], config: Config): Rout
     pages(
       '/docs/api',
       'A group of endpoints',
-      (name) => {
-        const group = reference().groups.find(({ slug }) => slug === name);
-        return group ? groupPage(reference(), group, config.public_url) : null;
+      (name, among) => {
+        const group = among.groups.find(({ slug }) => slug === name);
+        return group ? groupPage(among, group, config.public_url) : null;
       },
-      () => missingPage(reference(), 'group of endpoints'),
+      'group of endpoints',
     ),
     page('/docs/guide', 'To the guides', () => to('/docs/guide/start')),
     pages(
       '/docs/guide',
       'A guide',
-      (name) => {
+      (name, among) => {
         const guide = readGuides().find((each) => each.name === name);
-        return guide ? guidePage(reference(), guide) : null;
+        return guide ? guidePage(among, guide) : null;
       },
-      () => missingPage(reference(), 'guide'),
+      'guide',
     ),
-    page('/docs/search', 'The search of guides and endpoints', ({ url }) => {
+    page('/docs/search', 'The search of guides and endpoints', async ({ url }) => {
       const words = (new URL(url).searchParams.get('q') ?? '').trim().slice(0, MAX_WORDS_CHARS);
-      const found = words === '' ? { found: [], is_part: false } : search()(words);
-      return htmlResponse(200, searchPage(reference(), words, found));
+      return htmlResponse(200, await searchPages(words));
     }),
   ];
 }
 
-/** Made at its first use, and kept. */
-function once<T extends object | string>(make: () => T): () => T {
-  let made: T | undefined;
+/** The page of what is found by some words; those that were made last are kept. */
+function createSearchPages(
+  search: () => ReturnType<typeof createDocsSearch>,
+  reference: () => Promise<Reference>,
+): (words: string) => Promise<string> {
+  const made = new Map<string, string>();
+  return async (words) => {
+    const known = made.get(words);
+    if (known !== undefined) return known;
+    const found = words === '' ? { found: [], is_part: false } : (await search())(words);
+    const body = searchPage(await reference(), words, found);
+    made.set(words, body);
+    const [oldest] = made.keys();
+    if (made.size > MAX_SEARCHES && oldest !== undefined) made.delete(oldest);
+    return body;
+  };
+}
+
+/** Made at its first use, in a turn of its own, and kept. */
+function once<T>(make: () => T | Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => {
-    made ??= make();
+    made ??= letOthers().then(make);
     return made;
   };
 }

@@ -1,5 +1,6 @@
 /** The search of the documentation: over the sections of the guides and the endpoints. */
 import MiniSearch from 'minisearch';
+import { letOthers } from '../../platform/host/waiting.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { readGuides } from './guides.ts';
 import { KNOWN_AS, SMALL_WORDS } from './known-as.ts';
@@ -25,6 +26,8 @@ interface Entry {
 }
 
 const MAX_FOUND = 30;
+/** So many sections take about 5 ms. */
+const PIECE = 50;
 /** Anybody may search, and each word in everything: a hundred letters would take 50 ms of others' time. */
 const MAX_WORDS = 10;
 const tokenize: (text: string) => string[] = MiniSearch.getDefault('tokenize');
@@ -36,8 +39,11 @@ export interface Search {
   is_part: boolean;
 }
 
-/** Searches guides and this OpenAPI document, by beginnings, slight misspellings and other names. */
-export function createDocsSearch(openapi: Record<string, unknown>): (words: string) => Search {
+/**
+ * Searches guides and this OpenAPI document, by beginnings, slight misspellings and other names. The index is
+ * made a piece a turn.
+ */
+export async function createDocsSearch(openapi: Record<string, unknown>): Promise<(words: string) => Search> {
   const sections = sectionsOfGuides();
   const entries = [...sections, ...endpointsOf(openapi)].map((entry, id) => ({ ...entry, id }));
   const index = new MiniSearch<Entry>({
@@ -50,7 +56,10 @@ export function createDocsSearch(openapi: Record<string, unknown>): (words: stri
       fuzzy: 0.2,
     },
   });
-  index.addAll(entries);
+  for (let from = 0; from < entries.length; from += PIECE) {
+    index.addAll(entries.slice(from, from + PIECE));
+    await letOthers();
+  }
   const look = (terms: readonly string[], combineWith: 'AND' | 'OR'): Found[] =>
     index
       .search({ combineWith, queries: [...terms] })
