@@ -1,7 +1,8 @@
 /** The handbook: its pages, and the search over guides and endpoints. */
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import MiniSearch from 'minisearch';
 import { readGuides } from '../../../src/operation/docs/guides.ts';
 import { KNOWN_AS } from '../../../src/operation/docs/known-as.ts';
 import { readme } from '../../support/documents.ts';
@@ -92,6 +93,26 @@ describe('a guide', () => {
 });
 
 describe('the search', () => {
+  test('makes its index in pieces, between which others are answered, and keeps what was found', async () => {
+    const fresh = await startTestApp();
+    const look = spyOn(MiniSearch.prototype, 'search');
+    try {
+      let turns = 0;
+      const timer = setInterval(() => turns++, 0);
+      const { text } = await fresh.call('GET', '/docs/search?q=mailbox');
+      clearInterval(timer);
+      expect(turns).toBeGreaterThan(8);
+      expect(look).toHaveBeenCalledTimes(1);
+      expect((await fresh.call('GET', '/docs/search?q=mailbox')).text).toBe(text);
+      expect(look).toHaveBeenCalledTimes(1);
+      for (let n = 1; n <= 100; n++) await fresh.call('GET', `/docs/search?q=other${n}`);
+      await fresh.call('GET', '/docs/search?q=mailbox');
+      expect(look).toHaveBeenCalledTimes(102);
+    } finally {
+      look.mockRestore();
+    }
+  });
+
   test('finds sections of guides and endpoints, the nearest first', async () => {
     const sending = await find('send email');
     expect(sending[0]).toBe('/docs/guide/mail#send');
