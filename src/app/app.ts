@@ -53,6 +53,7 @@ import { transferCronEntries } from '../operation/transfers/tasks.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';
+import { Beside } from '../platform/host/beside.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import { EventLoopWatch } from '../platform/host/event-loop.ts';
 import type { Finding } from '../platform/host/health-check.ts';
@@ -152,6 +153,7 @@ function createPlatform(config: Config, deps: AppDeps) {
       onCrash: (message) => logger.error('the mailer thread ended', { error: message }),
     }),
     report_reader: createReportReader(),
+    beside: new Beside(() => new Worker(new URL('./beside.worker.ts', import.meta.url))),
     blobs: new BlobStore(config.data_dir),
     object_store,
     ownership: new Ownership({ config, clock, database, logger, object_store, hasObjectIn }),
@@ -424,7 +426,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       services.bytes.stop();
       const is_left = inbox_readers.stop();
       const is_told = webhook_dispatcher.stop();
-      for (const thread of [services.report_reader, services.templates, services.viewer]) thread.stop();
+      for (const thread of [services.report_reader, services.beside, services.viewer]) thread.stop();
       await uploads.stop();
       const is_handed_in = services.submission.stop(STOP_REQUESTS_DEADLINE_MS);
       await Promise.all([ports.stop(), is_handed_in, scheduler.stop(STOP_REQUESTS_DEADLINE_MS), is_left]);

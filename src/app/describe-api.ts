@@ -24,7 +24,7 @@ export async function describeApi(): Promise<ApiDocument> {
     const document: ApiDocument = JSON.parse(await response.text());
     await services.mailer.stop(0);
     services.report_reader.stop();
-    services.templates.stop();
+    services.beside.stop();
     await directory.close();
     return document;
   } finally {

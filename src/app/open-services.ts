@@ -24,7 +24,7 @@ export async function openServices(config: Config): ReturnType<CliHost<Services>
       await services.mailer.stop(0);
       services.webhook_sender.stop();
       services.report_reader.stop();
-      services.templates.stop();
+      services.beside.stop();
       if (database.hasWritten()) touchWakeFile(config.data_dir, clock.now());
       await directory.close();
     },

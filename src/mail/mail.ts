@@ -5,6 +5,7 @@ import type { Keys } from '../access/keys/service.ts';
 import type { Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../platform/database/database.ts';
+import type { Beside } from '../platform/host/beside.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { Idempotency } from '../platform/http/idempotency.ts';
@@ -44,6 +45,7 @@ interface MailNeeds extends JobQueue {
   idempotency: Idempotency;
   mailer: Mailer;
   report_reader: ReportReader;
+  beside: Beside;
   keys: Keys;
   projects: Projects;
   /** The bytes of attachments. */

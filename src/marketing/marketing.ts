@@ -10,6 +10,7 @@ import type { SendingDomains } from '../mail/sending-domains/service.ts';
 import type { Templates } from '../mail/templates/service.ts';
 import type { AddressHolder } from '../platform/database/address-holders.ts';
 import type { Database } from '../platform/database/database.ts';
+import type { Beside } from '../platform/host/beside.ts';
 import type { Clock } from '../platform/host/clock.ts';
 import type { Logger } from '../platform/host/logger.ts';
 import type { DurableRates } from '../platform/http/rate-limit.ts';
@@ -30,6 +31,8 @@ import { importsHolder } from './imports/privacy.ts';
 import { Imports } from './imports/service.ts';
 import { createImportTask } from './imports/tasks.ts';
 import { Lists } from './lists/service.ts';
+import { LAY_OUT } from './mails/beside.ts';
+import type { LayoutValues } from './mails/layout.ts';
 import { Previews } from './mails/previews.ts';
 import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
@@ -41,7 +44,8 @@ import { SequenceLife } from './sequences/lifecycle.ts';
 import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
 import { MarketingSettings, nextOpening } from './settings/service.ts';
-import { PagePreviews } from './subscriptions/previews.ts';
+import type { LayOut, LayoutOf } from './subscriptions/confirmation-mail.ts';
+import { PagePreviews, type PagePreviewsDeps } from './subscriptions/previews.ts';
 import {
   CONFIRMATION_VALUES,
   Subscriptions,
@@ -60,6 +64,7 @@ interface MarketingNeeds extends JobQueue {
   database: Database;
   key_ring: KeyRing;
   resolver: Resolver;
+  beside: Beside;
   rates: DurableRates;
   projects: Projects;
   link_domains: LinkDomains;
@@ -109,7 +114,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const imports = new Imports({ ...on, ...audience, rows_per_minute: config.import_rows_per_minute });
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, layOut, confirmations_per_day });
-  const page_previews = new PagePreviews({ ...on, marketing, lists, layOut });
+  const page_previews = new PagePreviews({ ...on, marketing, lists, layOut: layOutBeside(needs) });
   const clicks = new Clicks(on);
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
@@ -219,14 +224,35 @@ function namesOf(on: { lists: Lists; segments: Segments; sequences: Sequences; b
   };
 }
 
-const layOut: SubscriptionsDeps['layOut'] = (bodies, { owner, settings, language, ...foot }) =>
-  layOutBodies(bodies, { ...brandOf(owner, settings), language: language ?? DEFAULT_LANGUAGE, ...foot });
+const layOut: LayOut = (bodies, of) => layOutBodies(bodies, layoutValues(of));
+
+function layoutValues({
+  owner,
+  settings,
+  language,
+  postal_address,
+  unsubscribe_url,
+}: LayoutOf): LayoutValues {
+  return {
+    ...brandOf(owner, settings),
+    language: language ?? DEFAULT_LANGUAGE,
+    postal_address,
+    unsubscribe_url,
+  };
+}
+
+/** As `layOut`, of what somebody looks at. */
+function layOutBeside({ beside }: MarketingNeeds): PagePreviewsDeps['layOut'] {
+  return (project_id, bodies, of) =>
+    beside.do({ project_id, field: '_' }, LAY_OUT, { bodies, values: layoutValues(of) });
+}
 
 /** Previews of templates stand in the layout of their project's newsletters. */
-function layOutPreviews({ config, projects, templates }: MarketingNeeds, marketing: MarketingSettings): void {
+function layOutPreviews(on: MarketingNeeds, marketing: MarketingSettings): void {
+  const { config, projects, templates } = on;
   templates.setLayout((project_id, bodies) => {
     const settings = marketing.settings(project_id);
-    return layOut(bodies, {
+    return layOutBeside(on)(project_id, bodies, {
       owner: { name: projects.findById(project_id)?.name ?? '' },
       settings,
       language: null,
@@ -271,7 +297,12 @@ function createBroadcasts(on: CampaignNeeds & { marketing_mail: MarketingMail })
   const broadcast_life = new BroadcastLife({ ...on, broadcasts });
   on.projects.listen((tx, event) => broadcast_life.onProject(tx, event));
   const broadcast_engine = new BroadcastEngine({ ...on, broadcasts, broadcast_life });
-  return { broadcasts, broadcast_life, broadcast_engine, previews: new Previews(on) };
+  return {
+    broadcasts,
+    broadcast_life,
+    broadcast_engine,
+    previews: new Previews({ ...on, max_body_bytes: on.config.max_email_body_bytes }),
+  };
 }
 
 /** What takes part in the deletion of a project. */

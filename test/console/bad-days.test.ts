@@ -76,6 +76,28 @@ describe.skipIf(executable === null)('a session that ended', () => {
   });
 });
 
+describe.skipIf(executable === null)('what the server does two at once of', () => {
+  test('comes a moment later, and nobody sees it', async () => {
+    const opened = await openSignedIn(on, '/projects');
+    const { page } = opened;
+    let refused = 0;
+    await page.route('**/api/public/v1/projects/shop', (route) => {
+      refused++;
+      return refused > 2
+        ? route.continue()
+        : route.fulfill({
+            status: 429,
+            headers: { 'Retry-After': '1' },
+            json: { error: { message: 'Two at once.' } },
+          });
+    });
+    await goTo(opened, '/projects/shop');
+    await page.getByRole('heading', { name: 'shop', level: 1 }).waitFor();
+    expect(refused).toBeGreaterThan(2);
+    expect(await page.getByText('Two at once.').count()).toBe(0);
+  });
+});
+
 describe.skipIf(executable === null)('what was asked of a server that goes away', () => {
   test('is asked once, however often the button is pressed and though the answer is lost', async () => {
     const { page } = await openSignedIn(on, '/projects/new');

@@ -27,7 +27,7 @@ const ASKED: Kind = { owed: (messages) => asksIn(messages).length, paid: answers
 const KINDS: Record<string, Kind> = {
   'maintenance.worker.ts': ASKED,
   'report-reader.worker.ts': ASKED,
-  'markdown.worker.ts': ASKED,
+  'beside.worker.ts': ASKED,
   'viewing.worker.ts': ASKED,
   'acme.worker.ts': ASKED,
   'password-strength.worker.ts': ASKED,

@@ -194,14 +194,26 @@ export async function callTelling<E extends Endpoint>(
   return { answer: (is_plain ? answer.data : answer) as Answer<E>, is_duplicate, etag };
 }
 
+/** Of what may take long the server does two at once for a person, and asks the next one to come a second later. */
+const SOON_S = 1;
+const MAX_TRIES = 10;
+
 /** As `call`, of what answers a file. */
-export async function callRaw<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<Response> {
+export async function callRaw<E extends Endpoint>(
+  endpoint: E,
+  input: Input<E>,
+  tries = MAX_TRIES,
+): Promise<Response> {
   try {
     // Which of them an endpoint has, its type says.
     return await send(endpoint, input as Sent);
   } catch (error) {
     // Of the session itself, a refusal says no more than itself: somebody signs in, or is asked who they are.
     if (!(error instanceof SatchelError) || endpoint.endsWith(' /console/session')) throw error;
+    if (error.status === 429 && error.retryAfter === SOON_S && tries > 1) {
+      await new Promise((resolve) => setTimeout(resolve, SOON_S * 1000));
+      return callRaw(endpoint, input, tries - 1);
+    }
     if (error.status === 403) onRefusal.forbidden();
     if (error.status === 401 && (await onRefusal.signedOut())) return callRaw(endpoint, input);
     throw error;

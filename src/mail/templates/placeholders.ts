@@ -59,6 +59,7 @@ export function compileTemplate(source: string): CompiledTemplate {
   const parts: (string | Placeholder)[] = [];
   const known = new Map<string, Placeholder>();
   const brace = /[{}]/g;
+  const other = /[^{]/g;
   let literal_from = 0;
   let open = source.indexOf('{{');
   while (open >= 0) {
@@ -70,10 +71,13 @@ export function compileTemplate(source: string): CompiledTemplate {
       parts.push(placeholder);
       literal_from = stop + 2;
       open = source.indexOf('{{', literal_from);
+    } else if (source[stop] === '{' && stop === open + 2) {
+      // In `{{{name}}}` the placeholder begins at the second brace: with the last two.
+      other.lastIndex = stop;
+      open = (other.exec(source)?.index ?? source.length) - 2;
     } else {
-      // In `{{{name}}}` the placeholder begins at the second brace; anything else goes on where the look
-      // ended.
-      open = source.indexOf('{{', stop === open + 2 ? open + 1 : stop);
+      // Anything else goes on where the look ended.
+      open = source.indexOf('{{', stop);
     }
   }
   if (literal_from < source.length) parts.push(source.slice(literal_from));

@@ -82,6 +82,7 @@ function readingRoutes(templates: Templates): Route[] {
       method: 'POST',
       path: '/emails/templates/:slug/preview',
       mirror: { path: '/email-templates/:slug/preview' },
+      may_take_long: true,
       only_reads: true,
       needs: ['read'],
       tag: TAG,

@@ -3,19 +3,19 @@ import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors
 import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Beside } from '../../platform/host/beside.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { present } from '../../platform/http/fields.ts';
 import type { Static } from '../../platform/http/schema.ts';
+import { MAKE_BODIES, PREVIEW } from './beside.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';
 import type { MarkdownBodies } from './markdown.ts';
-import { MarkdownMaking } from './markdown-making.ts';
 import {
   type CompiledMail,
   compileMail,
   type PreviewedMail,
-  previewMail,
   type RenderedMail,
   refuseUnsendable,
   renderMail,
@@ -48,6 +48,7 @@ import type { TemplateRow } from './tables.ts';
 export { splitAtLinks } from './bare-links.ts';
 export { CompiledCache } from './compiled-cache.ts';
 export { compileTemplate, isOptional } from './placeholders.ts';
+export { compileMail, type PreviewedMail, previewMail } from './rendering.ts';
 export { draft_fields, type TemplateFields, type TemplateRecord } from './schemas.ts';
 export type { TemplateState } from './store.ts';
 export type { TemplateRow } from './tables.ts';
@@ -74,20 +75,20 @@ function toRecord(row: TemplateRow): TemplateRecord {
 }
 
 /** Puts the bodies of a mail into the layout that a project's marketing mail has, to be looked at. */
-type LayOut = (project_id: number, bodies: Bodies) => Bodies;
+type LayOut = (project_id: number, bodies: Bodies) => Promise<Bodies>;
 type Bodies = Pick<RenderedMail, 'body_html' | 'body_text'>;
 
 interface TemplatesDeps {
   database: Database;
   clock: Clock;
+  beside: Pick<Beside, 'do'>;
   /** Of each body, before and after rendering. */
   max_body_bytes: number;
 }
 
 export class Templates {
   readonly #compiled = new CompiledCache<CompiledMail>(MAX_COMPILED_TEMPLATES_BYTES);
-  readonly #markdown = new MarkdownMaking();
-  #layOut: LayOut = (_, bodies) => bodies;
+  #layOut: LayOut = async (_, bodies) => bodies;
   readonly #facts = new CompiledCache<TemplateFacts>(MAX_COMPILED_TEMPLATES_BYTES);
 
   constructor(private readonly deps: TemplatesDeps) {}
@@ -95,11 +96,6 @@ export class Templates {
   /** Sets who has the layout of marketing mail. */
   setLayout(layOut: LayOut): void {
     this.#layOut = layOut;
-  }
-
-  /** Ends the thread that makes Markdown. */
-  stop(): void {
-    this.#markdown.stop();
   }
 
   /** All templates of a project, newest first; the words of its broadcasts and steps only where they are asked for. */
@@ -321,10 +317,13 @@ export class Templates {
     const made = await this.#make(project_id, changes);
     const row = findTemplate(this.deps.database.read, project_id, slug);
     if (!row) throw notFound('Template');
-    const rules = { max_body_bytes: this.deps.max_body_bytes };
-    const shown = checkTemplate(row, changes, { slug: null, made, ...rules });
-    const mail = previewMail(compileMail(shown), variables, rules);
-    return shown.layout === null ? mail : { ...mail, ...this.#layOut(project_id, mail) };
+    const { max_body_bytes, beside } = this.deps;
+    const template = checkTemplate(row, changes, { slug: null, made, max_body_bytes });
+    const of = { project_id, field: '_' };
+    const mail = await beside.do(of, PREVIEW, { template, variables, max_body_bytes });
+    if (template.layout === null) return mail;
+    const { body_html, body_text } = mail;
+    return { ...mail, ...(await this.#layOut(project_id, { body_html, body_text })) };
   }
 
   /**
@@ -335,11 +334,6 @@ export class Templates {
     const made = await this.#make(project_id, sent);
     const rules = { slug: null, made, max_body_bytes: this.deps.max_body_bytes };
     return checkTemplate(null, sent, rules);
-  }
-
-  /** As `preview`, of a draft: in no layout, as a send has none. */
-  previewDraft(draft: TemplateFields, variables: Readonly<Record<string, unknown>>): PreviewedMail {
-    return previewMail(compileMail(draft), variables, { max_body_bytes: this.deps.max_body_bytes });
   }
 
   /** Which version of a template is the current one, and whether it may be used; null where there is none. */
@@ -357,7 +351,7 @@ export class Templates {
     const max_bytes = this.deps.max_body_bytes;
     const { body_markdown: markdown } = sent;
     if (!markdown || refusalOfMarkdown(sent, max_bytes) !== null) return null;
-    return this.#markdown.make(project_id, { markdown, max_bytes });
+    return this.deps.beside.do({ project_id, field: 'body_markdown' }, MAKE_BODIES, { markdown, max_bytes });
   }
 
   #isTaken(project_id: number, slug: string): boolean {

@@ -143,6 +143,7 @@ function foresightRoutes({ broadcasts, load, test }: On): Route[] {
     ...marketingRoute({
       method: 'GET',
       path: `${ONE}/check`,
+      may_take_long: true,
       tag: TAG,
       summary: 'What keeps a broadcast from being sent, and whom it would reach',
       response: check,
@@ -155,6 +156,7 @@ function foresightRoutes({ broadcasts, load, test }: On): Route[] {
     ...marketingRoute({
       method: 'GET',
       path: `${ONE}/preview`,
+      may_take_long: true,
       tag: TAG,
       summary: "A broadcast's mail as its reader sees it, with sample values",
       description: 'In its layout, as template and settings are now; links stand as they were written.',

@@ -290,13 +290,16 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     return this.sendAsTest((tx) => ({ ...this.#mailingOf(tx, project_id, of), is_test }), to);
   }
 
-  /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template. */
-  preview(project_id: number, of_variant: { public_id: string; variant: string | null }): ShownMail {
+  /** Its mail as a reader sees it, with sample values. Throws AppError `not_found`, and `invalid` where it has no template, or can't be shown. */
+  async preview(
+    project_id: number,
+    of_variant: { public_id: string; variant: string | null },
+  ): Promise<ShownMail> {
     const { read } = this.deps.database;
     const of = this.#mailingOf(read, project_id, of_variant);
     const template = this.deps.templates.rowOf(read, project_id, of.template);
     if (!template) throw new AppError('invalid', `The template ${of.template} does not exist.`);
-    return this.deps.marketing_mail.show(read, of, template, null);
+    return this.deps.marketing_mail.show(of, template, null);
   }
 
   #mailingOf(read: Tx, project_id: number, of: { public_id: string; variant: string | null }): Mailing {

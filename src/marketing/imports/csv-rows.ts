@@ -10,6 +10,8 @@ import { DELIMITERS, type Delimiter } from './schemas.ts';
 /** Bytes of a CSV file that are read and parsed at once: a few hundred rows, so that nobody waits long. */
 const CSV_PIECE_BYTES = 16 * 1024;
 
+const TOO_LONG = `it has a row longer than ${MAX_CSV_ROW_BYTES} bytes; a quote may never be closed`;
+
 /** One row with the place after it, from which the next reading may begin. */
 interface CsvRow {
   cells: string[];
@@ -105,15 +107,23 @@ export async function* readCsvRows(open: CsvFile, { from_byte, delimiter }: Dial
 /** Hands the file on to the parser, as UTF-8 alone. */
 async function feed(file: AsyncIterable<Uint8Array>, parser: ReturnType<typeof parse>): Promise<void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
+  let written = 0;
+  const ended = { rows: 0, at: 0 };
   try {
     for await (const chunk of file) {
       if (parser.destroyed) return;
       if (chunk.includes(0)) throw new UnreadableCsv('it holds NUL bytes: save it as CSV in UTF-8');
       decoder.decode(chunk, { stream: true });
       for (let at = 0; at < chunk.byteLength; at += CSV_PIECE_BYTES) {
-        const is_taken = parser.write(chunk.subarray(at, at + CSV_PIECE_BYTES));
+        const piece = chunk.subarray(at, at + CSV_PIECE_BYTES);
+        const is_taken = parser.write(piece);
         if (!is_taken) await untilTaken(parser);
         if (parser.destroyed) return;
+        written += piece.byteLength;
+        // The parser's own bound does not count what stands between cells.
+        const rows = parser.info.records + parser.info.empty_lines;
+        if (rows > ended.rows) Object.assign(ended, { rows, at: written });
+        else if (written - ended.at > MAX_CSV_ROW_BYTES) throw new UnreadableCsv(TOO_LONG);
       }
     }
     decoder.decode();
@@ -142,9 +152,6 @@ function explain(error: unknown): Error {
   if (code === 'ENOENT') return new MissingFile(error.message);
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA' || error instanceof TypeError)
     return new UnreadableCsv('it is not UTF-8: save it as CSV in UTF-8');
-  if (code === 'CSV_MAX_RECORD_SIZE')
-    return new UnreadableCsv(
-      `it has a row longer than ${MAX_CSV_ROW_BYTES} bytes; a quote may never be closed`,
-    );
+  if (code === 'CSV_MAX_RECORD_SIZE') return new UnreadableCsv(TOO_LONG);
   return code.startsWith('CSV_') ? new UnreadableCsv(error.message) : error;
 }

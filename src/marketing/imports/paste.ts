@@ -10,7 +10,7 @@ import type { WaitingFields } from './schemas.ts';
 /** Fifty columns have some 1,000. */
 const MAX_HEADER_CHARS = 10_000;
 
-interface Paste {
+export interface Paste {
   rows: WaitingFields[];
   columns: Columns;
   /** The number of the first row: a header is row 1. */

@@ -37,6 +37,7 @@ function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): R
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/imports',
+      may_take_long: true,
       tag: TAG,
       summary: 'Import contacts from a paste or a CSV file',
       description:
@@ -69,6 +70,7 @@ function routesOfList({ imports, lists }: { imports: Imports; lists: Lists }): R
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/imports/columns',
+      may_take_long: true,
       tag: TAG,
       summary: 'What columns with these headers become',
       description:

@@ -10,6 +10,7 @@ import {
 } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import type { Beside } from '../../platform/host/beside.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { firstIdOf, isUlid, newId } from '../../platform/host/ids.ts';
 import type { ReadCsvTable } from '../../platform/http/csv.ts';
@@ -21,9 +22,9 @@ import type { Contacts } from '../contacts/service.ts';
 import { readTags, SOURCE_PLATFORM } from '../contacts/service.ts';
 import type { ConsentBasis, ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner } from '../settings/service.ts';
+import { READ_PASTE } from './beside.ts';
 import { findColumns, type ImportDefaults } from './columns.ts';
 import { type CsvFile, MissingFile, readCsvRows, readDialect, UnreadableCsv } from './csv-rows.ts';
-import { readPaste } from './paste.ts';
 import { presentImport } from './records.ts';
 import { rejectedTable } from './rejected.ts';
 import { findFile, type ImportPause, ImportRun, type ImportRunDeps, type RunLimits } from './run.ts';
@@ -66,6 +67,7 @@ export interface ImportsDeps extends JobQueue {
   clock: Clock;
   contacts: Contacts;
   lists: Lists;
+  beside: Pick<Beside, 'do'>;
   objects: ImportRunDeps['objects'];
   /** Of those that API keys start. */
   rows_per_minute: number;
@@ -95,7 +97,8 @@ export class Imports {
     input: { text: string; defaults?: DefaultsInput | null | undefined },
     { note, ...starter }: Starter & { note: Note },
   ): Promise<ImportRecord> {
-    const { rows, columns, first_row } = readPaste(input.text);
+    const beside = { project_id: owner.id, field: 'text' };
+    const { rows, columns, first_row } = await this.deps.beside.do(beside, READ_PASTE, input.text);
     const errors: FieldErrors = {};
     const defaults = readDefaults(input.defaults ?? {}, 'paste', errors);
     if (rows.length === 0) errors.text = ['must hold at least one address'];
@@ -439,6 +442,9 @@ function readDefaults(input: DefaultsInput, method: 'paste' | 'csv', errors: Fie
   };
 }
 
+/** What Excel has. */
+const MAX_CSV_COLUMNS = 16_384;
+
 /**
  * Reads the header of a file, and whether the request can import it all. Throws AppError `invalid` under
  * `object`.
@@ -460,6 +466,8 @@ async function readHead(
     const dialect = await readDialect(file, wanted);
     delimiter = dialect.delimiter;
     for await (const { cells, end_byte } of readCsvRows(file, dialect)) {
+      if (cells.length > MAX_CSV_COLUMNS)
+        throw new UnreadableCsv(`it has more than ${MAX_CSV_COLUMNS} columns`);
       if (head === null) head = { headers: cells, end_byte };
       else rows += 1;
       if (rows > IMPORT_ROWS_IN_REQUEST) break;

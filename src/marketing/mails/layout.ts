@@ -195,11 +195,30 @@ function isWebAddress(url: string, protocols: readonly string[]): boolean {
 }
 
 function partsOf(content: string): { styles: string; body: string } {
-  const opens = /<body\b[^>]*>/i.exec(content);
+  const opens = tagAt(content, /<body\b/gi, 0);
   if (!opens) return { styles: '', body: content };
-  const from = opens.index + opens[0].length;
   const end = content.toLowerCase().lastIndexOf('</body');
-  const head = content.slice(0, opens.index);
-  const styles = [...head.matchAll(/<style\b[^>]*>[\s\S]*?<\/style\s*>/gi)].map(([style]) => `${style}\n`);
-  return { styles: styles.join(''), body: content.slice(from, end > from ? end : undefined) };
+  return {
+    styles: stylesOf(content.slice(0, opens.from)),
+    body: content.slice(opens.to, end > opens.to ? end : undefined),
+  };
+}
+
+function stylesOf(head: string): string {
+  const styles: string[] = [];
+  for (let at = 0; ; ) {
+    const opens = tagAt(head, /<style\b/gi, at);
+    const closes = opens && tagAt(head, /<\/style(?=\s*>)/gi, opens.to);
+    if (!closes) return styles.join('');
+    styles.push(`${head.slice(opens.from, closes.to)}\n`);
+    at = closes.to;
+  }
+}
+
+/** The first tag that begins so, from a place on. A pattern with its end would look for that from each beginning. */
+function tagAt(html: string, begins: RegExp, at: number): { from: number; to: number } | null {
+  begins.lastIndex = at;
+  const from = begins.exec(html)?.index ?? -1;
+  const end = from < 0 ? -1 : html.indexOf('>', from);
+  return end < 0 ? null : { from, to: end + 1 };
 }

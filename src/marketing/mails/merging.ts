@@ -48,13 +48,14 @@ export function valuesOf(
 ): { values: Record<string, string>; missing: string[] } {
   const values: Record<string, string> = {};
   const missing: string[] = [];
+  const optional = new Set(source.optional);
   for (const name of source.names) {
     if (OF_THE_ROW.some((own) => own === name)) continue;
     const value = contact
       ? fieldValue(name, contact, default_first_name)
       : sampleOf(name, default_first_name);
     if (value !== undefined) values[name] = value;
-    else if (!source.optional.includes(name)) missing.push(name);
+    else if (!optional.has(name)) missing.push(name);
   }
   return { values, missing };
 }
@@ -76,6 +77,10 @@ export function subjectOf(source: Source, values: Values): string {
 
 export function refusalOfMissing(missing: readonly string[]): string {
   return `No value for ${missing.map((name) => `{{${name}}}`).join(', ')}.`;
+}
+
+export function refusalOfSize(max_bytes: number): string {
+  return `has more than ${max_bytes} bytes once its values are merged in`;
 }
 
 export function refusalOfSubject(subject: string): string | null {

@@ -8,6 +8,7 @@ export function previewRoutes(previews: Previews): Route[] {
     projectRoute({
       method: 'POST',
       path: '/email-templates/preview',
+      may_take_long: true,
       only_reads: true,
       tag: 'Email templates',
       summary: 'Show a mail that is being written, and what is wrong with it',
@@ -28,6 +29,7 @@ export function previewRoutes(previews: Previews): Route[] {
     projectRoute({
       method: 'POST',
       path: '/email-templates/test',
+      may_take_long: true,
       tag: 'Email templates',
       summary: 'Send a mail that is being written to an address, as a test',
       description:

@@ -6,23 +6,19 @@ import type { Emails } from '../../mail/emails/service.ts';
 import type { TemplateFields, Templates } from '../../mail/templates/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { isPlainObject, type Static } from '../../platform/http/schema.ts';
+import type { Beside } from '../../platform/host/beside.ts';
+import type { Static } from '../../platform/http/schema.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import type { MarketingSettings } from '../settings/service.ts';
-import { readVariables, sampleText } from './merging.ts';
-import {
-  deadLinkProblems,
-  MAX_PREVIEW_PROBLEMS,
-  type PreviewProblem,
-  unsubscribeProblems,
-} from './problems.ts';
+import { SHOW_DRAFT } from './beside.ts';
+import type { DraftToShow, Preview } from './drafts.ts';
+import { readVariables } from './merging.ts';
 import type { draft } from './schemas.ts';
-import { type MailOwner, type MarketingMail, markAsTest, type ShownMail } from './service.ts';
+import { type MailOwner, type MarketingMail, markAsTest } from './service.ts';
 
 type Draft = Static<typeof draft>;
 type ContactRow = NonNullable<ReturnType<Contacts['findById']>>;
-type Variables = Readonly<Record<string, unknown>>;
 
 export interface PreviewsDeps {
   database: Database;
@@ -31,13 +27,11 @@ export interface PreviewsDeps {
   lists: Pick<Lists, 'findById'>;
   contacts: Pick<Contacts, 'findByPublicId'>;
   projectOf(id: number): MailOwner | null;
-  marketing_mail: Pick<MarketingMail, 'show' | 'testUnsubscribeUrl'>;
+  marketing_mail: Pick<MarketingMail, 'toShow' | 'testUnsubscribeUrl'>;
+  beside: Pick<Beside, 'do'>;
+  max_body_bytes: number;
   emails: Pick<Emails, 'accept'>;
   projects: Pick<Projects, 'requireActive'>;
-}
-
-export interface Preview extends Omit<ShownMail, 'missing'> {
-  problems: PreviewProblem[];
 }
 
 export class Previews {
@@ -56,18 +50,10 @@ export class Previews {
       throw invalid({ sample: ['does not go with contact: send one of them'] });
     const contact = contact_id === undefined ? null : this.#contactOf(owner, contact_id);
     const draft = await this.deps.templates.draft(owner.id, { ...fields, variables: declared });
-    const { is_marketing } = draft;
-    const shown = is_marketing
+    const show = draft.is_marketing
       ? this.#asMarketing(owner, draft, { sent, contact })
-      : this.#asTransactional(draft, { sent, contact });
-    const { missing, ...mail } = shown;
-    const unsubscribe_url = this.deps.marketing_mail.testUnsubscribeUrl(owner.id);
-    const problems = [
-      ...missing.map((message): PreviewProblem => ({ code: 'missing_value', message })),
-      ...deadLinkProblems(mail, unsubscribe_url),
-      ...(is_marketing ? unsubscribeProblems(mail, unsubscribe_url) : []),
-    ];
-    return { ...mail, problems: problems.slice(0, MAX_PREVIEW_PROBLEMS) };
+      : this.#asTransactional(owner, draft, { sent, contact });
+    return this.deps.beside.do({ project_id: owner.id, field: '_' }, SHOW_DRAFT, show);
   }
 
   /**
@@ -122,8 +108,8 @@ export class Previews {
     owner: MailOwner,
     draft: TemplateFields,
     { sent, contact }: { sent: Draft; contact: ContactRow | null },
-  ): ShownMail {
-    const { database, lists, marketing, marketing_mail } = this.deps;
+  ): DraftToShow {
+    const { lists, marketing, marketing_mail } = this.deps;
     const errors = {};
     const variables = readVariables(sent.variables ?? {}, 'variables', errors);
     refuseAll(errors);
@@ -139,39 +125,23 @@ export class Previews {
     };
     // Its links are a test's: who looks at the mail does not come by its reader's token.
     const reader = contact && { ...contact, contact_token: 'sample-token' };
-    const mail = marketing_mail.show(database.read, of, draft, reader);
-    return { ...mail, missing: mail.missing.map((name) => `There is no value for {{${name}}}.`) };
+    return { kind: 'marketing', show: marketing_mail.toShow(of, draft, reader) };
   }
 
   #asTransactional(
-    draft: TemplateFields,
+    owner: MailOwner,
+    template: TemplateFields,
     { sent, contact }: { sent: Draft; contact: ContactRow | null },
-  ): ShownMail {
-    const { templates } = this.deps;
+  ): DraftToShow {
+    const { marketing_mail, max_body_bytes } = this.deps;
     const { email, first_name, last_name, custom } = contact ?? {};
-    const given = { ...(contact && { email, first_name, last_name, custom }), ...sent.variables };
-    const once = templates.previewDraft(draft, given);
-    const mail = sent.sample ? templates.previewDraft(draft, withSamples(given, once.missing)) : once;
-    const { missing, invalid, ...bodies } = mail;
     return {
-      ...bodies,
-      preheader: null,
-      missing: [
-        ...missing.map((name) => `There is no value for {{${name}}}.`),
-        ...invalid.map((name) => `The value for {{${name}}} is no text, number or boolean.`),
-      ],
+      kind: 'transactional',
+      template,
+      given: { ...(contact && { email, first_name, last_name, custom }), ...sent.variables },
+      sample: sent.sample ?? false,
+      unsubscribe_url: marketing_mail.testUnsubscribeUrl(owner.id),
+      max_body_bytes,
     };
   }
-}
-
-/** With a sample for each name that has no value, where there is room for one. */
-function withSamples(given: Variables, missing: readonly string[]): Variables {
-  return missing.reduce((values, name) => withValue(values, name.split('.'), sampleText(name)), given);
-}
-
-function withValue(values: Variables, [name = '', ...rest]: readonly string[], value: string): Variables {
-  const current = Object.hasOwn(values, name) ? (values[name] ?? undefined) : undefined;
-  if (rest.length === 0) return { ...values, [name]: value };
-  if (current !== undefined && !isPlainObject(current)) return values;
-  return { ...values, [name]: withValue(current ?? {}, rest, value) };
 }

@@ -16,6 +16,7 @@ import {
 } from '../../mail/emails/service.ts';
 import { CompiledCache, type TemplateState, type Templates } from '../../mail/templates/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import type { Beside } from '../../platform/host/beside.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { fillFrame } from '../../platform/mail/frames.ts';
 import type { FramedBodies } from '../../platform/mail/types.ts';
@@ -23,6 +24,7 @@ import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
+import { OUTLOOK, SHOW } from './beside.ts';
 import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
@@ -32,11 +34,13 @@ import {
   type Merge,
   readMerge,
   refusalOfMissing,
+  refusalOfSize,
   refusalOfSubject,
   subjectOf,
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
+import { type MailOutlook, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
 import { composeSource, type Link, type Source, type SourceInput } from './source.ts';
 import * as store from './store.ts';
 import { linkToken } from './tokens.ts';
@@ -45,34 +49,14 @@ export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } fr
 export { lastMailTo } from './last-mail.ts';
 export { brandOf, layOutBodies } from './layout.ts';
 export { readVariables } from './merging.ts';
+export { type MailOutlook, type ShownMail, UNSEEN } from './showing.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
 const MAX_SOURCES_CACHE_BYTES = 16 * 1024 * 1024;
 /** Which source a combination of template, variables and settings has: a line each, begun anew when full. */
 const MAX_SOURCE_NAMES = 2_000;
-/** To whom a mail goes that is only looked at. */
-const SAMPLE_ADDRESS = 'ann@example.com';
 /** Gmail shows these identifiers in its reports; a longer one tells nobody more. */
 const MAX_FEEDBACK_TAG_CHARS = 60;
-
-/** A mail as its reader sees it. */
-export interface ShownMail {
-  subject: string;
-  /** Null where there is none, and where the mail has no HTML to hide it in. */
-  preheader: string | null;
-  body_html: string | null;
-  body_text: string | null;
-  /** Merge fields that there is no value for. */
-  missing: string[];
-}
-
-/** What an inbox shows of a mail, and why there would be none. */
-export interface MailOutlook {
-  subject: string | null;
-  preheader: string | null;
-  refusal: string | null;
-}
-export const UNSEEN: MailOutlook = { subject: null, preheader: null, refusal: null };
 
 /** The project whose mail it is. */
 export interface MailOwner extends KeyOwner {
@@ -106,6 +90,9 @@ export type ShownMailing = Pick<
   'owner' | 'list' | 'variables' | 'subject' | 'preheader' | 'settings' | 'track_opens' | 'utm'
 >;
 
+/** In whose turn what is beside the server is done. */
+const besideOf = ({ id }: MailOwner) => ({ project_id: id, field: '_' });
+
 /** What a mail needs of its contact. */
 export interface MailContact extends MergeContact {
   id: number;
@@ -137,6 +124,7 @@ export interface MarketingMailDeps {
   subscriptions: Pick<Subscriptions, 'unsubscribeLinks'>;
   tracking: Pick<TrackingChoices, 'isTracked'>;
   emails: Pick<Emails, 'renderWith'>;
+  beside: Pick<Beside, 'do'>;
   link_domains: Pick<LinkDomains, 'baseOf'>;
   config: Pick<Config, 'public_url'>;
   max_body_bytes: number;
@@ -297,46 +285,28 @@ export class MarketingMail {
 
   /**
    * What a mail would come to for a contact, or a sample: its subject and preheader, null where they can't be
-   * made, and why the mail itself can't, as far as its values are at fault. Stores nothing.
+   * made, and why the mail itself can't, as far as its values are at fault. Stores nothing. Throws what
+   * Beside does.
    */
-  outlookOf(read: Tx, of: Mailing, contact: (MergeContact & { email: string }) | null): MailOutlook {
+  async outlookOf(read: Tx, of: Mailing, contact: ToShow['contact']): Promise<MailOutlook> {
     const row = this.deps.templates.rowOf(read, of.owner.id, of.template);
     if (!row) return UNSEEN;
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template: row, is_tracked: true });
-    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
-    if (missing.length > 0) return { ...UNSEEN, refusal: refusalOfMissing(missing) };
-    const all = { ...values, email: contact?.email ?? SAMPLE_ADDRESS, ...ownLinks('') };
-    const subject = subjectOf(source, all);
-    const shown = preheader && source.html && fillParts(preheader, all);
-    return { subject, preheader: shown, refusal: refusalOfSubject(subject) };
+    return this.deps.beside.do(besideOf(of.owner), OUTLOOK, this.toShow(of, row, contact));
   }
 
-  /**
-   * The mail of a template, stored or not, as its reader sees it; links stand as they were written. A value that
-   * is missing shows as its placeholder, and is named. Without a contact there are samples. Stores nothing.
-   */
-  show(
-    read: Tx,
-    of: ShownMailing,
-    template: SourceInput['template'],
-    contact: (MergeContact & { email: string }) | null,
-  ): ShownMail {
-    const { source, preheader } = composeSource({ ...this.#inputOf(of), template, is_tracked: false });
-    const { values, missing } = valuesOf(source, of.variables.default_first_name ?? '', contact);
-    const unsubscribe_url = this.testUnsubscribeUrl(of.owner.id, read);
-    const holes = Object.fromEntries(missing.map((name) => [name, `{{${name}}}`]));
-    const all = {
-      ...holes,
-      ...values,
-      email: contact?.email ?? SAMPLE_ADDRESS,
-      ...ownLinks(unsubscribe_url),
-    };
+  /** A mailing's mail of a template, as its reader sees it. Throws AppError `invalid`, and what Beside does. */
+  show(of: ShownMailing, template: SourceInput['template'], contact: ToShow['contact']): Promise<ShownMail> {
+    return this.deps.beside.do(besideOf(of.owner), SHOW, this.toShow(of, template, contact));
+  }
+
+  /** What `show` shows. Without a contact there are samples. */
+  toShow(of: ShownMailing, template: SourceInput['template'], contact: ToShow['contact']): ToShow {
     return {
-      subject: subjectOf(source, all),
-      preheader: preheader && source.html && fillParts(preheader, all),
-      body_html: source.html && fillParts(source.html, all, Bun.escapeHTML),
-      body_text: source.text && fillParts(source.text, all),
-      missing,
+      input: { ...this.#inputOf(of), template },
+      default_first_name: of.variables.default_first_name ?? '',
+      contact: contact && mergedContact(contact),
+      unsubscribe_url: this.testUnsubscribeUrl(of.owner.id),
+      max_body_bytes: this.deps.max_body_bytes,
     };
   }
 
@@ -461,7 +431,7 @@ export class MarketingMail {
     const { html, text } = fillFrame(bodies);
     for (const [field, body] of Object.entries({ body_html: html, body_text: text }))
       if (body !== null && Buffer.byteLength(body) > max_body_bytes)
-        throw invalid({ [field]: [`has more than ${max_body_bytes} bytes once its values are merged in`] });
+        throw invalid({ [field]: [refusalOfSize(max_body_bytes)] });
   }
 
   /** The addresses of the links of sources, by source and position. Merge fields show as `{{name}}`. */
@@ -486,6 +456,11 @@ function refusalOf(state: TemplateState | null): string | null {
   if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
 }
+
+function mergedContact({ email, first_name, last_name, custom, contact_token }: ShownContact): ShownContact {
+  return { email, first_name, last_name, custom, contact_token };
+}
+type ShownContact = NonNullable<ToShow['contact']>;
 
 const TEST_PREFIX = '[Test] ';
 

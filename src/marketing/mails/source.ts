@@ -4,6 +4,7 @@
  * functions.
  */
 import { invalid } from '../../errors.ts';
+import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
 import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
@@ -61,6 +62,7 @@ export interface SourceInput {
 }
 
 const WEB = /^https?:\/\//i;
+const TOO_LONG = `has more than ${MAX_RENDERED_CHARS} characters once its variables are filled in`;
 
 /** The source, its links from position 1 on, and its preheader, which is in its HTML too. */
 export function composeSource(input: SourceInput): {
@@ -79,15 +81,21 @@ export function composeSource(input: SourceInput): {
     ...shownValues(input),
   ]);
   const found = new FoundLinks(input, marks);
-  const fill = (text: string, encode: (value: string) => string): string =>
-    compileTemplate(text)
+  const fill = (text: string, encode: (value: string) => string): string => {
+    let length = 0;
+    return compileTemplate(text)
       .parts.map((part) => {
-        if (typeof part === 'string') return part;
         // Own ones only: `constructor` is nobody's value.
-        const value = Object.hasOwn(values, part.name) ? values[part.name] : undefined;
-        return value === undefined ? marks.ofName(part.name) : encode(value);
+        const value =
+          typeof part === 'string' || !Object.hasOwn(values, part.name) ? undefined : values[part.name];
+        const filled =
+          typeof part === 'string' ? part : value === undefined ? marks.ofName(part.name) : encode(value);
+        length += filled.length;
+        if (length > MAX_RENDERED_CHARS) throw invalid({ template: [TOO_LONG] });
+        return filled;
       })
       .join('');
+  };
   const plain = (value: string): string => value;
   const layout: LayoutValues = {
     ...input.brand,
@@ -219,6 +227,7 @@ const PRIVATE_USE = Array.from({ length: 0x19_00 }, (_, n) => String.fromCharCod
 class Marks {
   readonly #mark: string;
   readonly #names: string[] = [];
+  readonly #numbers = new Map<string, number>();
 
   constructor(texts: readonly string[]) {
     const free = PRIVATE_USE.find((mark) => !texts.some((text) => text.includes(mark)));
@@ -228,8 +237,9 @@ class Marks {
   }
 
   ofName(name: string): string {
-    const known = this.#names.indexOf(name);
-    return `${this.#mark}n${known < 0 ? this.#names.push(name) - 1 : known}z`;
+    const number = this.#numbers.get(name) ?? this.#names.push(name) - 1;
+    this.#numbers.set(name, number);
+    return `${this.#mark}n${number}z`;
   }
 
   ofLink(position: number): string {

@@ -32,6 +32,7 @@ export function segmentRoutes(deps: SegmentDeps): Route[] {
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/matching',
+      may_take_long: true,
       tag: TAG,
       summary: 'How many contacts of a list a filter means, and a few of them',
       description: 'Nothing is changed: it is for whoever is writing the filter.',

@@ -140,12 +140,15 @@ function registerForesight(noun: Noun<Services>): void {
     .option('--contact <address>', 'an address on its list; a sample unless given')
     .option('--clicks <steps>', 'steps whose mail is clicked')
     .example('satchel sequence preview 01J00000000000000000000000 --clicks hello,offer')
-    .does(({ services: { sequences } }, options, id) => {
+    .does(async ({ services: { sequences } }, options, id) => {
       const row = sequences.requireAny(id);
       const address = textOption(options, 'contact');
       const contact = address === undefined ? null : sequences.contactOf(row, address);
       const clicks = listOption(options, 'clicks');
-      const seen = sequences.preview(row.project_id, id, { contact: contact?.public_id ?? null, clicks });
+      const seen = await sequences.preview(row.project_id, id, {
+        contact: contact?.public_id ?? null,
+        clicks,
+      });
       const rows = seen.timeline.map(({ at, key, ...one }) => {
         const { track, result, subject } = one;
         return { at, step: key, track, result, subject };

@@ -135,6 +135,7 @@ function foresightRoutes({ sequences, load }: On): Route[] {
     ...marketingRoute({
       method: 'GET',
       path: `${ONE}/check`,
+      may_take_long: true,
       tag: TAG,
       summary: 'What keeps a sequence from being activated',
       response: check,
@@ -144,6 +145,7 @@ function foresightRoutes({ sequences, load }: On): Route[] {
     projectRoute({
       method: 'GET',
       path: `${ONE}/why`,
+      may_take_long: true,
       tag: TAG,
       summary: 'Why a sequence sends or does not, and what it waits for',
       description: 'As `satchel sequence why` tells it.',
@@ -157,6 +159,7 @@ function foresightRoutes({ sequences, load }: On): Route[] {
     ...marketingRoute({
       method: 'POST',
       path: `${ONE}/preview`,
+      may_take_long: true,
       only_reads: true,
       tag: TAG,
       summary: 'What a contact would see, and when',

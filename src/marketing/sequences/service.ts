@@ -184,7 +184,7 @@ export class Sequences extends Campaigns<
    * What a contact, or a sample, would get. Stores and sends nothing. Throws AppError `not_found`, and
    * `invalid` by field.
    */
-  preview(project_id: number, public_id: string, input: PreviewInput) {
+  async preview(project_id: number, public_id: string, input: PreviewInput) {
     const owner = this.ownerOf(project_id);
     const row = this.require(owner.id, public_id);
     const steps = stepsOf(row);
@@ -216,16 +216,22 @@ export class Sequences extends Campaigns<
       answers,
       max_entries: MAX_PREVIEW_ENTRIES,
     });
-    const outlookOf = (key: string | null) => {
+    const outlooks = new Map<string, MailOutlook>();
+    // One step may come again and again.
+    const outlookOf = async (key: string): Promise<MailOutlook> => {
+      const known = outlooks.get(key);
+      if (known) return known;
       const step = steps.find((one) => one.key === key);
       if (!step || !list) return UNSEEN;
       const of = mailOfStep({ owner, sequence: row, list, settings, step, is_test: false });
-      return marketing_mail.outlookOf(database.read, of, contact);
+      const outlook = await marketing_mail.outlookOf(database.read, of, contact);
+      outlooks.set(key, outlook);
+      return outlook;
     };
     const timeline: (Omit<TimelineEntry, 'at'> & { at: string } & Omit<MailOutlook, 'refusal'>)[] = [];
     for (const entry of walked.timeline) {
       const at = toIso(entry.at);
-      const { refusal, ...seen } = outlookOf(entry.result === 'send' ? entry.key : null);
+      const { refusal, ...seen } = entry.result === 'send' ? await outlookOf(entry.key) : UNSEEN;
       if (refusal !== null)
         return { timeline, end: { at, reason: 'failed', error: explainNoMail(entry.key, refusal) } };
       timeline.push({ ...entry, at, ...seen });

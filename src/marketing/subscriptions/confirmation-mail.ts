@@ -15,18 +15,18 @@ interface Bodies {
   body_text: string | null;
 }
 
+/** Whose layout it is, and what stands in its footer. */
+export interface LayoutOf {
+  owner: { name: string };
+  settings: Settings;
+  language: Language | null;
+  /** Null where its footer has none. */
+  postal_address: string | null;
+  unsubscribe_url: string | null;
+}
+
 /** Puts bodies into the layout that newsletters have. */
-export type LayOut = (
-  bodies: Bodies,
-  of: {
-    owner: { name: string };
-    settings: Settings;
-    language: Language | null;
-    /** Null where its footer has none. */
-    postal_address: string | null;
-    unsubscribe_url: string | null;
-  },
-) => Bodies;
+export type LayOut = (bodies: Bodies, of: LayoutOf) => Bodies;
 
 /** Whom it asks, for which list, in whose name. */
 export interface Confirmation {
@@ -49,15 +49,13 @@ export function confirmationValues({ contact, list, owner, settings, confirm_url
 }
 
 /**
- * The mail in the project's layout, in the list's language, without a link to unsubscribe: they are on no list yet. HTML that is a whole
- * document has looks of its own, and keeps them.
+ * The project's layout, in the list's language, without a link to unsubscribe: they are on no list yet. Null for HTML that is a whole
+ * document: it has looks of its own, and keeps them.
  */
-export function dressConfirmation<Mail extends Bodies>(
-  mail: Mail,
+export function dressOf(
+  mail: Bodies,
   { list: { language }, owner, settings }: Pick<Confirmation, 'list' | 'owner' | 'settings'>,
-  layOut: LayOut,
-): Mail {
-  if (/<(?:html|body)\b/i.test(mail.body_html ?? '')) return mail;
-  const { postal_address } = settings;
-  return { ...mail, ...layOut(mail, { owner, settings, language, postal_address, unsubscribe_url: null }) };
+): LayoutOf | null {
+  if (/<(?:html|body)\b/i.test(mail.body_html ?? '')) return null;
+  return { owner, settings, language, postal_address: settings.postal_address, unsubscribe_url: null };
 }

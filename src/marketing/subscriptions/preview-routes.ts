@@ -8,6 +8,7 @@ export function pagePreviewRoutes(previews: PagePreviews): Route[] {
     projectRoute({
       method: 'POST',
       path: '/email-marketing/pages/preview',
+      may_take_long: true,
       only_reads: true,
       tag: 'Sign-up forms',
       summary: 'Show the public pages and mails as strangers see them, by settings as they are typed',

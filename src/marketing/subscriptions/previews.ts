@@ -9,12 +9,7 @@ import type { ListRow, Lists } from '../lists/service.ts';
 import type { MarketingSettings, Settings } from '../settings/service.ts';
 import { brandOf, lookOf } from './brand.ts';
 import type { Choices } from './choices.ts';
-import {
-  CONFIRMATION_VALUES,
-  confirmationValues,
-  dressConfirmation,
-  type LayOut,
-} from './confirmation-mail.ts';
+import { CONFIRMATION_VALUES, confirmationValues, dressOf, type LayoutOf } from './confirmation-mail.ts';
 import { confirmUrl, testUnsubscribeUrl } from './links.ts';
 import {
   confirmedPage,
@@ -55,7 +50,8 @@ const NEWS = {
 };
 
 export interface PagePreviewsDeps extends Pick<SubscriptionsDeps, 'captcha' | 'link_domains' | 'projectOf'> {
-  layOut: LayOut;
+  /** As new mails are laid out, beside the server: it may take long. */
+  layOut(project_id: number, bodies: Bodies, of: LayoutOf): Promise<Bodies>;
   marketing: Pick<MarketingSettings, 'settingsAfter'>;
   lists: Pick<Lists, 'require' | 'errorsIn' | 'listPublic'>;
   templates: Pick<Templates, 'refusalOf' | 'renderForSend'>;
@@ -68,7 +64,7 @@ export class PagePreviews {
    * The pages and mails of a project, or of one of its lists, as they would be with these settings. Throws AppError `invalid` by field,
    * below `settings` and `list_changes`, and `not_found` for a list of no list of the project.
    */
-  preview(project: { id: number }, sent: Draft): PagesPreview {
+  async preview(project: { id: number }, sent: Draft): Promise<PagesPreview> {
     const { captcha, lists, marketing, projectOf, layOut, link_domains } = this.deps;
     const owner = projectOf(project.id);
     if (!owner) throw notFound('Project');
@@ -90,7 +86,7 @@ export class PagePreviews {
     const language = list.language ?? sent.language ?? DEFAULT_LANGUAGE;
     const reader: Reader = { language, words: WORDS[language], is_by_request: false };
     const of = { owner, settings, list, reader };
-    const news = layOut(NEWS, {
+    const news = await layOut(owner.id, NEWS, {
       ...of,
       language: row ? list.language : language,
       postal_address: settings.postal_address ?? '{{ postal_address }}',
@@ -101,7 +97,7 @@ export class PagePreviews {
       pages: this.#pages(of, this.#choices(owner.id, { row, list, settings, is_public: changes.is_public })),
       has_captcha: captcha.isConfigured(owner),
       newsletter: news,
-      ...this.#confirmation(of),
+      ...(await this.#confirmation(of)),
     };
   }
 
@@ -150,24 +146,29 @@ export class PagePreviews {
   }
 
   /** The mail that asks to confirm, or why there is none. */
-  #confirmation({
+  async #confirmation({
     owner,
     settings,
     list,
-  }: Shown): Pick<PagesPreview, 'confirmation' | 'confirmation_problem'> {
+  }: Shown): Promise<Pick<PagesPreview, 'confirmation' | 'confirmation_problem'>> {
     const { templates, layOut, link_domains } = this.deps;
     const slug = list.confirmation_template;
     const problem = slug === null ? 'is not set' : templates.refusalOf(owner.id, slug, CONFIRMATION_VALUES);
     if (slug === null || problem !== null) return { confirmation: null, confirmation_problem: problem };
     const confirm_url = confirmUrl(link_domains.baseOf(owner.id), 'preview');
     const of = { contact: SAMPLE, list, owner, settings, confirm_url };
-    const { subject, body_html, body_text } = dressConfirmation(
-      templates.renderForSend(owner.id, slug, confirmationValues(of)),
-      of,
-      layOut,
-    );
-    return { confirmation: { subject, body_html, body_text }, confirmation_problem: null };
+    const mail = templates.renderForSend(owner.id, slug, confirmationValues(of));
+    const dress = dressOf(mail, of);
+    const { subject, body_html, body_text } = mail;
+    const bodies = { body_html, body_text };
+    const dressed = dress ? await layOut(owner.id, bodies, dress) : bodies;
+    return { confirmation: { subject, ...dressed }, confirmation_problem: null };
   }
+}
+
+interface Bodies {
+  body_html: string | null;
+  body_text: string | null;
 }
 
 interface Shown {

@@ -34,7 +34,7 @@ import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
 import { type Choices, type Chosen, choicesOf, differencesOf, type SentChoices } from './choices.ts';
-import { confirmationValues, dressConfirmation, type LayOut } from './confirmation-mail.ts';
+import { confirmationValues, dressOf, type LayOut } from './confirmation-mail.ts';
 import {
   confirmUrl,
   contactOfToken,
@@ -333,7 +333,10 @@ export class Subscriptions {
       template,
       allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
       variables: confirmationValues(confirmation),
-      layOut: (content) => dressConfirmation(content, confirmation, this.deps.layOut),
+      layOut: (content) => {
+        const dress = dressOf(content, confirmation);
+        return dress ? { ...content, ...this.deps.layOut(content, dress) } : content;
+      },
     });
     return 'confirmation_sent';
   }

@@ -192,18 +192,28 @@ export async function runHandler<C, Q extends TSchema, B extends TSchema, R>(
   spec: SpecBase<C, Q, B, R>,
   accepted: Accepted<C>,
 ): Promise<unknown> {
-  const { ctx, deps, trace, takeRate } = accepted;
-  const authorize = (known: C): C => {
-    spec.authorize?.({ ctx, caller: known });
-    return known;
+  const { ctx, deps, trace } = accepted;
+  const acceptAgain = (): C => {
+    const caller = accepted.acceptAgain();
+    spec.authorize?.({ ctx, caller });
+    return caller;
   };
-  const acceptAgain = (): C => authorize(accepted.acceptAgain());
-  authorize(accepted.caller);
-  if (!spec.authorizeBody) takeRate();
+  spec.authorize?.(accepted);
+  if (!spec.authorizeBody) accepted.takeRate();
   if (spec.count) {
     spec.load?.(accepted);
     await spec.count(accepted);
   }
+  const handle = (): Promise<unknown> => readAndHandle(spec, { ...accepted, acceptAgain });
+  // Before anything of the body is read: to take it apart is work, too.
+  return spec.may_take_long ? deps.limiter.atOnce(trace.caller ?? '', handle) : handle();
+}
+
+async function readAndHandle<C, Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<C, Q, B, R>,
+  accepted: Accepted<C>,
+): Promise<unknown> {
+  const { ctx, deps, trace, takeRate, acceptAgain } = accepted;
   // The body is read before the resource is found, so that no row grows old meanwhile. It is validated after.
   const sent = spec.body ? await readSent(ctx.request, spec, deps.config) : NOTHING_SENT;
   // A slow body may take minutes. A caller who lost access meanwhile must not make themselves a new key.

@@ -80,8 +80,14 @@ function useOne(window: Window, rate: Rate, now: number): Window {
   throw new RateLimitError(rate, stateOf(window, rate, now));
 }
 
+/** Previews and their like: one that somebody waits for, and one that nobody waits for any more. */
+const LONG_AT_ONCE = 2;
+const TOO_MANY = `At most ${LONG_AT_ONCE} previews, checks, imports and counts of yours at once: try again when one has answered.`;
+
 export class RateLimiter {
   readonly #windows = new Map<string, Window>();
+  /** How many long requests of a caller are in work. */
+  readonly #running = new Map<string, number>();
   #next_sweep_ms = 0;
 
   constructor(private readonly clock: Clock) {}
@@ -99,6 +105,20 @@ export class RateLimiter {
   peek(caller: string, rate: Rate): RateState {
     const now = this.clock.now();
     return stateOf(currentOf(this.#windows.get(caller), rate, now), rate, now);
+  }
+
+  /** Does what its caller can make long. Throws AppError `rate_limited` where two of theirs are in work. */
+  async atOnce<T>(caller: string, work: () => T | Promise<T>): Promise<T> {
+    const running = this.#running.get(caller) ?? 0;
+    if (running >= LONG_AT_ONCE) throw new AppError('rate_limited', TOO_MANY, { retry_after_s: 1 });
+    this.#running.set(caller, running + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#running.get(caller) ?? 1) - 1;
+      if (left > 0) this.#running.set(caller, left);
+      else this.#running.delete(caller);
+    }
   }
 
   #sweep(now: number): void {

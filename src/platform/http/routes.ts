@@ -184,6 +184,8 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
   /** A body that works as it stands, for the documentation. */
   example?: Static<B>;
   response?: TSchema;
+  /** Whether its caller can make it long: two of theirs are in work at once. */
+  may_take_long?: boolean;
   /** What a JSON body may have at most, where that is less than elsewhere: more is 413. */
   max_body_bytes?: number;
   /** Shape of a multipart form that the handler reads by itself; for the documentation. */

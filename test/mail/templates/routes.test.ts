@@ -1,5 +1,6 @@
 /** The endpoints of templates: who may do what, what is stored, and what a template must be. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { longestTurnMs } from '../../support/event-loop.ts';
 import { actor, startTestApp, type TestApp } from '../../support/helpers.ts';
 
 const PATH = '/api/v1/emails/templates';
@@ -397,4 +398,22 @@ describe('body_markdown', () => {
     expect(await call('PATCH', `/${slug}`, 'full', patch)).toMatchObject({ status: 422, body: { errors } });
     expect((await call('GET', `/${slug}`, 'read')).body).toMatchObject(made);
   });
+});
+
+test('499,000 characters that are hard to make keep nobody waiting', async () => {
+  const key = keys.full ?? '';
+  const template = { ...VALID, slug: 'long' };
+  expect((await app.call('POST', PATH, { key, body: template })).status).toBe(201);
+  const changes = ['\ta\n', '|a|b|\n|-|-|\n|a|b|\n\n', 'a**b', '_a_ '].map((piece) => ({
+    body_markdown: piece.repeat(499_000 / piece.length),
+  }));
+  for (const change of [...changes, { body_html: '{{a}}'.repeat(99_800) }]) {
+    const turn_ms = await longestTurnMs(() =>
+      app.call('POST', `${PATH}/long/preview`, { key, body: { changes: change } }),
+    );
+    expect([Object.values(change)[0]?.slice(0, 5), turn_ms < 150]).toEqual([
+      Object.values(change)[0]?.slice(0, 5),
+      true,
+    ]);
+  }
 });

@@ -5,19 +5,22 @@ import { CompiledCache } from '../../../src/mail/templates/compiled-cache.ts';
 import { Templates } from '../../../src/mail/templates/service.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { openDatabase } from '../../../src/platform/database/database.ts';
+import { Beside } from '../../../src/platform/host/beside.ts';
 import { makeDatabase, TestClock } from '../../support/temp.ts';
 
 const MAX_BODY_BYTES = 1_000;
 const { database, path } = makeDatabase();
 const other_process = openDatabase(path);
 const clock = new TestClock();
-const templates = new Templates({ database, clock, max_body_bytes: MAX_BODY_BYTES });
-const elsewhere = new Templates({ database: other_process, clock, max_body_bytes: MAX_BODY_BYTES });
+const beside = new Beside(() => new Worker(new URL('../../../src/app/beside.worker.ts', import.meta.url)));
+const templates = new Templates({ database, clock, max_body_bytes: MAX_BODY_BYTES, beside });
+const elsewhere = new Templates({ database: other_process, clock, max_body_bytes: MAX_BODY_BYTES, beside });
 await database.write((tx) =>
   tx.$client.run(`INSERT INTO projects (id, public_id, name, slug, created_at, updated_at)
     VALUES (1, 'P1', 'One', 'one', 1, 1), (2, 'P2', 'Two', 'two', 1, 1)`),
 );
 afterAll(async () => {
+  beside.stop();
   await other_process.close();
   await database.close();
 });

@@ -1,6 +1,6 @@
 /** Reading of CSV files: what is in memory of a file, however large it is. */
 import { expect, spyOn, test } from 'bun:test';
-import { readCsvRows } from '../../../src/marketing/imports/csv-rows.ts';
+import { readCsvRows, UnreadableCsv } from '../../../src/marketing/imports/csv-rows.ts';
 import { dataOf, startMarketingApp } from '../settings/setup.ts';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -39,6 +39,29 @@ test('a file is read as its rows are taken, and no more than some pieces ahead',
   }
   expect([rows, read.bytes > 20_000_000]).toEqual([ROWS + 1, true]);
   expect(ahead).toBeLessThan(HELD_ROWS * row_bytes);
+});
+
+test('a row of nothing but commas is given up where it is longer than any, and empty lines are no row', async () => {
+  let read = 0;
+  const of = (text: string) =>
+    async function* () {
+      for (let at = 0; at < 160; at++) {
+        read += CHUNK_BYTES;
+        yield Buffer.from(text.repeat(CHUNK_BYTES / text.length));
+      }
+    };
+  const rowsOf = async (text: string) => {
+    read = 0;
+    let rows = 0;
+    for await (const _ of readCsvRows(of(text), { delimiter: ',', from_byte: 0 })) rows++;
+    return rows;
+  };
+  const refusal = await rowsOf(',').catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(UnreadableCsv);
+  expect(String(refusal)).toContain('a row longer than 131072 bytes');
+  expect(read).toBeLessThan(4 * CHUNK_BYTES);
+  expect(await rowsOf('\n')).toBe(0);
+  expect(read).toBe(160 * CHUNK_BYTES);
 });
 
 test('an import takes up no more of its file than it has committed, but for the rows of two looks', async () => {

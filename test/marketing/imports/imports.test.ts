@@ -1,5 +1,7 @@
 /** Imports: pastes and CSV files in the request, their counters, what was not taken, and what is no CSV. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { readPaste } from '../../../src/marketing/imports/paste.ts';
+import { longestTurnMs } from '../../support/event-loop.ts';
 import { type Answer, makeProject } from '../../support/helpers.ts';
 import { dataOf, type MarketingApp, rowsOf, startMarketingApp } from '../settings/setup.ts';
 
@@ -160,6 +162,16 @@ test('the imports of a list are listed newest first, and those of no other list'
   expect(rest && rowsOf(rest)).toEqual([dataOf(await on.call('GET', `/email-imports/${ids[2]}`))]);
 });
 
+test('a paste that is hard to read is read beside the server', async () => {
+  const list = await on.list();
+  const text = ',,\n'.repeat(166_000);
+  const read_ms = await longestTurnMs(async () => readPaste(text));
+  const turn_ms = await longestTurnMs(async () => {
+    expect((await paste(list, text)).text).toContain('text: must hold at least one address');
+  });
+  expect(turn_ms).toBeLessThan(read_ms / 2);
+});
+
 describe('a CSV file of up to 500 rows', () => {
   test('is imported within the request: quotes, line ends, BOM, ragged rows, headers by name', async () => {
     const list = await on.list();
@@ -246,6 +258,7 @@ describe('a CSV file of up to 500 rows', () => {
     ['NUL bytes', bytes('email\na@example.com\n', 0), 'NUL'],
     ['Latin-1', bytes('email,name\na@example.com,M', 0xfc, 'ller\n'), 'UTF-8'],
     ['a PNG', bytes(0x89, 'PNG\r\n', 0x1a, '\n', 0, 0, 0, 13), 'CSV'],
+    ['columns without end', `email${','.repeat(16_384)}\n`, 'more than 16384 columns'],
     ['a quote that is never closed', `email,name\na@example.com,"${'x'.repeat(140_000)}\n`, 'longer than'],
   ])('is refused where it is %s', async (_, content, words) => {
     const list = await on.list();

@@ -1,5 +1,6 @@
 /** A mail shown while it is written: whose values it has, how it looks, and what is wrong with it. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { longestTurnMs } from '../../support/event-loop.ts';
 import { type Answer, actor } from '../../support/helpers.ts';
 import { dataOf, invalidFieldsOf } from '../../support/management.ts';
 import { type MailApp, startMailApp } from './setup.ts';
@@ -177,4 +178,49 @@ test('what could be no mail is refused by field', async () => {
     body: { ...body, contact: ann },
   });
   expect(invalidFieldsOf(theirs)).toEqual(['contact']);
+});
+
+/** As many as a body may have. */
+function many(piece: (n: number) => string): string {
+  let text = '';
+  for (let n = 0; text.length < 480_000; n++) text += piece(n);
+  return text;
+}
+
+test.each([
+  ['links', many((n) => `<a href="https://a.example/${n}">x</a>`)],
+  ['braces', many(() => '{{')],
+  ['names', many((n) => `{{n${n}}}`)],
+  ['styles that never end', `${many(() => '<style>')}<body>`],
+  ['bodies that never end', many(() => '<body ')],
+])('25,000 %s keep nobody waiting, and two of a caller at once are made', async (_, body_html) => {
+  const draft = { subject: 's', body_html };
+  for (const body of [draft, { ...draft, is_marketing: true, layout: 'marketing' }]) {
+    let answers: Answer[] = [];
+    const turn_ms = await longestTurnMs(async () => {
+      answers = await Promise.all(Array.from({ length: 5 }, () => preview(body)));
+    });
+    expect(turn_ms).toBeLessThan(150);
+    const [first, second, ...others] = answers;
+    expect(others.map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect(others[0]?.headers.get('retry-after')).toBe('1');
+    // A placeholder is shown longer than it was written.
+    for (const made of [first, second]) expect([200, 422]).toContain(made?.status ?? 0);
+  }
+});
+
+test('what takes more than its share of the processor is refused, and so is what its values make too long', async () => {
+  const of_marketing = { subject: 's', is_marketing: true, layout: 'marketing' };
+  const tangled = await preview({
+    ...of_marketing,
+    body_html: `${'<p>'.repeat(60_000)}${'</x>'.repeat(30_000)}`,
+  });
+  expect(tangled.status).toBe(422);
+  expect(tangled.text).toContain('must be shorter or simpler: it took more than 2 s of processor time');
+  const repeated = { body_text: '{{a}}'.repeat(90_000), variables: { a: 'x'.repeat(400_000) } };
+  expect(invalidFieldsOf(await preview({ subject: 's', ...repeated }))).toEqual(['body_text']);
+  expect(invalidFieldsOf(await preview({ ...of_marketing, ...repeated }))).toEqual(['template']);
+  const { id } = await on.contact(on.list_id, 'long@example.com', { custom: { a: 'x'.repeat(900) } });
+  const merged = { ...of_marketing, body_text: '{{custom.a}}'.repeat(1_000), contact: String(id) };
+  expect((await preview(merged)).text).toContain('has more than 512000 bytes once its values are merged in');
 });

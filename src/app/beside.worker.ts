@@ -1,0 +1,8 @@
+/** The thread of platform/host/beside.ts: all that is done beside the server. */
+
+import { MAKE_BODIES, PREVIEW } from '../mail/templates/beside.ts';
+import { READ_PASTE } from '../marketing/imports/beside.ts';
+import { LAY_OUT, OUTLOOK, SHOW, SHOW_DRAFT } from '../marketing/mails/beside.ts';
+import { serveTasks } from '../platform/host/beside.ts';
+
+serveTasks([MAKE_BODIES, PREVIEW, LAY_OUT, SHOW, SHOW_DRAFT, OUTLOOK, READ_PASTE]);

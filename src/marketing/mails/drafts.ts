@@ -1,0 +1,102 @@
+/** What a mail that is being written looks like, and what is wrong with it. Pure functions. */
+import {
+  compileMail,
+  type PreviewedMail,
+  previewMail,
+  type TemplateFields,
+} from '../../mail/templates/service.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+import { sampleText } from './merging.ts';
+import {
+  deadLinkProblems,
+  MAX_PREVIEW_PROBLEMS,
+  type PreviewProblem,
+  unsubscribeProblems,
+} from './problems.ts';
+import { type ShownMail, showMail, type ToShow } from './showing.ts';
+
+/** A draft with all that it is shown by. */
+export type DraftToShow =
+  | { kind: 'marketing'; show: ToShow }
+  | {
+      kind: 'transactional';
+      template: TemplateFields;
+      given: Variables;
+      /** Whether names without a value have a sample. */
+      sample: boolean;
+      unsubscribe_url: string;
+      max_body_bytes: number;
+    };
+type Variables = Readonly<Record<string, unknown>>;
+
+export interface Preview extends Omit<ShownMail, 'missing'> {
+  problems: PreviewProblem[];
+}
+
+/** Throws AppError `invalid` for what is too long when it is rendered. */
+export function showDraft(draft: DraftToShow): Preview {
+  const is_marketing = draft.kind === 'marketing';
+  const { missing, ...mail } = is_marketing ? showMarketing(draft.show) : showTransactional(draft);
+  const { unsubscribe_url } = is_marketing ? draft.show : draft;
+  const problems = [
+    ...missing.map((message): PreviewProblem => ({ code: 'missing_value', message })),
+    ...deadLinkProblems(mail, unsubscribe_url),
+    ...(is_marketing ? unsubscribeProblems(mail, unsubscribe_url) : []),
+  ];
+  return { ...mail, problems: problems.slice(0, MAX_PREVIEW_PROBLEMS) };
+}
+
+/** As shown, with a sentence for each name that is missing. */
+function showMarketing(show: ToShow): ShownMail {
+  const mail = showMail(show);
+  return { ...mail, missing: mail.missing.map(sentenceOfMissing) };
+}
+
+function showTransactional({
+  template,
+  given,
+  sample,
+  max_body_bytes,
+}: Extract<DraftToShow, { kind: 'transactional' }>): ShownMail {
+  const compiled = compileMail(template);
+  const show = (values: Variables): PreviewedMail => previewMail(compiled, values, { max_body_bytes });
+  const once = show(given);
+  const mail = sample ? show(withSamples(given, once.missing)) : once;
+  const { missing, invalid, ...bodies } = mail;
+  return {
+    ...bodies,
+    preheader: null,
+    missing: [
+      ...missing.map(sentenceOfMissing),
+      ...invalid.map((name) => `The value for {{${name}}} is no text, number or boolean.`),
+    ],
+  };
+}
+
+const sentenceOfMissing = (name: string): string => `There is no value for {{${name}}}.`;
+
+/** With a sample for each name that has no value, where there is room for one. */
+function withSamples(given: Variables, missing: readonly string[]): Variables {
+  const values: Record<string, unknown> = structuredClone(given);
+  for (const name of missing) {
+    const path = name.split('.');
+    const last = path.pop() ?? '';
+    const room = path.reduce<Record<string, unknown> | null>(roomIn, values);
+    if (room) set(room, last, sampleText(name));
+  }
+  return values;
+}
+
+/** What has this name within; made where there is nothing yet, null where something else is. */
+function roomIn(values: Record<string, unknown> | null, name: string): Record<string, unknown> | null {
+  if (values === null) return null;
+  const current = Object.hasOwn(values, name) ? (values[name] ?? undefined) : undefined;
+  if (current !== undefined) return isPlainObject(current) ? current : null;
+  return set(values, name, {});
+}
+
+/** Also where the name is `__proto__`, which is a word as others are. */
+function set<T>(values: Record<string, unknown>, name: string, value: T): T {
+  Object.defineProperty(values, name, { value, enumerable: true, configurable: true, writable: true });
+  return value;
+}
