@@ -43,10 +43,10 @@ interface Place {
   socket: string;
 }
 
-function makePlace(): Place {
+function makePlace(settings: Record<string, string> = {}): Place {
   const home = makeTempDir();
   const data_dir = join(home, 'data');
-  return { home, data_dir, ...writeFileConfig(join(home, 'litestream'), data_dir) };
+  return { home, data_dir, ...writeFileConfig(join(home, 'litestream'), data_dir, settings) };
 }
 
 /** Uploads until `most` were begun, or the server is gone; adds the ids of what was acknowledged. */
@@ -238,6 +238,45 @@ with_litestream.each(['ended', 'killed', 'without its store'])(
     const there = await idsInReplica(place);
     expect(ids.length).toBeGreaterThanOrEqual(UPLOADS_A_DAY);
     expect([...before, ...ids].filter((id) => !there.has(id))).toEqual([]);
+  },
+);
+
+with_litestream(
+  'what is deleted beside it leaves the database and its log, and the replica misses nothing',
+  async () => {
+    const place = makePlace({ 'checkpoint-interval': '5s' });
+    const { data_dir } = place;
+    const server = await startServer(data_dir, ROOM);
+    const key = await makeKey(data_dir);
+    const replication = startLitestream(place.config, place);
+    const kept = await uploadMany(server.url, key, 100);
+    const secret = 'a secret that is to go ';
+    const stored = await upload(server.url, key, secret.repeat(1_000));
+    kept.push(...(await uploadMany(server.url, key, 100)));
+    await replication.catchUp(data_dir);
+    const filesWith = (): string[] =>
+      ['satchel.db', 'satchel.db-wal'].filter((name) =>
+        readFileSync(join(data_dir, name), 'latin1').includes(secret),
+      );
+    expect(filesWith()).not.toEqual([]);
+    const removed = await fetch(`${server.url}/api/v1/objects/${stored?.public_id}`, {
+      method: 'DELETE',
+      headers: { 'X-API-Key': key },
+    });
+    expect(removed.status).toBe(200);
+    await until(async () => {
+      // As an app goes on meanwhile.
+      kept.push(...(await uploadMany(server.url, key, 2)));
+      await Bun.sleep(500);
+      return filesWith().length === 0;
+    });
+    kept.push(...(await uploadMany(server.url, key, 100)));
+    expect(replication.log()).not.toMatch(/by another process|snapshotting/);
+    await server.end('SIGKILL');
+    await replication.catchUp(data_dir);
+    await replication.stop();
+    const there = await idsInReplica(place);
+    expect(kept.filter((id) => !there.has(id))).toEqual([]);
   },
 );
 

@@ -39,6 +39,7 @@ test('config prints what Litestream and systemd take, without a secret', async (
     dbs: [
       {
         path: join(data_dir, 'satchel.db'),
+        'checkpoint-interval': '30s',
         replica: {
           type: 's3',
           endpoint: 'https://s3.example.com',

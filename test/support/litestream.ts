@@ -65,13 +65,18 @@ async function run(args: string[], env: Record<string, string> = {}): Promise<vo
   if ((await child.exited) !== 0) throw new Error(said.join(''));
 }
 
-/** Writes a configuration that replicates the database of a data directory into a folder. */
-export function writeFileConfig(home: string, data_dir: string): { config: string; socket: string } {
+/** Writes a configuration that replicates the database of a data directory into a folder; `settings` are the database's. */
+export function writeFileConfig(
+  home: string,
+  data_dir: string,
+  settings: Record<string, string> = {},
+): { config: string; socket: string } {
   mkdirSync(home, { recursive: true });
   const socket = join(home, 'socket');
   const database = {
     path: join(data_dir, 'satchel.db'),
     replica: { type: 'file', path: join(home, 'replica') },
+    ...settings,
   };
   const config = join(home, 'litestream.yml');
   writeFileSync(config, JSON.stringify({ socket: { enabled: true, path: socket }, dbs: [database] }));

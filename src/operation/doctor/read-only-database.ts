@@ -14,6 +14,7 @@ export function openReadOnly(path: string): Database {
     writePiece: refuse,
     guarded: (_check, work) => work(),
     settled: () => null,
+    tidyLog: async () => {},
     measures: { counts: new Tally(['commits', 'changes']), syncs: new Histogram([]) },
     hasWritten: () => false,
     close() {

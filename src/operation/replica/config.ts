@@ -122,7 +122,8 @@ export function makeReplicaConfig(
     addr: METRICS_ADDRESS,
     // Says how far the replica is behind, to satchel replica status and doctor.
     socket: { enabled: true, path: socket, permissions: 0o600 },
-    dbs: [{ path: databasePathOf(home), replica }],
+    // What was deleted is to be out of the log within a minute, and it is Litestream that has the log begin anew.
+    dbs: [{ path: databasePathOf(home), 'checkpoint-interval': '30s', replica }],
   };
   return { config: `${Bun.YAML.stringify(settings, null, 2)}\n`, unit: unitFor(home, paths) };
 }

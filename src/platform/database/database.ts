@@ -13,6 +13,8 @@ import { type FlushWorker, isSafeBesideCommits, WalFlusher } from './wal-flusher
 
 /** Changes run for this long before they are committed and requests get a turn; one change is never cut. */
 const WRITE_SLICE_MS = 1;
+/** How often the log is looked at: what it holds of before goes with the second look. */
+const LOG_LOOK_MS = 10_000;
 
 /** A connection to query: in a `write()` it sees that transaction, `Database.read` sees what is committed. */
 export type Tx = BunSQLiteDatabase<Record<string, never>> & { $client: Sqlite };
@@ -52,6 +54,11 @@ export interface Database {
   /** Null when all that `read` shows is on disk, else a promise that resolves once it is. */
   settled(): Promise<void> | null;
   readonly measures: DatabaseMeasures;
+  /**
+   * Has the log begin anew where it holds earlier states of pages, and cuts off what stands behind its end: it takes two calls
+   * until what was deleted is out of the file. A server calls it by itself. Rejects as `write()` does.
+   */
+  tidyLog(): Promise<void>;
   /** Whether this connection has committed anything; a command then wakes the server. */
   hasWritten(): boolean;
   /** Commits what is queued, then closes. */
@@ -83,6 +90,8 @@ function openConnection(path: string, options: { query_only: boolean }): Sqlite 
   sqlite.run('PRAGMA synchronous = FULL');
   sqlite.run('PRAGMA foreign_keys = ON');
   sqlite.run('PRAGMA temp_store = MEMORY');
+  // What is deleted is overwritten. Always, as pages that were changed without it keep copies of what moved elsewhere.
+  sqlite.run('PRAGMA secure_delete = ON');
   // SQLite's own 2 MB hold less than what a commit of a busy server touches: it read a hundred pages again for each.
   sqlite.run('PRAGMA cache_size = -8000');
   // A WAL that one burst made large is cut back at the next checkpoint instead of keeping the disk space.
@@ -164,6 +173,7 @@ class GroupCommitDatabase implements Database {
   #is_closed = false;
   #has_written = false;
   readonly measures: DatabaseMeasures;
+  readonly #looks: Timer | null;
   /** The last commit is on its way to disk, and the next one waits for it. */
   #syncing: Promise<void> | null = null;
 
@@ -186,6 +196,8 @@ class GroupCommitDatabase implements Database {
     };
     this.#snapshot = { begin: reader.query('BEGIN'), end: reader.query('COMMIT') };
     this.#read = drizzle({ client: reader });
+    this.#looks = flusher && setInterval(() => void this.tidyLog().catch(() => {}), LOG_LOOK_MS);
+    this.#looks?.unref();
   }
 
   get read(): Tx {
@@ -265,12 +277,32 @@ class GroupCommitDatabase implements Database {
     return this.#syncing;
   }
 
+  async tidyLog(): Promise<void> {
+    const { flusher } = this;
+    while (this.#syncing) await this.#syncing;
+    if (!flusher || this.#is_closed) return;
+    this.#endSnapshot();
+    let is_moved = false;
+    // Nothing is committed meanwhile.
+    this.#syncing = this.#settleOnDisk(async () => {
+      is_moved = await flusher.tidy();
+    });
+    await this.#syncing;
+    // The next commit begins the log anew. It changes nothing.
+    if (is_moved && !this.#is_closed)
+      await this.write((tx) => {
+        const [version] = tx.$client.query('PRAGMA user_version').values();
+        tx.$client.run(`PRAGMA user_version = ${Number(version?.[0])}`);
+      });
+  }
+
   hasWritten(): boolean {
     return this.#has_written;
   }
 
   async close(): Promise<void> {
     this.#is_closed = true;
+    clearInterval(this.#looks ?? undefined);
     while (this.#syncing || this.#is_waiting) {
       this.#flush();
       await this.#syncing;
@@ -347,16 +379,17 @@ class GroupCommitDatabase implements Database {
       for (const change of done) change.resolve(undefined);
     };
     this.#queues[kind] = [...waiting.slice(group.length), ...this.#queues[kind]];
-    if (this.flusher) this.#syncing = this.#settleOnDisk(this.flusher, settle);
+    const { flusher } = this;
+    if (flusher) this.#syncing = this.#settleOnDisk(() => flusher.flush(), settle);
     else settle();
     if (this.#is_waiting) this.#scheduleFlush();
   }
 
   /** Tells the callers of a commit once it is on disk; where that fails, never. */
-  async #settleOnDisk(flusher: WalFlusher, settle: () => void): Promise<void> {
-    await flusher.flush();
+  async #settleOnDisk(work: () => Promise<void>, settle?: () => void): Promise<void> {
+    await work();
     this.#syncing = null;
-    settle();
+    settle?.();
     if (this.#is_waiting) this.#scheduleFlush();
   }
 

@@ -6,9 +6,9 @@
 
 import { DISK_BOUNDS_S, Histogram } from '../host/measures.ts';
 
-export type WalFlusherRequest = { op: 'open'; path: string } | { op: 'flush' } | { op: 'close' };
-/** The thread's answers to a flush, with how long the disk took, and to a close, and its failure. */
-export type WalFlusherReply = { failure: string | null; synced_s?: number };
+export type WalFlusherRequest = { op: 'open'; path: string } | { op: 'flush' | 'tidy' | 'close' };
+/** The thread's answers: to a flush how long the disk took, to a tidying whether a commit is wanted; and its failure. */
+export type WalFlusherReply = { failure: string | null; synced_s?: number; is_moved?: boolean };
 
 /** The part of a worker that is used here; tests delay its answers. */
 export type FlushWorker = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
@@ -30,7 +30,7 @@ export class WalFlusher {
   /** How long the disk took over each flush. */
   readonly syncs = new Histogram(DISK_BOUNDS_S);
   readonly #worker: FlushWorker;
-  #onDone: (() => void) | null = null;
+  #onDone: ((reply: WalFlusherReply) => void) | null = null;
 
   /**
    * The database must be open in WAL mode. `onLost` is called when the disk did not keep the log or the
@@ -38,9 +38,10 @@ export class WalFlusher {
    */
   constructor(path: string, onLost: (error: Error) => void, worker = startWorker()) {
     this.#worker = worker;
-    worker.onmessage = ({ data: { failure, synced_s } }: MessageEvent<WalFlusherReply>) => {
+    worker.onmessage = ({ data }: MessageEvent<WalFlusherReply>) => {
+      const { failure, synced_s } = data;
       if (synced_s !== undefined) this.syncs.observe(synced_s);
-      if (failure === null) this.#onDone?.();
+      if (failure === null) this.#onDone?.(data);
       else onLost(new Error(failure));
     };
     worker.onerror = ({ message }) => onLost(new Error(message));
@@ -51,8 +52,16 @@ export class WalFlusher {
    * Resolves once everything in the log is on disk. Only one flush may run at a time. The caller must not
    * commit meanwhile: the thread uses the time to empty the log.
    */
-  flush(): Promise<void> {
-    return this.#ask({ op: 'flush' });
+  async flush(): Promise<void> {
+    await this.#ask({ op: 'flush' });
+  }
+
+  /**
+   * Takes out of the log's file what is older than the log, and moves the log into the database, where it holds earlier states:
+   * true where a commit now begins it anew. As for a flush, the caller must not commit meanwhile.
+   */
+  async tidy(): Promise<boolean> {
+    return (await this.#ask({ op: 'tidy' })).is_moved === true;
   }
 
   /** Lets go of the files and ends the thread. */
@@ -62,8 +71,8 @@ export class WalFlusher {
     this.#worker.terminate();
   }
 
-  #ask(request: WalFlusherRequest): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
+  #ask(request: WalFlusherRequest): Promise<WalFlusherReply> {
+    const { promise, resolve } = Promise.withResolvers<WalFlusherReply>();
     this.#onDone = resolve;
     this.#post(request);
     return promise;

@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { type Database, openDatabase, type Tx } from '../../../src/platform/database/database.ts';
 import { migrate } from '../../../src/platform/database/migrate.ts';
 import { meta } from '../../../src/platform/database/tables.ts';
@@ -227,5 +227,116 @@ describe('the thread', () => {
     const script = new Blob(["self.onmessage = () => { throw new Error('out of order'); }"]);
     new WalFlusher('a.db', broken.resolve, new Worker(URL.createObjectURL(script)));
     expect(String(await broken.promise)).toContain('out of order');
+  });
+});
+
+describe('what was deleted', () => {
+  const SECRET = 'a secret that is to go ';
+  /** In which of its files the database still has it. */
+  const filesWith = (path: string): string[] =>
+    [path, `${path}-wal`].filter((file) => readFileSync(file, 'latin1').includes(SECRET));
+
+  /** A database that kept secrets, short and long, among other rows, and deleted them. */
+  async function deleted() {
+    const opened = open();
+    const { database } = opened;
+    for (let n = 0; n < 400; n += 1) {
+      const text =
+        n % 3 === 0 ? 'other' : SECRET.repeat([1, 20, 2_000][n % 2 === 0 ? 2 : n % 5 === 0 ? 1 : 0] ?? 1);
+      await database.write((tx) => put(tx, `n${String(n).padStart(4, '0')}`, text));
+    }
+    for (let n = 0; n < 400; n += 1)
+      if (n % 3 !== 0)
+        await database.write((tx) =>
+          tx.$client.run('DELETE FROM meta WHERE name = ?', [`n${String(n).padStart(4, '0')}`]),
+        );
+    return opened;
+  }
+
+  test('is in none of its files after two looks, and all else is there', async () => {
+    const { database, path, lost } = await deleted();
+    expect(filesWith(path)).toContain(`${path}-wal`);
+    const rows = rowsIn(database);
+    for (let looks = 0; looks < 2; looks += 1) await database.tidyLog();
+    expect(filesWith(path)).toEqual([]);
+    // Nothing more is done while nothing is written.
+    const log = readFileSync(`${path}-wal`);
+    for (let looks = 0; looks < 2; looks += 1) await database.tidyLog();
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true);
+    expect(rowsIn(database)).toBe(rows);
+    await database.close();
+    const other = new Sqlite(path);
+    expect(other.query('SELECT count(*) FROM meta').values()).toEqual([[rows]]);
+    expect(other.query('PRAGMA integrity_check').values()).toEqual([['ok']]);
+    other.close();
+    expect(lost).toEqual([]);
+  });
+
+  test('by another process is in none of them either', async () => {
+    const { database, path } = open();
+    await database.write((tx) => put(tx, 'one', SECRET));
+    const other = new Sqlite(path);
+    other.run('PRAGMA secure_delete = ON');
+    other.run("DELETE FROM meta WHERE name = 'one'");
+    for (let looks = 0; looks < 2; looks += 1) await database.tidyLog();
+    expect(filesWith(path)).toEqual([]);
+    other.close();
+    await database.close();
+  });
+
+  test('stays in the log while somebody reads an earlier state of it, and goes afterwards', async () => {
+    const { database, path } = open();
+    await database.write((tx) => put(tx, 'one', SECRET));
+    const reader = new Sqlite(path);
+    reader.run('BEGIN');
+    expect(reader.query('SELECT count(*) FROM meta').values()).toEqual([[1]]);
+    await database.write((tx) => tx.$client.run("DELETE FROM meta WHERE name = 'one'"));
+    for (let looks = 0; looks < 2; looks += 1) await database.tidyLog();
+    expect(reader.query('SELECT value FROM meta').values()).toEqual([[SECRET]]);
+    reader.run('COMMIT');
+    for (let looks = 0; looks < 2; looks += 1) await database.tidyLog();
+    expect(filesWith(path)).toEqual([]);
+    reader.close();
+    await database.close();
+  });
+
+  test('waits beside Litestream until that has the log begin anew, which the server leaves to it', async () => {
+    const { database, path } = await deleted();
+    await database.write((tx) =>
+      tx.$client.run('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'),
+    );
+    await Bun.sleep(2_100);
+    await database.tidyLog();
+    const before = readFileSync(`${path}-wal`);
+    for (let looks = 0; looks < 5; looks += 1) await database.tidyLog();
+    expect(readFileSync(`${path}-wal`).equals(before)).toBe(true);
+    expect(filesWith(path)).toContain(`${path}-wal`);
+    const litestream = new Sqlite(path);
+    litestream.run('PRAGMA wal_checkpoint(PASSIVE)');
+    litestream.run('INSERT INTO _litestream_seq VALUES (1, 1)');
+    // It looks for the last frame of the log before, behind the end of the new one.
+    const anew = readFileSync(`${path}-wal`);
+    await database.tidyLog();
+    expect(readFileSync(`${path}-wal`).equals(anew)).toBe(true);
+    await Bun.sleep(2_100);
+    // Whoever commits then is as good as a look.
+    await database.write((tx) => put(tx, 'later'));
+    expect(filesWith(path)).toEqual([]);
+    litestream.close();
+    await database.close();
+  });
+
+  test('goes where Litestream has worked and works no more, a while later', async () => {
+    const { database, path } = open();
+    await database.write((tx) =>
+      tx.$client.run('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'),
+    );
+    await database.write((tx) => put(tx, 'one', SECRET));
+    await database.write((tx) => tx.$client.run("DELETE FROM meta WHERE name = 'one'"));
+    for (let looks = 0; looks < 9; looks += 1) await database.tidyLog();
+    await Bun.sleep(2_100);
+    await database.tidyLog();
+    expect(filesWith(path)).toEqual([]);
+    await database.close();
   });
 });
