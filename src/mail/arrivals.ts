@@ -12,7 +12,7 @@ import {
 } from '../platform/mail/aggregate-reports.ts';
 import { answeredIds, type MailReply } from '../platform/mail/mail-replies.ts';
 import type { MailReport } from '../platform/mail/mail-reports.ts';
-import { headerSectionOf } from '../platform/mail/raw-report.ts';
+import { HEADERS_OF_ADDRESSES, headerSectionOf } from '../platform/mail/raw-report.ts';
 import type { ReportReader } from '../platform/mail/report-reader.ts';
 import type { Deliveries } from './deliveries/service.ts';
 import type { DomainReports } from './domain-reports/service.ts';
@@ -26,14 +26,21 @@ interface ArrivalsDeps {
   database: Database;
   report_reader: Pick<ReportReader, 'readReply' | 'readAggregate'>;
   mailboxes: Pick<Mailboxes, 'domainOf'>;
-  deliveries: Pick<Deliveries, 'readReport' | 'takeReport'>;
+  deliveries: Pick<Deliveries, 'readReport' | 'takeReport' | 'cameToReturnPath'>;
   replies: Replies;
   domain_reports: DomainReports;
 }
 
 export class Arrivals {
   /** Fields by which `wanted` judges. */
-  readonly fields = ['content-type', 'subject', 'tls-report-domain', 'in-reply-to', 'references'];
+  readonly fields = [
+    'content-type',
+    'subject',
+    'tls-report-domain',
+    'in-reply-to',
+    'references',
+    ...HEADERS_OF_ADDRESSES,
+  ];
 
   constructor(private readonly deps: ArrivalsDeps) {}
 
@@ -44,6 +51,8 @@ export class Arrivals {
     if (mayBeAggregate(fields)) return MAX_AGGREGATE_MESSAGE_BYTES;
     // RFC 3462's multipart/report, and OpenSMTPD's multipart/mixed.
     if (/^content-type:\s*multipart\/(?:report|mixed)\b/im.test(fields)) return MAX_REPORT_BYTES;
+    // qmail's is plain text.
+    if (this.deps.deliveries.cameToReturnPath(fields)) return MAX_REPORT_BYTES;
     return this.#mayAnswer(mailbox_id, fields) ? MAX_REPORT_BYTES : 0;
   }
 

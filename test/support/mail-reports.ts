@@ -24,7 +24,9 @@ export function reportOn(name: string, { raw, recipients }: Reported): string {
   const trace = (returned.match(received) ?? []).join('');
   const own = (typeof raw === 'string' ? raw : raw.toString('latin1')).replace(/\r\n/g, '\n');
   const [headers = ''] = own.split('\n\n');
-  const mail = `${trace}${type === 'message/rfc822' ? own : `${headers}\n`}`;
+  const plain = `${trace}${type === 'message/rfc822' ? own : `${headers}\n`}`;
+  const is_encoded = /base64\n\n$/.test(before);
+  const mail = is_encoded ? Buffer.from(plain, 'latin1').toString('base64').replace(/.{76}/g, '$&\n') : plain;
   let next = 0;
   const named = before.replace(
     /^((?:Final-Recipient|Original-Rcpt-To):\s*(?:rfc822;\s*)?<?)[^\s<>]+@[^\s<>]+/gm,

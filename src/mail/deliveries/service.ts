@@ -18,6 +18,7 @@ import type { JobQueue } from '../../platform/jobs/engine.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { AT_ONCE, findJob, isHeld, listWaitingJobs } from '../../platform/jobs/store.ts';
 import type { MailReport } from '../../platform/mail/mail-reports.ts';
+import { recipientFieldsOf } from '../../platform/mail/raw-report.ts';
 import { type ReportReader, UnreadableReport } from '../../platform/mail/report-reader.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import {
@@ -62,7 +63,7 @@ import {
   sortFailed,
 } from './requeue.ts';
 import { type Requeued, requeueMatching } from './requeue-matching.ts';
-import { ReturnPaths } from './return-paths.ts';
+import { ReturnPaths, returnPathsIn } from './return-paths.ts';
 import { SendingNow, type SendingNowDeps } from './sending-now.ts';
 import * as store from './store.ts';
 import type { ReportKind } from './tables.ts';
@@ -196,6 +197,14 @@ export class Deliveries {
    */
   async readReport(message: Uint8Array): Promise<MailReport | null> {
     return this.#mayBeBelieved(message) ? this.deps.report_reader.read(message) : null;
+  }
+
+  /** Whether a message came to a return path that we made for a single mail, by its fields. */
+  cameToReturnPath(fields: string): boolean {
+    const { read } = this.deps.database;
+    return returnPathsIn(recipientFieldsOf(fields)).some(
+      (address) => this.return_paths.emailOf(read, address) !== null,
+    );
   }
 
   #mayBeBelieved(message: Uint8Array): boolean {

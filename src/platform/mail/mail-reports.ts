@@ -67,10 +67,18 @@ export async function readMailReport(message: Uint8Array): Promise<MailReport | 
   const status = textOf(STATUS_TYPES);
   const feedback = status === null ? textOf([FEEDBACK_TYPE]) : null;
   const blocks = parseBlocks(status ?? feedback ?? '');
+  const outer = email.headers.filter(({ key }) => HEADERS_OF_ADDRESSES.includes(key));
+  const plain = status === null && feedback === null ? readPlain(email.text ?? '') : [];
+  // Anybody can write plain text: it counts by the address that it came to, and by nothing in it.
+  if (plain.length > 0)
+    return {
+      recipients: plain.slice(0, MAX_REPORTED_RECIPIENTS),
+      addresses: outer.flatMap(({ value }) => addressesIn(value)).slice(0, MAX_REPORT_CANDIDATES),
+      returned_headers: '',
+    };
   const recipients = status === null ? readFeedback(blocks) : readStatus(blocks, email.text ?? '');
   if (recipients.length === 0) return null;
   const returned_headers = headerBlockOf(textOf(RETURNED_TYPES) ?? '');
-  const outer = email.headers.filter(({ key }) => HEADERS_OF_ADDRESSES.includes(key));
   const [about] = blocks;
   const places = [
     ...outer.map(({ value }) => value),
@@ -154,18 +162,33 @@ function readStatus(blocks: readonly Fields[], text: string): ReportedRecipient[
   return places.map(({ block, action, addresses }, index) => {
     const status = /\d\.\d{1,3}\.\d{1,3}/.exec(block.first('status') ?? '')?.[0] ?? null;
     const is_silent = status === null || status.endsWith('.0.0');
-    const diagnostic = /^[^;]*;\s*(.*)$/s.exec(block.first('diagnostic-code') ?? '')?.[1] ?? '';
-    const quoted = /^[245]\d\d(?!\d)/.test(diagnostic) ? null : lastReplyIn(diagnostic);
-    const in_text =
-      diagnostic === '' && is_silent && action === 'failed' ? wordsIn(sections[index] ?? '') : '';
-    const words = plainWords(quoted ?? (diagnostic || in_text));
+    const diagnostic = diagnosticOf(block);
+    const is_in_text = diagnostic === '' && is_silent && action === 'failed';
+    const said = is_in_text ? (sections[index] ?? '') : diagnostic;
+    const words = plainWords(is_in_text ? wordsIn(said) : replyIn(said));
+    const kind =
+      action === 'delivered' ? 'delivered' : action === 'failed' ? endOf(status, words, said) : null;
     return {
       addresses,
-      kind: action === 'delivered' ? 'delivered' : action === 'failed' ? endOf(status, words) : null,
-      smtp_code: Number(/^[245]\d\d(?!\d)/.exec(words)?.[0] ?? 0) || null,
+      kind,
+      smtp_code: codeOf(words),
       words: plainWords(`${words || `${action}, status ${status ?? 'unknown'}`}${from}`),
     };
   });
+}
+
+/** What a server said; in IronPort's reports it may stand in a field of its own. */
+function diagnosticOf(block: Fields): string {
+  const supplement = /\bsmtp;\s*(.*?)>?\s*$/is.exec(block.first('x-supplementary-info') ?? '')?.[1] ?? '';
+  return /^[^;]*;\s*(.*)$/s.exec(block.first('diagnostic-code') ?? '')?.[1] ?? supplement;
+}
+
+function replyIn(diagnostic: string): string {
+  return /^[245]\d\d(?!\d)/.test(diagnostic) ? diagnostic : (lastReplyIn(diagnostic) ?? diagnostic);
+}
+
+function codeOf(words: string): number | null {
+  return Number(/^[245]\d\d(?!\d)/.exec(words)?.[0] ?? 0) || null;
 }
 
 /** What a report's text says behind each recipient's address, up to the next one or to a rule of dashes. */
@@ -213,6 +236,26 @@ function placesOfAddresses(text: string): Map<string, Place> {
 function wordsIn(section: string): string {
   const [paragraph = ''] = section.replace(/^[ \t]*:?\s+/, '').split(/\n[ \t]*\n/);
   return lastReplyIn(section) ?? paragraph;
+}
+
+/** How qmail's reports begin, and those of programs that write as it does. */
+const PLAIN_REPORT = /^\s*Hi\. This is the /;
+/** Of a report that it is not over yet. */
+const IS_WARNING = /\b(?:still|keep|continue|will be) (?:trying|retr)/i;
+
+/** qmail's report in plain text: each paragraph behind `<address>:` is what was said of that recipient. */
+function readPlain(text: string): ReportedRecipient[] {
+  if (!PLAIN_REPORT.test(text)) return [];
+  const bounded = text.slice(0, MAX_REPORT_TEXT_BYTES).replace(/\r\n?/g, '\n');
+  const [told = ''] = bounded.split(/^--- ?/m);
+  const paragraphs = told.split(/\n[ \t]*\n/);
+  if (IS_WARNING.test(paragraphs[0] ?? '')) return [];
+  return paragraphs.flatMap((paragraph) => {
+    const [, address, said = ''] = /^\s*<([^<>\s]{1,64}@[^<>\s]{1,255})>:\s*(.*)$/s.exec(paragraph) ?? [];
+    if (address === undefined) return [];
+    const words = plainWords(lastReplyIn(said) ?? said);
+    return [{ addresses: [address], kind: endOf(null, words, said), smtp_code: codeOf(words), words }];
+  });
 }
 
 function readFeedback(blocks: readonly Fields[]): ReportedRecipient[] {

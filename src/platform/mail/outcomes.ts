@@ -15,7 +15,8 @@ export function unsentOutcome(
   // After the content one reply is for all: only where there is one recipient, it may be about that.
   const is_of_recipient = stage === 'rcpt' || (stage === 'data' && options.is_of_one);
   // A relay that answers STARTTLS with 5xx has not refused the mail, and may offer TLS again tomorrow.
-  const about = stage === 'tls' ? null : subjectOf({ smtp_code, reply: response, is_of_recipient });
+  const refusal = { smtp_code, reply: response, is_of_recipient, is_after_data: stage === 'data' };
+  const about = stage === 'tls' ? null : subjectOf(refusal);
   const is_trouble = smtp_code === null || smtp_code === 421 || TROUBLE_STAGES.includes(stage);
   return {
     outcome: is_trouble ? 'unreachable' : about === null ? 'deferred' : 'refused',

@@ -26,14 +26,26 @@ export const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery
 export const FEEDBACK_TYPE = 'message/feedback-report';
 const FIELDS_TYPES = [...STATUS_TYPES, FEEDBACK_TYPE];
 
+/** Of a mail that is returned in base64, this much holds its headers. */
+const MAX_ENCODED_BYTES = MAX_REPORT_HEADER_BYTES;
+
 /** Bounded by the longest address, so that the expression takes linear time. */
 export const ADDRESS = /[^\s<>,;:"()@]{1,64}@[^\s<>,;:"()@]{1,255}/g;
 /** A signature names its domain and selector within this many characters; the rest of it is not read. */
 const SIGNER_CHARS = 2_000;
 
-/** A message as text, one character a byte: as much of it as is read. */
+/** A message as text, one character a byte: as much of it as is read, and behind it what of it is in base64. */
 export function rawTextOf(message: Uint8Array): string {
-  return Buffer.from(message.subarray(0, MAX_REPORT_BYTES)).toString('latin1');
+  const raw = Buffer.from(message.subarray(0, MAX_REPORT_BYTES)).toString('latin1');
+  const encoded = raw.matchAll(/^content-transfer-encoding[ \t]*:[ \t]*base64[ \t]*\r?$/gim);
+  const decoded = [...encoded.take(MAX_REPORT_CANDIDATES)].map(({ index }) => {
+    const blank = /\n\r?\n/g;
+    blank.lastIndex = index;
+    const start = blank.exec(raw)?.index ?? raw.length;
+    const [lines = ''] = /^[a-z\d+/=\s]*/i.exec(raw.slice(start, start + MAX_ENCODED_BYTES)) ?? [];
+    return Buffer.from(lines, 'base64').toString('latin1');
+  });
+  return [raw, ...decoded].join('\n');
 }
 
 /** The fields of a message, one character a byte; null where they go on past MAX_REPORT_HEADER_BYTES. */
@@ -122,6 +134,7 @@ class Scan {
   /** Counted over the message and its parts, and from 0 again in a mail that is returned. */
   #header_bytes = 0;
   #text_bytes = 0;
+  #encoded_bytes = 0;
 
   constructor(private readonly bytes: Buffer) {}
 
@@ -145,6 +158,9 @@ class Scan {
       case 'text':
         this.#text_bytes += next - start;
         return this.#text_bytes <= MAX_REPORT_TEXT_BYTES;
+      case 'encoded':
+        this.#encoded_bytes += next - start;
+        return this.#encoded_bytes <= MAX_ENCODED_BYTES;
       default:
         return this.#state === 'fields';
     }
@@ -175,9 +191,11 @@ class Scan {
   }
 }
 
-type Content = 'fields' | 'text' | 'other';
+type Content = 'fields' | 'text' | 'encoded' | 'other';
 
 const TYPE_LINE = /^(?:[^a-z \t\r\n][^a-z\r\n]*)?content-type/gim;
+
+const IS_BASE64 = /^content-transfer-encoding[ \t]*:[ \t]*base64[ \t]*\r?$/im;
 
 /** What a header says of its part. A type that parsers may read in different ways counts as left out. */
 function contentBelow(header: string): 'returned header' | Content {
@@ -187,7 +205,7 @@ function contentBelow(header: string): 'returned header' | Content {
     .exec(header)?.[1]
     ?.toLowerCase();
   if (lines.length > 1 || type === undefined) return 'other';
-  if (RETURNED_TYPES.includes(type)) return 'returned header';
+  if (RETURNED_TYPES.includes(type)) return IS_BASE64.test(header) ? 'encoded' : 'returned header';
   if (type === 'text/plain') return 'text';
   return type.startsWith('multipart/') || FIELDS_TYPES.includes(type) ? 'fields' : 'other';
 }

@@ -2,7 +2,8 @@
  * What a refusal is about: the recipient, the mailbox that the mail goes out from, or the message. It judges
  * SMTP replies and replies in reports, so that the same words never mean two things.
  */
-import { speaksOfExpiry, speaksOfQuota, spokenOf } from './refusal-words.ts';
+import { subjectByProvider } from './refusal-providers.ts';
+import { speaksOfExpiry, speaksOfNetwork, speaksOfQuota, spokenOf } from './refusal-words.ts';
 
 /**
  * `recipient`: no mail reaches this address. `full`: none does at present. `mailbox`: our side (log-in,
@@ -16,6 +17,8 @@ export interface Refusal {
   reply: string;
   /** Whether it is about one recipient: at RCPT, in a report, or after the content of a mail to only one. */
   is_of_recipient: boolean;
+  /** It came after the content. */
+  is_after_data: boolean;
 }
 
 /**
@@ -32,35 +35,41 @@ const CODES_OF_RECIPIENT = [550, 551, 553];
 const TOO_MUCH = 552;
 
 /** Null for what is no refusal for good: anything but a 5xx, and one that speaks of a quota. */
-export function subjectOf({ smtp_code, reply, is_of_recipient }: Refusal): RefusalSubject | null {
+export function subjectOf({ smtp_code, reply, ...where }: Refusal): RefusalSubject | null {
   if (smtp_code === null || smtp_code < 500 || isOfQuota(reply)) return null;
-  return subjectOfCodes(smtp_code, enhancedCodeOf(reply), { words: reply, is_of_recipient });
+  return subjectOfReply(smtp_code, enhancedCodeOf(reply), { words: reply, ...where });
 }
 
-function subjectOfCodes(
+/** Words come before codes, as servers give codes that say something else. */
+function subjectOfReply(
   smtp_code: number,
   enhanced_code: string | null,
-  { words, is_of_recipient }: { words: string; is_of_recipient: boolean },
+  told: { words: string } & Pick<Refusal, 'is_of_recipient' | 'is_after_data'>,
 ): RefusalSubject {
   if (enhanced_code !== null && OF_MESSAGE.test(enhanced_code)) return 'message';
-  const own = is_of_recipient ? subjectAtRecipient(smtp_code, enhanced_code, words) : null;
-  return own ?? (enhanced_code === null && smtp_code === TOO_MUCH ? 'message' : 'mailbox');
+  const subject = subjectByProvider(told.words) ?? subjectByWords(told.words);
+  const found = subject ?? subjectByCodes(smtp_code, enhanced_code, told.is_after_data);
+  const is_of_other = found === 'recipient' || found === 'full';
+  return is_of_other && !told.is_of_recipient ? 'mailbox' : found;
 }
 
-/** What a refusal says about its one recipient; null where it is about something else. */
-function subjectAtRecipient(
+function subjectByWords(words: string): RefusalSubject | null {
+  const spoken = spokenOf(words);
+  if (spoken === 'sender' || spoken === 'us') return 'mailbox';
+  return spoken === 'unavailable' ? 'recipient' : spoken;
+}
+
+/** What a reply means whose words say nothing. */
+function subjectByCodes(
   smtp_code: number,
   enhanced_code: string | null,
-  words: string,
-): 'recipient' | 'full' | null {
+  is_after_data: boolean,
+): RefusalSubject {
   if (enhanced_code === FULL) return 'full';
-  if (enhanced_code === '5.1.0') return spokenOf(words) === 'sender' ? null : 'recipient';
   if (enhanced_code !== null)
-    return /^5\.[12]\./.test(enhanced_code) && !OF_SENDER.includes(enhanced_code) ? 'recipient' : null;
-  const spoken = spokenOf(words);
-  if (spoken === 'full') return 'full';
-  const is_recipients = spoken === 'recipient' || spoken === null;
-  return is_recipients && CODES_OF_RECIPIENT.includes(smtp_code) ? 'recipient' : null;
+    return /^5\.[12]\./.test(enhanced_code) && !OF_SENDER.includes(enhanced_code) ? 'recipient' : 'mailbox';
+  if (smtp_code === TOO_MUCH) return 'message';
+  return !is_after_data && CODES_OF_RECIPIENT.includes(smtp_code) ? 'recipient' : 'mailbox';
 }
 
 /** Whether a refusal says that the mailbox has used up a day's or an hour's quota (5.4.5, RFC 3463). */
@@ -88,32 +97,60 @@ const TELLING_STATUS = /^5\.(?:7\.\d+|1\.[78]|2\.[23])$/;
 /**
  * What `failed` means, by the report's Status (RFC 3464 2.3.4) and by `words`: its Diagnostic-Code, or what
  * its text tells, or empty. A reply in the words says more than the Status, which some servers make up.
+ * `said` is all that the words were found in, which often tells what was replied to.
  */
-export function endOf(status: string | null, words: string): ReportedEnd {
+export function endOf(status: string | null, words: string, said = words): ReportedEnd {
   // 5.0.0 and 4.0.0 don't say why.
   const told = status === null || status.endsWith('.0.0') ? null : status;
   const code = /^[245]\d\d(?!\d)/.exec(words)?.[0] ?? null;
   const own = enhancedCodeOf(words) ?? /^#?(\d\.\d{1,3}\.\d{1,3})(?!\S)/.exec(words)?.[1] ?? null;
   const enhanced_code = own ?? (code === null || TELLING_STATUS.test(told ?? '') ? told : null);
-  const spoken = spokenOf(words);
-  const is_ours = /^[45]\.7\./.test(own ?? told ?? '') || spoken === 'sender' || spoken === 'us';
   const first = code ?? enhanced_code;
-  if (first === null && spoken === 'recipient' && !status?.startsWith('4')) return 'bounced';
+  const is_of_quota = isOfQuota(words);
+  const spoken = is_of_quota ? 'mailbox' : (subjectByProvider(words) ?? subjectByWords(words));
+  const is_passing = code === null && (speaksOfExpiry(words) || speaksOfNetwork(words));
+  const is_told_ours = spoken === null && /^[45]\.7\./.test(own ?? told ?? '');
+  const is_ours = !is_passing && (spoken === 'mailbox' || is_told_ours);
+  const is_of_recipient = !BEFORE_RCPT.test(said);
+  if (first === null && spoken === 'recipient' && is_of_recipient && !status?.startsWith('4'))
+    return 'bounced';
   if (!first?.startsWith('5')) return is_ours ? 'refused' : 'soft_bounced';
   const smtp_code = code === null ? 500 : Number(code);
-  const subject = subjectOfCodes(smtp_code, enhanced_code, { words, is_of_recipient: true });
+  const where = { is_of_recipient, is_after_data: AFTER_DATA.test(said) };
+  const subject = is_of_quota ? 'mailbox' : subjectOfReply(smtp_code, enhanced_code, { words, ...where });
   if (subject === 'recipient') return 'bounced';
   if (subject === 'full' || speaksOfExpiry(words)) return 'soft_bounced';
   const is_refusal = code !== null || subject === 'message' || OF_SENDER.includes(enhanced_code ?? '');
   return is_refusal || is_ours ? 'refused' : 'soft_bounced';
 }
 
+/** As Postfix, Exim and qmail say that a reply was to no recipient, or that it came after the content. */
+const BEFORE_RCPT =
+  /\b(?:after|in reply to)(?: pipelined)? (?:MAIL FROM|EHLO|HELO|STARTTLS|initial connection)\b|\brefused to talk to me\b|\bbut (?:greeting failed|my name was rejected|sender was rejected)\b/i;
+const AFTER_DATA = /\bend of data\b|\bfailed after I sent the message\b/i;
+
 /**
  * The last SMTP reply in a text, its lines joined, or null. One begins a line, or follows a colon as in
- * `said: 550 ...`, and ends with its paragraph.
+ * `said: 550 ...`, a command, or `returned`, and ends with its paragraph. IronPort's stands in quotation marks.
  */
 export function lastReplyIn(text: string): string | null {
-  const found = [...text.matchAll(/(?:^[ \t]*|:[ \t]+|\n[ \t]*)([45]\d\d)([ -])(?=\S)/g)];
+  return replyOfIronPort(text) ?? lastQuotedIn(text);
+}
+
+/** `5.1.0 - Unknown address error 550-'5.7.1 blocked' (delivery attempts: 0)`: before the reply it guesses. */
+function replyOfIronPort(text: string): string | null {
+  const [, code, reply = ''] =
+    /^\d\.\d\.\d - [^'\n]{0,100}?(?:(\d{3})-)?'([^\n]+)'(?: \(delivery attempts: \d+\))?\s*$/.exec(text) ??
+    [];
+  return reply === '' ? null : `${code === undefined ? '' : `${code} `}${reply}`;
+}
+
+function lastQuotedIn(text: string): string | null {
+  const found = [
+    ...text.matchAll(
+      /(?:^[ \t]*|:[ \t]+\[?|\n[ \t]*|\b(?:RCPT TO|DATA):|\breturned ['"])([45]\d\d)([ -])(?=\S)/g,
+    ),
+  ];
   const places = found.map((match) => ({
     code: match[1] ?? '',
     has_more: match[2] === '-',
@@ -124,5 +161,9 @@ export function lastReplyIn(text: string): string | null {
   if (!last) return null;
   while (places[first - 1]?.has_more && places[first - 1]?.code === last.code) first -= 1;
   const [paragraph = ''] = text.slice(places[first]?.at ?? last.at).split(/\n[ \t]*\n/);
-  return paragraph.replace(/\s+/g, ' ').trim();
+  // qmail goes on in words of its own.
+  return paragraph
+    .replace(/\s+/g, ' ')
+    .replace(/ Giving up on \S{1,255}\s*$/, '')
+    .trim();
 }

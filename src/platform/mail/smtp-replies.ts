@@ -98,7 +98,10 @@ export function refusalAtRcpt(reply: {
   response: string;
 }): Omit<RefusedRecipient, 'address'> {
   const { smtp_code, response } = reply;
-  return { ...reply, about: subjectOf({ smtp_code, reply: response, is_of_recipient: true }) };
+  return {
+    ...reply,
+    about: subjectOf({ smtp_code, reply: response, is_of_recipient: true, is_after_data: false }),
+  };
 }
 
 function toRefusedRecipients(

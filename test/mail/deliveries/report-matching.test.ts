@@ -56,6 +56,7 @@ describe('samples of real servers, about a mail of ours', () => {
     ['postfix-success', 'delivered', 'delivered'],
     ['postfix-delayed', 'sent', null],
     ['arf-abuse', 'complained', 'complained'],
+    ['ironport', 'bounced', 'bounced'],
   ];
   for (const [sample, status, kind] of told)
     test(`${sample} makes it ${status}`, async () => {
@@ -70,6 +71,23 @@ describe('samples of real servers, about a mail of ours', () => {
       expect(again?.told.map(({ is_new }) => is_new)).toEqual(kind === null ? [] : [false]);
       expect(reports()).toHaveLength(kind === null ? 0 : 1);
     });
+
+  test('a complaint is read whose parts are in base64, however long the mail is that it returns', async () => {
+    const { deliveries, database } = sender.app.services;
+    for (const [to, body_text] of [
+      ['cat@example.org', 'Short'],
+      ['dan@example.org', 'Long. '.repeat(50_000)],
+    ]) {
+      const mail = await send({ to, cc: [], body_text });
+      const message = Buffer.from(reportOn('arf-base64', { raw: mail.raw, recipients: [] }), 'latin1');
+      const read = await deliveries.readReport(message);
+      if (!read) throw new Error('it was not read');
+      await database.write((tx) => deliveries.takeReport(tx, read));
+      expect(await sender.log(mail.id)).toMatchObject({ status: 'complained' });
+    }
+    const foreign = readSample('arf-base64');
+    expect(await deliveries.readReport(Buffer.from(foreign, 'latin1'))).toBeNull();
+  });
 
   test('of two recipients each has its own, and who never got the mail is left out', async () => {
     const taken = await take(

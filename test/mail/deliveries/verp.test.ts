@@ -49,6 +49,13 @@ function reportTo(address: string, recipient: string): string {
     .replace(/^(Final-Recipient: rfc822;).*$/m, `$1${recipient}`);
 }
 
+/** What qmail writes. */
+function qmailTo(address: string, recipient: string): string {
+  return readSample('qmail')
+    .replace(/^To: .*$/m, `To: <${address}>`)
+    .replaceAll('b-qmail@remote.example', recipient);
+}
+
 await on.template({ body_text: 'Hello', body_html: '<p>Hello</p>', layout: 'marketing' });
 
 describe('the envelope sender', () => {
@@ -106,8 +113,8 @@ describe('a report to it, without anything of the mail', () => {
       dovecot = await startDovecot();
       const inbox = parseInbox(`imap://${dovecot.log_in('news')}@127.0.0.1:${dovecot.port}`);
       await change({ inbox });
-      const [bounced, forged, other] = [await send(), await send(), await send()];
-      const [own = '', theirs = '', third = ''] = froms();
+      const [bounced, forged, other, by_qmail] = [await send(), await send(), await send(), await send()];
+      const [own = '', theirs = '', third = '', fourth = ''] = froms();
       const wrong = theirs.replace(/.@/, (end) => (end === '0@' ? '1@' : '0@'));
       // The code of one mail with the id of another.
       const mixed = third.replace(other.id.toLowerCase(), forged.id.toLowerCase());
@@ -116,19 +123,23 @@ describe('a report to it, without anything of the mail', () => {
       // It names one who never got that mail.
       dovecot.deliver('news', reportTo(third, forged.to));
       dovecot.deliver('news', reportTo(own.toUpperCase(), bounced.to));
+      dovecot.deliver('news', qmailTo(wrong, forged.to));
+      dovecot.deliver('news', qmailTo('news@news.example.com', forged.to));
+      dovecot.deliver('news', qmailTo(fourth, by_qmail.to));
       const [row] = on.app.services.inboxes.listRows();
       if (!row) throw new Error('no inbox was set');
       const reader = new InboxReader(row, {
         ...on.app.services,
       });
       const ended = reader.run();
-      await until(async () => (await dovecot?.flagsOf('news'))?.get(4)?.includes('$Satchel') ?? false);
+      await until(async () => (await dovecot?.flagsOf('news'))?.get(7)?.includes('$Satchel') ?? false);
       reader.stop();
       await ended;
       expect(rowsOf(bounced.to)).toEqual([{ status: 'bounced', reports: 1 }]);
       expect(rowsOf(forged.to)).toEqual([{ status: 'active', reports: 0 }]);
       expect(rowsOf(other.to)).toEqual([{ status: 'active', reports: 0 }]);
-      expect(on.rows('SELECT kind FROM suppressions')).toEqual([{ kind: 'hard_bounce' }]);
+      expect(rowsOf(by_qmail.to)).toEqual([{ status: 'bounced', reports: 1 }]);
+      expect(on.rows('SELECT kind FROM suppressions')).toEqual(Array(2).fill({ kind: 'hard_bounce' }));
       expect((await on.plan(forged.to)).ok).toBe(true);
     },
   );

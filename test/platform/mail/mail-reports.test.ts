@@ -7,7 +7,7 @@ import { readSample } from '../../support/mail-reports.ts';
 const read = (text: string) => readMailReport(Buffer.from(text, 'latin1'));
 
 /** By sample: whom it names, what it makes of them, and whether it returns headers. */
-const TOLD: Record<string, [address: string, kind: string | null][] | null> = {
+const TOLD: Record<string, [address: string | undefined, kind: string | null][] | null> = {
   'postfix-unknown-user': [['unknown.user@example.org', 'bounced']],
   'postfix-headers-only': [['unknown.big@example.org', 'bounced']],
   'postfix-two-recipients': [
@@ -20,6 +20,8 @@ const TOLD: Record<string, [address: string, kind: string | null][] | null> = {
   'postfix-envid': [['unknown.env@example.org', 'bounced']],
   'exim-unknown-user': [['nobody.here@exim.example', 'bounced']],
   'arf-abuse': [['ann@example.org', 'complained']],
+  'arf-base64': [[undefined, 'complained']],
+  ironport: [['b-ironportX@remote.example', 'bounced']],
   'not-a-bounce-auto-reply': null,
 };
 
@@ -32,7 +34,7 @@ for (const [name, told] of Object.entries(TOLD))
       const report = await read(text);
       expect(report?.recipients.map(({ addresses, kind }) => [addresses[0], kind]) ?? null).toEqual(told);
       if (!report) return;
-      expect(report.returned_headers).toMatch(/\r\nDKIM-Signature: v=1;/);
+      expect(report.returned_headers).toMatch(/(?:^|\r\n)DKIM-Signature: v=1;/);
       expect(report.returned_headers).toMatch(/\r\nMessage-ID: <\w{26}@[a-z.]+>\r\n/);
       expect(report.returned_headers).not.toMatch(/[^\r]\n|\r\n\r\n/);
     });
@@ -43,6 +45,57 @@ test('the words are those of the server that refused, on one line', async () => 
     smtp_code: 550,
     words:
       '550 5.1.1 <refuse.me@remote.example>: Recipient address rejected: User unknown here (reported by mx.example.org)',
+  });
+});
+
+describe('qmail’s plain text', () => {
+  const said = (told: string): string =>
+    readSample('qmail').replace(/^<b-qmail[\s\S]*?\n(?=\n--- Below)/m, told);
+
+  test('tells of each recipient in a paragraph of its own, and returns nothing that counts', async () => {
+    const report = await read(readSample('qmail'));
+    expect(report).toMatchObject({
+      recipients: [
+        {
+          ...{ addresses: ['b-qmail@remote.example'], kind: 'bounced' },
+          words: 'Sorry, no mailbox here by that name. (#5.1.1)',
+        },
+      ],
+      addresses: [expect.stringMatching(/^news\+\w{26}\.\w{20}@shop\.example$/)],
+      returned_headers: '',
+    });
+  });
+
+  test('is judged as replies are', async () => {
+    const report = await read(
+      said(
+        [
+          '<a@x.example>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 5.7.1 Client host blocked\nGiving up on 192.0.2.1.\n',
+          '<b@x.example>:\nConnected to 192.0.2.1 but sender was rejected.\nRemote host said: 550 no such user\n',
+          '<c@x.example>:\n192.0.2.1 failed after I sent the message.\nRemote host said: 550 Nope\n',
+          "<d@x.example>:\nI'm not going to try again; this message has been in the queue too long.\n",
+          '<e@x.example>:\nThe users mailfolder is over the allowed quota (size). (#5.2.2)\n',
+          '<f@x.example>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 User unknown\n',
+          'No address:\nUser unknown\n',
+        ].join('\n'),
+      ),
+    );
+    const kinds = ['refused', 'refused', 'refused', 'soft_bounced', 'soft_bounced', 'bounced'];
+    expect(report?.recipients.map(({ kind }) => String(kind))).toEqual(kinds);
+    expect(report?.recipients[0]).toMatchObject({
+      smtp_code: 550,
+      words: expect.stringMatching(/^550 5\.7\.1/),
+    });
+  });
+
+  test('is none that says something else first, or that it goes on', async () => {
+    const other = readSample('qmail').replace('Hi. This is the', 'Hello. This is the');
+    expect(await read(other)).toBeNull();
+    const warning = readSample('qmail').replace(
+      "I've given up. Sorry it didn't work out.",
+      "I'll keep trying.",
+    );
+    expect(await read(warning)).toBeNull();
   });
 });
 
@@ -245,7 +298,7 @@ describe('a report stays one', () => {
     ]) {
       const report = await read(returning(more));
       expect(report).toMatchObject(bounced);
-      expect(report?.returned_headers).toMatch(/\r\nDKIM-Signature: v=1;/);
+      expect(report?.returned_headers).toMatch(/(?:^|\r\n)DKIM-Signature: v=1;/);
     }
   });
 

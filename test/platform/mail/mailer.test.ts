@@ -178,7 +178,7 @@ const REFUSALS = [
   ['mail', 550, 'mailbox'],
   ['mail', 552, 'message'],
   ['data', 554, 'mailbox'],
-  ['data', 550, 'recipient'],
+  ['data', 550, 'mailbox'],
   ['data', 452, null],
 ] as const;
 

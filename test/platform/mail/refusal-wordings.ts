@@ -89,6 +89,8 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550 5.1.1 RESOLVER.ADR.ExRecipNotFound; not found',
       '550 5.1.1 User unknown',
       '550 5.2.1 RESOLVER.RST.RecipientDisabled; the recipient mailbox is disabled',
+      '550 5.4.1 Recipient address rejected: Access denied. [AM6EUR05FT047.eop-eur05.prod.protection.outlook.com]',
+      '550 5.4.310 DNS domain customer.example does not exist [Message=InfoDomainNonexistent]',
       '550 Requested action not taken: mailbox unavailable (S2017062302).',
     ]),
     ...about('mailbox', [
@@ -97,7 +99,7 @@ export const WORDINGS: Readonly<Record<string, readonly Wording[]>> = {
       '550 DY-001 Mail rejected by Outlook.com for policy reasons. We generally do not accept email from dynamic IPs.',
       '550 5.7.606 Access denied, banned sending IP [203.0.113.9]. To request removal from this list please visit https://sender.office.com/',
       '550 5.7.708 Service unavailable. Access denied, traffic not accepted from this IP.',
-      '550 5.4.1 Recipient address rejected: Access denied. [AM6EUR05FT047.eop-eur05.prod.protection.outlook.com]',
+      '550 5.4.1 All recipient addresses rejected : Access denied [AM6EUR05FT047.eop-eur05.prod.protection.outlook.com]',
       '550 5.1.8 Access denied, bad outbound sender',
       "550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients",
       '550 5.7.60 SMTP; Client does not have permissions to send as this sender',

@@ -7,6 +7,7 @@ import {
   type RefusalSubject,
   subjectOf,
 } from '../../../src/platform/mail/refusals.ts';
+import realRefusals from './real-refusals.json';
 import { WORDINGS } from './refusal-wordings.ts';
 
 const AT_RCPT: [string, RefusalSubject | null][] = [
@@ -16,7 +17,7 @@ const AT_RCPT: [string, RefusalSubject | null][] = [
   ['550 #5.1.0 Address rejected', 'recipient'],
   ['556 5.1.10 Null MX', 'recipient'],
   ['553 5.1.3 Bad address syntax', 'recipient'],
-  ['550 5.1.1 Blocked by policy', 'recipient'],
+  ['550 5.1.1 Blocked by policy', 'mailbox'],
   ['550 5.1.7 Sender address is bad', 'mailbox'],
   ['553 5.1.8 Sender domain not found', 'mailbox'],
   ['552 5.2.2 Mailbox full', 'full'],
@@ -26,8 +27,10 @@ const AT_RCPT: [string, RefusalSubject | null][] = [
   ['550 Not this one', 'recipient'],
   ['551 User not local', 'recipient'],
   ['553 Name not allowed', 'recipient'],
-  ['554 No such user', 'mailbox'],
-  ['552 Too much mail', 'message'],
+  ['554 No such user', 'recipient'],
+  ['554 Not this one', 'mailbox'],
+  ['552 Too much mail', 'mailbox'],
+  ['552 Too large', 'message'],
   ['550 5.0.0 Go away', 'mailbox'],
   ['550 5.5.1 Out of order', 'mailbox'],
   ['550 4.2.2 A class that does not fit', 'mailbox'],
@@ -60,7 +63,7 @@ const ELSEWHERE: [string, RefusalSubject | null][] = [
 ];
 
 function subject(reply: string, is_of_recipient: boolean): RefusalSubject | null {
-  return subjectOf({ smtp_code: Number(reply.slice(0, 3)), reply, is_of_recipient });
+  return subjectOf({ smtp_code: Number(reply.slice(0, 3)), reply, is_of_recipient, is_after_data: false });
 }
 
 test.each(AT_RCPT)('of one recipient %p is about: %p', (reply, about) =>
@@ -98,8 +101,46 @@ for (const [server, wordings] of Object.entries(WORDINGS))
     );
   });
 
+/**
+ * What receivers have said, each to a mail to one recipient: of ActiveCampaign's SMTP Field Manual (MIT), of bug reports, and as large
+ * receivers write in their languages. Addresses are invented.
+ */
+test.each(realRefusals.map(({ at, about, reply }) => [reply, at, about] as const))(
+  '%p, at %s, is about: %s',
+  (reply, at, about) => {
+    const smtp_code = Number(reply.slice(0, 3));
+    const is_after_data = at === 'data';
+    expect(String(subjectOf({ smtp_code, reply, is_of_recipient: true, is_after_data }))).toBe(about);
+    const end = { recipient: 'bounced', full: 'soft_bounced', mailbox: 'refused', message: 'refused' }[about];
+    const said = `${reply.replace(/\s+/g, ' ')}${is_after_data ? ' (in reply to end of DATA command)' : ''}`;
+    expect(String(endOf(null, said))).toBe(String(end));
+  },
+);
+
+test('after the content a 550 that says nothing of a recipient is ours, and one that does is theirs', () => {
+  const after = (reply: string) =>
+    subjectOf({ smtp_code: 550, reply, is_of_recipient: true, is_after_data: true });
+  expect(after('550 Not this one')).toBe('mailbox');
+  expect(after('550 5.1.0 Not this one')).toBe('recipient');
+  expect(after('550 Unknown user ann@dest.example')).toBe('recipient');
+  expect(endOf('5.0.0', '550 Not this one (in reply to end of DATA command)')).toBe('refused');
+  expect(
+    endOf('5.0.0', '550 Not this one', 'failed after I sent the message.\nRemote host said: 550 Not'),
+  ).toBe('refused');
+});
+
+test('what was replied before any recipient was named is about no recipient', () => {
+  for (const said of [
+    'SMTP error from remote mail server after MAIL FROM:<a@shop.example> SIZE=9: 553 5.1.0 does not exist',
+    'SMTP error from remote mail server after initial connection: 550 user unknown',
+    'host mx.dest.example[192.0.2.1] refused to talk to me: 550 5.1.1 user unknown',
+    'Connected to 192.0.2.1 but sender was rejected.\nRemote host said: 550 5.1.1 no such user',
+  ])
+    expect([said, endOf('5.1.1', lastReplyIn(said) ?? '', said)]).toEqual([said, 'refused']);
+});
+
 test('no reply at all is no refusal', () => {
-  expect(subjectOf({ smtp_code: null, reply: '5.1.1', is_of_recipient: true })).toBeNull();
+  expect(subject('5.1.1', true)).toBeNull();
 });
 
 test('an enhanced code stands right behind the code or in brackets with a number sign, and nowhere else', () => {
