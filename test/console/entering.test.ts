@@ -137,13 +137,17 @@ describe.skipIf(executable === null)('a .env file that is pasted', () => {
     await file.fill('SESSION_KEY=another\nno line of it\nNEW_NAME="two words"');
     await look.click();
     await page.locator('.wrong', { hasText: /line 2/i }).waitFor();
-    await file.fill('SESSION_KEY=another\nNEW_NAME="two words"');
+    await file.fill('SESSION_KEY=another\nNEW_NAME=two#words');
     await look.click();
-    const dialog = page.getByRole('dialog', { name: 'Store 2 variables?' });
+    await page.locator('.wrong', { hasText: /line 2 has a #/i }).waitFor();
+    await file.fill('SESSION_KEY=another\nNEW_NAME="two words"\nVITE_NEW=dark');
+    await look.click();
+    const dialog = page.getByRole('dialog', { name: 'Store 3 variables?' });
     await dialog.waitFor();
     expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
       'SESSION_KEYreplaces',
       'NEW_NAMEnew',
+      'VITE_NEWnewno secret',
     ]);
     await expectSound({ page, complaints: complaints.filter((told) => !told.includes('422')) });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -157,9 +161,14 @@ describe.skipIf(executable === null)('a .env file that is pasted', () => {
       .getByRole('button', { name: 'Cancel' })
       .click();
     await look.click();
-    await dialog.getByRole('button', { name: 'Store 2 variables' }).click();
-    await page.getByText('2 variables are stored').waitFor();
-    expect(values()).toEqual({ ...before, SESSION_KEY: 'another', NEW_NAME: 'two words' });
+    await dialog.getByRole('button', { name: 'Store 3 variables' }).click();
+    await page.getByText('3 variables are stored').waitFor();
+    expect(values()).toEqual({
+      ...before,
+      SESSION_KEY: 'another',
+      NEW_NAME: 'two words',
+      VITE_THEME: 'dark',
+    });
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 });

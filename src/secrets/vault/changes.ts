@@ -61,13 +61,15 @@ function readChange(service: VaultService, name: string, value: unknown): Read<V
 }
 
 /**
- * Which names are plain once these changes are made; only a free-form service has plain names. Throws
- * AppError `invalid` for a name in `plain` without a value, and past `MAX_ENV_NAMES`.
+ * Which names are plain once these changes are made; only a free-form service has plain names. Without
+ * `plain` each keeps its kind, and a new one is secret unless `isPlainIfNew` says otherwise. Throws AppError
+ * `invalid` for a name in `plain` without a value, and past `MAX_ENV_NAMES`.
  */
 export function settleKinds(
   stored: ReadonlyMap<string, boolean>,
   changes: readonly VaultChange[],
   plain: readonly string[] | undefined,
+  isPlainIfNew: (name: string) => boolean = () => false,
 ): Map<string, boolean> {
   const sent = new Set(changes.map(({ field }) => field.field));
   if (plain?.some((name) => !sent.has(name) && stored.get(name) !== true)) {
@@ -77,7 +79,7 @@ export function settleKinds(
   for (const { field, content } of changes) {
     const name = field.field;
     if (content === null) kinds.delete(name);
-    else kinds.set(name, plain ? plain.includes(name) : (stored.get(name) ?? false));
+    else kinds.set(name, plain ? plain.includes(name) : (stored.get(name) ?? isPlainIfNew(name)));
   }
   if (kinds.size > MAX_ENV_NAMES) {
     throw invalid({
@@ -140,7 +142,7 @@ function readFile(value: unknown): Read<VaultFile> {
 }
 
 function isFilename(name: string): boolean {
-  if (name.trim() === '' || name === '.' || name === '../..') return false;
+  if (name.trim() === '' || name === '.' || name === '..') return false;
   if (/[/\\\p{Cc}]/u.test(name) || !name.isWellFormed()) return false;
   return Buffer.byteLength(name) <= MAX_FILENAME_BYTES;
 }

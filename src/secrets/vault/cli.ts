@@ -73,8 +73,8 @@ function registerChanges(cli: Cli<Services>, noun: Noun<Services>): void {
       'satchel vault set --project shop env NEXT_PUBLIC_THEME=dark --plain NEXT_PUBLIC_THEME',
     )
     .remark(`The service env takes any NAME, at most 200 of them. Each is a secret unless --plain names it; a plain one that begins
-with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of what - or @file
-gives is taken for the editor's and left out.`)
+with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_ is in that target's env block too. A newline at the end of one line that - or @file
+gives is taken for the editor's and left out; that of several lines stays.`)
     .does(async ({ services, actor }, options, name, ...pairs) => {
       const project = projectOf(services, options);
       const service = requireVaultService(name);
@@ -148,10 +148,11 @@ async function readValue(
   if (!is_reference && !field?.secret) return argument;
   const bytes = await readSecretBytes(cli, argument, what);
   if (!isUtf8(bytes)) throw new AppError('invalid', `${what} must be text in UTF-8.`);
-  // Editors and echo end a file with a newline that is no part of the secret.
-  return Buffer.from(bytes)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  const text = Buffer.from(bytes).toString('utf8');
+  // Editors and echo end a file with a newline that is no part of the secret. Of several lines it is: a key
+  // that OpenSSH reads ends with one.
+  const line = text.replace(/\r?\n$/, '');
+  return line.includes('\n') ? text : line;
 }
 
 function registryTable(): Table {

@@ -40,6 +40,11 @@ const PREFIX: Record<EnvTarget, string> = {
   expo: 'EXPO_PUBLIC_',
 };
 
+/** Whether a name is meant for pages and apps, where everybody reads its value. */
+export function isPublicName(name: string): boolean {
+  return Object.values(PREFIX).some((prefix) => prefix !== '' && name.startsWith(prefix));
+}
+
 /** Names that dotenv drops, and that bash or dash refuses, makes up or calculates. */
 const LOST_NAMES: Partial<Record<EnvTarget, RegExp>> = {
   server: /^__proto__$/,

@@ -26,8 +26,10 @@ export function registerImport(cli: Cli<Services>, noun: Noun<Services>): void {
       'satchel vault import - --project shop --yes < .env',
     )
     .remark(`It is read as npm's dotenv reads it, quotes and values of several lines included; of a name that stands twice the last
-value counts. A line that dotenv would skip is refused by its number. What would be stored, and what that replaces, is shown
-first; without a yes, given at the terminal or as --yes, nothing is stored.`)
+value counts. A line that dotenv would skip, or whose value it would cut at a #, is refused by its number: quotes keep a #, and a
+blank before it makes a comment. A new name is a secret, unless --plain says otherwise or, without --plain, it begins with
+NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_. What would be stored, and what that replaces, is shown first; without a yes, given at the
+terminal or as --yes, nothing is stored.`)
     .does(async ({ services, actor }, options, file) => {
       const project = projectOf(services, options);
       const text = await readFileText(cli, file);
@@ -46,8 +48,8 @@ first; without a yes, given at the terminal or as --yes, nothing is stored.`)
     });
 }
 
-function rowOf({ name, replaces, hides }: ImportedName) {
-  return { name, is: replaces ? 'replaces what is stored' : 'new', hides };
+function rowOf({ name, replaces, hides, plain }: ImportedName) {
+  return { name, is: replaces ? 'replaces what is stored' : 'new', kind: plain ? 'plain' : 'secret', hides };
 }
 
 /** `12 variables (3 of them stored before)` */

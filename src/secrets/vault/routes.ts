@@ -136,7 +136,7 @@ function serviceRoutes(
       summary: 'Store the variables of a .env file',
       description:
         "In the service `env`, as npm's dotenv reads them; of a name that stands twice the last value counts. A line that dotenv would " +
-        'skip is refused by its number, and nothing is stored. `dry_run` tells what would be replaced.',
+        'skip, or whose value it would cut at a `#`, is refused by its number, and nothing is stored. `dry_run` tells what would be replaced.',
       body: importBody,
       example: { text: 'SESSION_KEY="k-1"\nLOG_LEVEL=info\n', dry_run: true },
       response: envImport,

@@ -48,7 +48,11 @@ export const setServiceBody = t.Object({
 export const importBody = t.Object({
   text: t.String({ minLength: 1, maxLength: MAX_ENV_FILE_CHARS, description: 'The .env file.' }),
   plain: t.Optional(
-    t.Array(t.String(), { description: 'Which of its names are no secrets, as where a service is stored.' }),
+    t.Array(t.String(), {
+      description:
+        'Which of its names are no secrets. Without it each that is stored keeps its kind, and a new one is a secret unless it ' +
+        'begins with NEXT_PUBLIC_, VITE_ or EXPO_PUBLIC_.',
+    }),
   ),
   dry_run: t.Optional(t.Boolean({ description: 'Store nothing, and only tell what would be.' })),
 });
@@ -61,6 +65,7 @@ const importedName = t.Object({
       description: 'The field of another service, as `stripe.secret_key`, whose variable this one wins over.',
     }),
   ),
+  plain: t.Boolean({ description: 'Whether it is no secret once it is stored.' }),
 });
 export type ImportedName = Static<typeof importedName>;
 

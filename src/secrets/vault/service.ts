@@ -13,7 +13,7 @@ import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { readChanges, settleKinds, type VaultFile } from './changes.ts';
-import { buildEnvBlock, type EnvBlock, pickVariables } from './env-blocks.ts';
+import { buildEnvBlock, type EnvBlock, isPublicName, pickVariables } from './env-blocks.ts';
 import { ENV, explainImport, readEnvFile } from './env-file.ts';
 import type { EnvTarget } from './env-quoting.ts';
 import { describeService, envEntriesOf, presentReveal } from './presentation.ts';
@@ -105,7 +105,8 @@ export class Vault {
 
   /**
    * Stores given fields, removes those that are null, and leaves the others; all or nothing. A name of a
-   * free-form service is secret unless `plain` names it; without `plain` it stays as it is. Making one plain
+   * free-form service is secret unless `plain` names it; without `plain` it stays as it is, and a new one is as
+   * `isPlainIfNew` says. Making one plain
    * takes its value, else whoever may not reveal it would see it. Throws AppError `invalid` for an unknown
    * field, a value that does not fit, or names past `MAX_ENV_NAMES`, `not_found` when the project is gone.
    */
@@ -115,6 +116,7 @@ export class Vault {
     service: VaultService,
     values: unknown,
     plain?: readonly string[],
+    isPlainIfNew?: (name: string) => boolean,
   ): Promise<ServiceMetadata> {
     const { changes, errors } = readChanges(service, { values, plain });
     refuseAll(errors);
@@ -124,7 +126,7 @@ export class Vault {
         .write((tx) => {
           // Read within the write, as kinds and number of names may have changed since the request came.
           const stored = store.listNames(tx, owner.id, service.service);
-          const kinds = settleKinds(stored, changes, plain);
+          const kinds = settleKinds(stored, changes, plain, isPlainIfNew);
           if (changes.length === 0) return;
           store.touchService(tx, { project_id: owner.id, service: service.service, updated_at: now });
           for (const { field, content } of changes)
@@ -158,8 +160,11 @@ export class Vault {
   ): Promise<EnvImport> {
     const values = Object.fromEntries(readEnvFile(text, field));
     refuseAll(this.errorsIn(owner, ENV, { values, ...(plain ? { plain } : {}) }));
-    const names = explainImport(this.describe(owner), Object.keys(values));
-    if (!is_dry) await this.set(actor, owner, ENV, values, plain);
+    const kinds = store.listNames(this.deps.database.read, owner.id, ENV.service);
+    const names = explainImport(this.describe(owner), Object.keys(values), (name) =>
+      plain ? plain.includes(name) : (kinds.get(name) ?? isPublicName(name)),
+    );
+    if (!is_dry) await this.set(actor, owner, ENV, values, plain, isPublicName);
     return { stored: !is_dry, names };
   }
 

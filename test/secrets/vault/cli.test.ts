@@ -82,6 +82,23 @@ describe('set', () => {
     });
   });
 
+  test('keeps the last line break of a value of several lines, and leaves out that of one', async () => {
+    const key = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaA==\n-----END OPENSSH PRIVATE KEY-----\n';
+    writeFileSync(join(dir, 'id'), key);
+    writeFileSync(join(dir, 'one'), 'one line\r\n');
+    await vault('set', ['env', `SSH_KEY=@${join(dir, 'id')}`, `ONE=@${join(dir, 'one')}`, 'PIPED=-'], {
+      input: 'a\r\nb\r\n',
+    });
+    await vault('set', ['captcha', 'secret_key=-'], { input: 'a\nb\n' });
+    const { services } = documentOf(await vault('reveal', ['--json']));
+    expect(services).toMatchObject({
+      env: { SSH_KEY: key, ONE: 'one line', PIPED: 'a\r\nb\r\n' },
+      captcha: { secret_key: 'a\nb\n' },
+    });
+    await vault('set', ['env', '--unset', 'SSH_KEY', '--unset', 'ONE', '--unset', 'PIPED']);
+    await vault('set', ['captcha', 'secret_key=-'], { input: "it's $ecret" });
+  });
+
   for (const [what, args, status, message] of [
     ['an unknown service', ['nonsense', 'a=b'], 1, 'The services are: captcha'],
     ['an unknown field', ['captcha', 'nonsense=b'], 1, 'its fields are: site_key'],
@@ -115,8 +132,8 @@ describe('import', () => {
       [await put([], { answer: '' }), 1],
     ] as const) {
       expect(run.exit).toBe(exit);
-      expect(run.stderr).toMatch(/OLD +replaces what is stored/);
-      expect(run.stderr).toMatch(/STRIPE_SECRET_KEY +new +stripe\.secret_key/);
+      expect(run.stderr).toMatch(/OLD +replaces what is stored +secret/);
+      expect(run.stderr).toMatch(/STRIPE_SECRET_KEY +new +secret +stripe\.secret_key/);
       expect(run.stdout + run.stderr).not.toContain('canary');
       expect(await stored()).toEqual({ env: { OLD: 'before' } });
     }
@@ -132,8 +149,17 @@ describe('import', () => {
     const again = documentOf(await put(['--yes', '--json']));
     expect(again).toMatchObject({
       stored: true,
-      names: [{ name: 'OLD', replaces: true, hides: null }, {}, {}],
+      names: [{ name: 'OLD', replaces: true, hides: null, plain: false }, { plain: true }, {}],
     });
+  });
+
+  test('refuses a value that a # would cut, by its line, and stores nothing', async () => {
+    writeFileSync(file, 'FIRST=1\nURL=postgres://u:p#w@h/db?x=1\n');
+    const run = await put(['--yes']);
+    expect([run.exit, run.stdout]).toEqual([1, '']);
+    expect(run.stderr).toContain('Line 2 has a # at which dotenv would cut the value');
+    expect(run.stderr).not.toContain('postgres');
+    expect(await stored()).not.toHaveProperty('env.FIRST');
   });
 
   test('refuses a line that dotenv would skip, a file that is none, and wrong usage', async () => {
@@ -264,7 +290,7 @@ describe('env', () => {
     expect((await env('set', ['env', 'NEW='])).stderr).toContain('env.NEW stands in the process list');
     const { services } = documentOf(await env('reveal', ['--json']));
     expect(services).toEqual({
-      env: { A_b: '$a ', CERT: '\ufeff-----BEGIN-----\r\nMIIE', NEW: '', VITE_X: 'y' },
+      env: { A_b: '$a ', CERT: '\ufeff-----BEGIN-----\r\nMIIE\r\n', NEW: '', VITE_X: 'y' },
     });
     expect((await env('set', ['env', '--unset', 'NEW'])).exit).toBe(0);
     const shown = documentOf(await env('show', ['env', '--json']));
@@ -322,7 +348,7 @@ describe('env', () => {
     const child = Bun.spawn(['sh', '-c', `${stdout}printf '%s|' "$A_b" "$CERT" "$VITE_CR"`], {
       stderr: 'inherit',
     });
-    expect(await new Response(child.stdout).text()).toBe('$a |\ufeff-----BEGIN-----\r\nMIIE|a\rb|');
+    expect(await new Response(child.stdout).text()).toBe('$a |\ufeff-----BEGIN-----\r\nMIIE\r\n|a\rb|');
   });
 
   test('comes back from a backup', async () => {

@@ -24,7 +24,7 @@ const GOOD: string[] = [
   '\ufeffA=1\r\nB=2\r\n',
   '\n\n  # a comment\n\texport A = 1 # and why\n\nB: 2\nC=\nD= \n',
   'A="two\nlines # no comment" # a comment\nB=\'three\n\nof\nthem\'\nC=`"\'`',
-  'A=a#b\nA=again\nB="\\n\\r\\t\\""\n  C=it\'s  \n',
+  'A=a\nA=again\nB="\\n\\r\\t\\""\n  C=it\'s  \n',
   'A="never closed\nB=2\n',
   ...naughtyValues().map((value) => `BEFORE=1\nA='${value}'\nAFTER="${value}"\nB=${value}`),
 ];
@@ -45,6 +45,29 @@ describe('a file is read as dotenv reads it', () => {
   test('a file full of blank lines takes no longer than another', () => {
     expect(read(`${'\n'.repeat(900_000)}A=1`)).toEqual({ A: '1' });
     expect(linesOf(`A=1${'\n'.repeat(900_000)}!`)).toEqual([900_001]);
+  });
+});
+
+describe('a # within a value', () => {
+  test.each([
+    ['URL=postgres://u:p#w@h/db?x=1', [1]],
+    ['A=1\nCOLOUR=#ff0000\nB=2', [2]],
+    ['A="x\ny"\nB=a#b # c\nC: d#', [3, 4]],
+    ["A=it's#1", [1]],
+    ['A="never closed#1', [1]],
+    ['export A=1#2\r\nB=3', [1]],
+  ])('without quotes and without a blank before it is refused: %j', (text, lines) => {
+    expect(linesOf(text)).toEqual(lines);
+    expect(refusalsOf(text)[0]).toMatch(/has a # at which dotenv would cut the value: put quotes/);
+    expect(refusalsOf(text).join()).not.toContain('postgres');
+  });
+
+  test('in quotes stays, and behind a blank begins a comment, as dotenv has it', () => {
+    for (const text of [
+      'A="a#b"\nB=\'#c\'\nC=`d#`#e\nD="f"#g\n',
+      'A=a # b\nB=c\t#d\nC= #e\nD=\n#f\nE=g\n# h\nF: i #j#k',
+    ])
+      expect(read(text)).toEqual(parse(text));
   });
 });
 

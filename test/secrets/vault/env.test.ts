@@ -60,19 +60,42 @@ describe('importing a .env file', () => {
     await stage.call('PUT', '/projects/mine/vault/stripe', token, { values: { secret_key: 'sk' } });
     const text = 'A=1\nSTRIPE_SECRET_KEY="two\nlines"\n';
     const names = [
-      { name: 'A', replaces: true, hides: null },
-      { name: 'STRIPE_SECRET_KEY', replaces: false, hides: 'stripe.secret_key' },
+      { name: 'A', replaces: true, hides: null, plain: false },
+      { name: 'STRIPE_SECRET_KEY', replaces: false, hides: 'stripe.secret_key', plain: false },
     ];
     const before = rows();
     const dry = await send({ text, dry_run: true });
     expect([dry.status, dataOf(dry)]).toEqual([200, { stored: false, names }]);
     expect(rows()).toBe(before);
-    expect(dataOf(await send({ text, plain: ['A', 'P'] }))).toEqual({ stored: true, names });
+    const [first, ...rest] = names;
+    expect(dataOf(await send({ text, plain: ['A', 'P'] }))).toEqual({
+      stored: true,
+      names: [{ ...first, plain: true }, ...rest],
+    });
     expect(stage.lastEvent()).toMatchObject({ event: 'vault.updated', actor_name: 'test token' });
     expect(await show()).toMatchObject({ values: { A: '1', P: 'old' } });
     expect((await reveal()).services).toMatchObject({
       env: { A: '1', P: 'old', STRIPE_SECRET_KEY: 'two\nlines' },
     });
+  });
+
+  test('takes new names that are meant for pages for no secrets, unless it is told which are; what is stored keeps its kind', async () => {
+    const names = ['NEXT_PUBLIC_A', 'VITE_B', 'EXPO_PUBLIC_C', 'D', 'NEXT_PUBLIC', 'XVITE_E'];
+    const text = names.map((name) => `${name}=new`).join('\n');
+    await put({ VITE_B: 'old', D: 'old' }, ['D']);
+    const kinds = async (body: object) =>
+      (dataOf(await send(body)).names as { name: string; plain: boolean }[])
+        .filter(({ plain }) => plain)
+        .map(({ name }) => name);
+    const plain = ['NEXT_PUBLIC_A', 'EXPO_PUBLIC_C', 'D'];
+    expect(await kinds({ text, dry_run: true })).toEqual(plain);
+    expect(await kinds({ text })).toEqual(plain);
+    expect(Object.keys((await show()).values as object).toSorted()).toEqual(plain.toSorted());
+    expect(await kinds({ text, plain: ['VITE_B'] })).toEqual(['VITE_B']);
+    expect((await show()).values).toEqual({ VITE_B: 'new' });
+    // One by one a new name is as secret as ever.
+    await put({ VITE_NEW: 'x' });
+    expect((await show()).values).not.toHaveProperty('VITE_NEW');
   });
 
   test('refuses what is wrong, by line or by name, and stores nothing of it', async () => {
@@ -81,6 +104,7 @@ describe('importing a .env file', () => {
       [{}, ['text']],
       [{ text: '' }, ['text']],
       [{ text: 'A=1\ncanary' }, ['text']],
+      [{ text: 'A=canary#1' }, ['text']],
       [{ text: 'A=1', plain: ['B'] }, ['plain']],
       [{ text: `A=${'x'.repeat(65_537)}` }, ['A']],
       [

@@ -159,6 +159,13 @@ describe('storing fields', () => {
       'without slashes',
     ],
     [
+      'a file whose name is the folder above',
+      'google_play',
+      { service_account: { filename: '..', content_base64: 'e30=' } },
+      'service_account',
+      'filename must be a name',
+    ],
+    [
       'a file that is no base64',
       'google_play',
       { service_account: { filename: 'a.json', content_base64: 's3cret-n4me!' } },

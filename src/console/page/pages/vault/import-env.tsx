@@ -33,7 +33,7 @@ export function ImportEnv(props: { project: string; onChange(): void; onClose():
           label="The file"
           rows={8}
           placeholder={'SESSION_KEY="k-1"\nLOG_LEVEL=info'}
-          hint="As dotenv reads it. Nothing is stored before you have seen its names; a line that is none is refused, with all others."
+          hint="As dotenv reads it. Nothing is stored before you have seen its names; a line that is none, or that a # would cut, is refused with all others."
           is_focused
         />
       </Form>
@@ -49,14 +49,15 @@ function Names({ of }: { of: EnvImport['names'] }) {
         {replaced === 0
           ? 'Nothing that is stored is replaced.'
           : `${counted(replaced, 'value')} that ${replaced === 1 ? 'is' : 'are'} stored cannot be brought back.`}{' '}
-        What is new is stored as a secret.
+        What is new is stored as a secret, but for what is meant for pages and apps.
       </p>
       <ul class="names" aria-label="Its names">
-        {of.map(({ name, replaces, hides }) => (
+        {of.map(({ name, replaces, hides, plain }) => (
           <li key={name}>
             <code>{name}</code>
             <span class="badges">
               <Badge tone={replaces ? 'warn' : 'neutral'}>{replaces ? 'replaces' : 'new'}</Badge>
+              {plain && <Badge>no secret</Badge>}
               {hides !== null && <Badge tone="warn">{`wins over ${hides}`}</Badge>}
             </span>
           </li>
