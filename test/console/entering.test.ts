@@ -167,7 +167,7 @@ describe.skipIf(executable === null)('a .env file that is pasted', () => {
       ...before,
       SESSION_KEY: 'another',
       NEW_NAME: 'two words',
-      VITE_THEME: 'dark',
+      VITE_NEW: 'dark',
     });
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
