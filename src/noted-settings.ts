@@ -1,6 +1,6 @@
 /** Which settings a server tells the verbs beside it, and which source of settings wins. */
 import { resolve } from 'node:path';
-import { type Config, type ConfigFlags, type Environment, SETTINGS } from './config.ts';
+import { type Config, type ConfigFlags, type Environment, loadConfig, SETTINGS } from './config.ts';
 
 /** Each is a setting, or a file where _FILE follows the name. */
 export const STORE_KEYS = ['SATCHEL_S3_ACCESS_KEY_ID', 'SATCHEL_S3_SECRET_ACCESS_KEY'];
@@ -32,6 +32,26 @@ export function notedSettings(
   return Object.fromEntries(
     told.map(([name, value]) => [name, name.endsWith('_FILE') ? resolve(value) : value]),
   );
+}
+
+/** The names of the secrets among a server's variables. */
+export function keptSecrets(env: Environment): string[] {
+  return SECRETS.filter((name) => env[name]?.trim());
+}
+
+/** Whether settings of a verb's own are other than those that the server noted; its secrets nobody can compare. */
+export function saysOtherwise(own: Environment, noted: Environment): boolean {
+  const left_out = ['SATCHEL_DATA_DIR', ...SECRETS, ...STORE_KEYS.map((name) => `${name}_FILE`)];
+  const bare = (env: Environment): Environment =>
+    Object.fromEntries(
+      Object.entries(env).flatMap(([name, value]) =>
+        left_out.includes(name) ? [] : [[name, name.endsWith('_FILE') && value ? resolve(value) : value]],
+      ),
+    );
+  const keys = Object.fromEntries(STORE_KEYS.map((name) => [name, 'any']));
+  const inForce = (...sources: Environment[]): string =>
+    JSON.stringify(loadConfig({ ...sources.reduce(over, {}), ...keys }));
+  return inForce(bare(noted), bare(own)) !== inForce(bare(noted));
 }
 
 /**

@@ -85,7 +85,7 @@ import { createRoutes } from './routes.ts';
 
 /** What holds a processor for seconds, and is done beside the server. */
 export interface Maintenance extends BackupWork {
-  examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
+  examine(now_ms: number, known: readonly Finding[], is_deep: boolean): Promise<Finding[]>;
   /** SHA-256 of a file in hex. */
   factsOfFile(file: string): Promise<{ sha256: string; is_utf8: boolean }>;
   /** Ends what is under way; it rejects with AppError `unavailable`. */
@@ -180,7 +180,7 @@ function createTenancy(on: ReturnType<typeof createPlatform>) {
   const people = createPeople({ ...on, projects, tokens });
   const audit = new Audit(on);
   const search = new Search(on);
-  const doctor = new Doctor({ ...on, examine: (now_ms, known) => on.maintenance.examine(now_ms, known) });
+  const doctor = new Doctor({ ...on, examine: on.maintenance.examine });
   const overviews = new Overviews({ ...on, doctor, projects });
   const vault = new Vault(on);
   const captcha = new Captcha({ ...on, vault });

@@ -10,7 +10,7 @@ import type { Maintenance } from './app.ts';
 
 /** What a thread is asked for; `now_ms` is its time. */
 export type MaintenanceRequest = { config: Config; now_ms: number } & (
-  | { op: 'examine'; known: readonly Finding[] }
+  | { op: 'examine'; known: readonly Finding[]; is_deep: boolean }
   | { op: 'back up'; file: string }
   | { op: 'verify'; file: string }
   | { op: 'facts'; file: string }
@@ -33,7 +33,7 @@ export function createMaintenance(config: Config): Maintenance {
   }
 
   return {
-    examine: (now_ms, known) => ask<Finding[]>({ op: 'examine', now_ms, known }),
+    examine: (now_ms, known, is_deep) => ask<Finding[]>({ op: 'examine', now_ms, known, is_deep }),
     backUp: (file, now_ms) => ask<BackupResult>({ op: 'back up', file, now_ms }),
     verify: (file, now_ms) => ask<VerifyResult>({ op: 'verify', file, now_ms }),
     factsOfFile: (file) =>

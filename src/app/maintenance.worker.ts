@@ -10,7 +10,7 @@ import type { MaintenanceRequest } from './maintenance.ts';
 serve(async (request: MaintenanceRequest): Promise<unknown> => {
   const { config, now_ms } = request;
   const clock = { now: () => now_ms };
-  if (request.op === 'examine') return examine(config, doctorDeps(clock), request.known);
+  if (request.op === 'examine') return examine(config, doctorDeps(clock), request.known, request.is_deep);
   if (request.op === 'facts') return factsOfFile(request.file);
   if (request.op === 'back up') return backUpWithin(config.data_dir, { file: request.file, clock });
   const { object_store: settings, data_dir } = config;

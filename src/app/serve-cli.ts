@@ -1,7 +1,7 @@
 /** `satchel serve` and its options. */
 import type { Command } from 'commander';
 import type { ConfigFlags } from '../config.ts';
-import { notedSettings } from '../noted-settings.ts';
+import { keptSecrets, notedSettings } from '../noted-settings.ts';
 import { type Cli, UsageError } from '../platform/cli/cli.ts';
 import { envFileOption, textOption } from '../platform/cli/options.ts';
 import { serviceLinksIn, withoutServiceLinks } from '../service-links.ts';
@@ -76,7 +76,10 @@ Examples:
         );
       const environment = withoutServiceLinks(cli.host.process.environment);
       const links = serviceLinksIn(cli.host.process.environment);
-      const settingsAt = (port: number) => notedSettings(environment, flags, { ...config, port });
-      cli.exitWith(await serve(config, cli, { take_over, settingsAt, links }));
+      const noteAt = (port: number) => ({
+        settings: notedSettings(environment, flags, { ...config, port }),
+        kept: keptSecrets(environment),
+      });
+      cli.exitWith(await serve(config, cli, { take_over, noteAt, links }));
     });
 }

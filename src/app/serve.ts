@@ -1,7 +1,7 @@
 /** `satchel serve`: takes the lock, starts the app, says when it is ready, and stops it in order. */
 
 import type { People } from '../access/people/service.ts';
-import type { Config, Environment } from '../config.ts';
+import type { Config } from '../config.ts';
 import { messageOf } from '../errors.ts';
 import { refuseNewDatabase, type TakeOver } from '../operation/ownership/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
@@ -10,7 +10,7 @@ import { openDataDirectory } from '../platform/host/data-directory.ts';
 import { lockDirectory } from '../platform/host/directory-lock.ts';
 import { createLogger } from '../platform/host/logger.ts';
 import { becomeOwnerForGood } from '../platform/host/ownership.ts';
-import { removeServerNote, writeServerNote } from '../platform/host/server-note.ts';
+import { removeServerNote, type ServerNote, writeServerNote } from '../platform/host/server-note.ts';
 import { createApp } from './app.ts';
 import { createMaintenance } from './maintenance.ts';
 
@@ -19,7 +19,7 @@ type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 /**
  * Serves until SIGTERM or SIGINT, and resolves with the exit status. A second signal ends the process at
  * once. Throws AppError `conflict` where another server has the data directory or another Satchel the store.
- * `settingsAt` has what verbs are told once it listens, `links` the variables that look like settings and are
+ * `noteAt` has what verbs are told once it listens, `links` the variables that look like settings and are
  * Kubernetes'.
  */
 export async function serve(
@@ -27,9 +27,13 @@ export async function serve(
   terminal: Terminal,
   {
     take_over,
-    settingsAt,
+    noteAt,
     links,
-  }: { take_over: TakeOver; settingsAt(port: number): Environment; links: readonly string[] },
+  }: {
+    take_over: TakeOver;
+    noteAt(port: number): Pick<ServerNote, 'settings' | 'kept'>;
+    links: readonly string[];
+  },
 ): Promise<number> {
   const clock = systemClock;
   const user = becomeOwnerForGood(config.data_dir);
@@ -90,7 +94,8 @@ export async function serve(
     throw error;
   });
   try {
-    writeServerNote(config.data_dir, { address: addressOf(config, port), settings: settingsAt(port) });
+    const { key: findings_key } = app.services.doctor;
+    writeServerNote(config.data_dir, { address: addressOf(config, port), findings_key, ...noteAt(port) });
   } catch (error) {
     logger.warn('verbs beside this server do not know its settings: no note of them could be written', {
       error: messageOf(error),

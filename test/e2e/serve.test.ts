@@ -14,6 +14,8 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { part } from '../support/parts.ts';
+import { startS3Server } from '../support/s3-server.ts';
 import { startSmtpSink } from '../support/smtp-sink.ts';
 import { makeDataDir, makeTempDir } from '../support/temp.ts';
 import { addMailbox, BINARY, freePort, makeKey, satchel, startServer, upload } from './binary.ts';
@@ -36,6 +38,8 @@ test('verbs beside a server have its public URL, from a note that is gone at its
   expect(JSON.parse(readFileSync(note, 'utf8'))).toEqual({
     address: killed.url,
     settings: { SATCHEL_PORT: new URL(killed.url).port, SATCHEL_PUBLIC_URL: 'https://files.example.com' },
+    findings_key: expect.stringMatching(/^[\w-]{43}$/),
+    kept: [],
   });
   expect(await firstLink()).toStartWith('https://files.example.com/console/');
   await killed.end('SIGKILL');
@@ -48,6 +52,74 @@ test('verbs beside a server have its public URL, from a note that is gone at its
   await stopped.end('SIGTERM');
   expect(existsSync(note)).toBe(false);
 });
+
+test.skipIf(part('versitygw') === null)(
+  'doctor beside a server has that look, and by itself says what it can not look at',
+  async () => {
+    const s3 = await startS3Server();
+    const dir = join(makeTempDir(), 'data');
+    const store = s3.env('doctor');
+    // The server alone has them, and the verb a proxy that leads nowhere.
+    const env = { ...store, SATCHEL_PASSPHRASE: 'of the server' };
+    const server = await startServer(dir, env);
+    const own = { env: { ...env, SATCHEL_DATA_DIR: dir } };
+    await satchel(['project', 'create', '--name', 'Shop', '--slug', 'shop'], own);
+    const made = await satchel(
+      ['key', 'create', '--project', 'shop', '--name', 'web', '--can', 'write', '--json'],
+      own,
+    );
+    expect((await upload(server.url, String(made.json.plaintext_key), 'x'.repeat(100_000)))?.status).toBe(
+      201,
+    );
+    const doctor = (own: Record<string, string> = {}, ...args: string[]) =>
+      satchel(['doctor', '--data-dir', dir, ...args], { env: { HTTP_PROXY: 'http://127.0.0.1:9', ...own } });
+    const told = await doctor();
+    expect([told.exit, told.stderr]).toEqual([0, '']);
+    expect(told.stdout).toContain(`at ${server.url}; links begin with`);
+    expect(told.stdout).toContain('ok       master key: ');
+    expect(told.stdout).toMatch(/^ok {7}object store: .* does all that is asked of it. Objects in it: 1/m);
+    expect(told.stdout).not.toContain('Keys of no object');
+    expect((await doctor({}, '--deep')).stdout).toContain('Keys of no object');
+    // The same settings of its own, secrets too, are not other ones.
+    expect((await doctor(store)).stdout).toContain('ok       master key: ');
+    const alone = await doctor({ SATCHEL_MAX_UPLOAD_BYTES: '1000' });
+    expect([alone.exit, alone.stderr]).toEqual([0, '']);
+    expect(alone.stdout).toContain('NOT LOOKED AT master key: Only the server has SATCHEL_PASSPHRASE');
+    expect(alone.stdout).toContain('NOT LOOKED AT object store: ');
+    expect(alone.stdout).not.toContain('PROBLEM');
+    const json = await doctor({ SATCHEL_MAX_UPLOAD_BYTES: '1000' }, '--json');
+    expect(json.json).toMatchObject({
+      status: 'ok',
+      findings: expect.arrayContaining([
+        expect.objectContaining({ check: 'object store', status: 'not_looked_at', remedy: null }),
+      ]),
+    });
+    // The key of the note is good for this alone, and for this start.
+    const noteOf = () => JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8'));
+    const ask = async (url: string, path: string, findings_key: string) =>
+      (await fetch(`${url}/api/public/v1${path}`, { headers: { Authorization: `Bearer ${findings_key}` } }))
+        .status;
+    const { findings_key } = noteOf();
+    const paths = ['/findings', '/backups', '/projects'];
+    expect(await Promise.all(paths.map((path) => ask(server.url, path, findings_key)))).toEqual([
+      200, 401, 401,
+    ]);
+    expect(await server.end('SIGTERM')).toBe(0);
+    const next = await startServer(dir, env);
+    expect([noteOf().findings_key === findings_key, await ask(next.url, '/findings', findings_key)]).toEqual([
+      false,
+      401,
+    ]);
+    // One that runs and does not answer.
+    writeFileSync(join(dir, 'server.json'), JSON.stringify({ ...noteOf(), findings_key: 'another' }));
+    const unanswered = await doctor();
+    expect(unanswered.stderr).toContain(
+      'did not say what it finds (it answers with status 401), so this looks by itself',
+    );
+    expect(unanswered.stdout).toContain('NOT LOOKED AT object store: ');
+    await next.end('SIGTERM');
+  },
+);
 
 describe('a first start', () => {
   test('on an empty directory serves, and keeps everything to its user', async () => {

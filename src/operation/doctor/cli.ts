@@ -1,25 +1,33 @@
 /** `satchel doctor`. It opens the data directory in its own way, as it must change nothing. */
-import { type Cli, EXIT } from '../../platform/cli/cli.ts';
+import type { Environment } from '../../config.ts';
+import { messageOf } from '../../errors.ts';
+import { saysOtherwise } from '../../noted-settings.ts';
+import { type Cli, type CliContext, EXIT } from '../../platform/cli/cli.ts';
 import { tone } from '../../platform/cli/colour.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
-import type { Finding } from '../../platform/host/health-check.ts';
+import { readServerNote } from '../../platform/host/server-note.ts';
+import { withoutServiceLinks } from '../../service-links.ts';
+import { askServer } from './asking.ts';
 import { checkEnvFile } from './env-file-check.ts';
-import { type DoctorDeps, examine, worstOf } from './service.ts';
+import { type DoctorDeps, describeServer, examine, SERVER, worstOf } from './service.ts';
+import { type Told, tellUnseen } from './unseen.ts';
 
 export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
   cli
     .topVerb('doctor')
     .option('--deep', 'look for each object in the object store too')
-    .addHelpText(
-      'after',
-      '\nExit status: 1 when there is a problem; warnings alone are 0.\n\nExample:\n  satchel doctor',
-    )
+    .remark(`Beside a running server it has that look, which takes two minutes at most; by itself it looks where none runs, and
+where a variable of its own says otherwise than the server's.
+
+Exit status: 1 when there is a problem; warnings, and what could not be looked at, are 0.`)
+    .example('satchel doctor')
     .action(
-      cli.plainAction(async ({ config }, options) => {
+      cli.plainAction(async (context, options) => {
+        const { config } = context;
         const found = [
           ...checkEnvFile(cli.host.process.installedService(), config.data_dir),
-          ...(await examine(config, deps, [], options.deep === true)),
+          ...(await lookBesideServer(context, cli.host.process.environment, options.deep === true)),
         ];
         const is_named = textOption(options, 'dataDir') !== undefined;
         const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
@@ -31,10 +39,30 @@ export function registerDoctorCommand<S>(cli: Cli<S>, deps: DoctorDeps): void {
         };
       }),
     );
+
+  /** What the server finds, where one runs that answers and is as the verb was told; else what is found here. */
+  async function lookBesideServer(
+    { config, note: tell }: CliContext,
+    environment: Environment,
+    is_deep: boolean,
+  ): Promise<Told[]> {
+    const note = readServerNote(config.data_dir);
+    if (note?.findings_key && !saysOtherwise(withoutServiceLinks(environment), note.settings)) {
+      try {
+        const findings = await askServer(note, { is_deep });
+        // The server does not know where it is told to be.
+        return findings.map((each) => (each.check === SERVER ? describeServer(config, true) : each));
+      } catch (error) {
+        tell(`satchel: the server did not say what it finds (${messageOf(error)}), so this looks by itself`);
+      }
+    }
+    const findings = await examine(config, deps, [], is_deep);
+    return note ? tellUnseen(findings, config, note) : findings;
+  }
 }
 
 /** A remedy for the directory that --data-dir named: without it the command would work on another one. */
-function atDirectory(finding: Finding, data_dir: string): Finding {
+function atDirectory(finding: Told, data_dir: string): Told {
   const named = `satchel --data-dir ${shellWord(data_dir)} `;
   return { ...finding, remedy: finding.remedy?.replace(/(?<=^|, then )satchel /g, () => named) ?? null };
 }
@@ -43,9 +71,10 @@ const MARKS = {
   ok: 'ok      ',
   warning: tone('doubtful', 'WARNING '),
   problem: tone('bad', 'PROBLEM '),
+  not_looked_at: tone('doubtful', 'NOT LOOKED AT'),
 } as const;
 
-function presentFinding({ check, status, message, remedy }: Finding): string {
+function presentFinding({ check, status, message, remedy }: Told): string {
   const line = `${MARKS[status]} ${check}: ${message}`;
   return remedy === null ? line : `${line}\n          -> ${remedy}`;
 }

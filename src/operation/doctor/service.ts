@@ -3,6 +3,7 @@
  * command that mends it. It works with and without a running server. This file collects the findings; the
  * checks of a noun are in its own checks.ts.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
@@ -90,7 +91,7 @@ export async function examine(
 }
 
 /** The worst status among findings. */
-export function worstOf(findings: readonly Finding[]): FindingStatus {
+export function worstOf(findings: readonly { status: string }[]): FindingStatus {
   const statuses = findings.map(({ status }) => status);
   if (statuses.includes('problem')) return 'problem';
   return statuses.includes('warning') ? 'warning' : 'ok';
@@ -120,11 +121,14 @@ async function runAll(checks: readonly HealthCheck[]): Promise<Finding[]> {
   return findings.flat();
 }
 
-function describeServer({ data_dir, served_at, public_url }: Config, is_served: boolean): Finding {
-  if (!is_served) return ok('server', 'It does not run.', 'satchel serve');
+/** The check that says whether one serves the directory, and where. */
+export const SERVER = 'server';
+
+export function describeServer({ data_dir, served_at, public_url }: Config, is_served: boolean): Finding {
+  if (!is_served) return ok(SERVER, 'It does not run.', 'satchel serve');
   const pid = serverProcessOf(data_dir);
   const where = served_at === null ? '' : ` at ${served_at}; links begin with ${public_url}`;
-  return ok('server', `It runs${pid === null ? '' : `, as process ${pid}`}${where}.`);
+  return ok(SERVER, `It runs${pid === null ? '' : `, as process ${pid}`}${where}.`);
 }
 
 async function checkServices(
@@ -148,42 +152,54 @@ async function checkServices(
 
 interface Examination {
   findings: readonly Finding[];
+  /** When it began. */
   at_ms: number;
+  is_deep: boolean;
 }
 
 interface Running {
-  promise: Promise<readonly Finding[]>;
+  promise: Promise<Examination>;
   reads_all: boolean;
+  is_deep: boolean;
 }
 
 /** The doctor of a server, whose examination runs beside it. */
 export class Doctor {
+  /** For verbs beside the server, by its note: who has it may ask for findings, and for nothing else. */
+  readonly key = randomBytes(32).toString('base64url');
   #running: Running | null = null;
   #last: Examination | null = null;
   /** The last examination that read everything, without problems: those are looked at each time. */
-  #read_all: Examination | null = null;
+  #read_all: Pick<Examination, 'findings' | 'at_ms'> | null = null;
 
   constructor(
     private readonly deps: {
       clock: Clock;
-      examine(now_ms: number, known: readonly Finding[]): Promise<Finding[]>;
+      examine(now_ms: number, known: readonly Finding[], is_deep: boolean): Promise<Finding[]>;
     },
   ) {}
 
-  /**
-   * Every finding, at most `max_age_ms` old. A caller joins an examination that is running. With a
-   * `max_age_ms` the checks that read everything may be a day old, since they take seconds where much is
-   * stored.
-   */
+  /** Every finding; see `look`. */
   async examine(max_age_ms = 0): Promise<readonly Finding[]> {
-    if (this.#last && this.#isWithin(this.#last, max_age_ms)) return this.#last.findings;
+    return (await this.look({ max_age_ms, is_deep: false })).findings;
+  }
+
+  /**
+   * Every finding, at most `max_age_ms` old, and where `is_deep` of each object in the object store. A caller
+   * joins an examination that is running. With a `max_age_ms` the checks that read everything may be a day
+   * old, since they take seconds where much is stored.
+   */
+  async look({ max_age_ms, is_deep }: { max_age_ms: number; is_deep: boolean }): Promise<Examination> {
+    const last = this.#last;
+    if (last && (last.is_deep || !is_deep) && this.#isWithin(last, max_age_ms)) return last;
     const known =
       max_age_ms > 0 && this.#read_all && this.#isWithin(this.#read_all, SOUNDNESS_KEPT_MS)
         ? this.#read_all.findings
         : [];
     const reads_all = known.length === 0;
     const running = this.#running;
-    return running && (running.reads_all || !reads_all) ? running.promise : this.#start(known, reads_all);
+    const will_do = running && (running.reads_all || !reads_all) && (running.is_deep || !is_deep);
+    return will_do ? running.promise : this.#start(known, { reads_all, is_deep });
   }
 
   /**
@@ -197,14 +213,13 @@ export class Doctor {
     return this.#last?.findings ?? [];
   }
 
-  #isWithin({ at_ms }: Examination, age_ms: number): boolean {
+  #isWithin({ at_ms }: Pick<Examination, 'at_ms'>, age_ms: number): boolean {
     const age = this.deps.clock.now() - at_ms;
     return age >= 0 && age < age_ms;
   }
 
-  #start(known: readonly Finding[], reads_all: boolean): Promise<readonly Finding[]> {
-    const at_ms = this.deps.clock.now();
-    const running: Running = { promise: this.#run(known, at_ms), reads_all };
+  #start(known: readonly Finding[], of: Omit<Running, 'promise'>): Promise<Examination> {
+    const running: Running = { promise: this.#run(known, of), ...of };
     this.#running = running;
     const end = (): void => {
       if (this.#running === running) this.#running = null;
@@ -213,13 +228,17 @@ export class Doctor {
     return running.promise;
   }
 
-  async #run(known: readonly Finding[], at_ms: number): Promise<readonly Finding[]> {
-    const findings = await this.deps.examine(at_ms, known);
-    this.#last = { findings, at_ms };
-    if (known.length === 0) {
+  async #run(
+    known: readonly Finding[],
+    { reads_all, is_deep }: Omit<Running, 'promise'>,
+  ): Promise<Examination> {
+    const at_ms = this.deps.clock.now();
+    const findings = await this.deps.examine(at_ms, known, is_deep);
+    this.#last = { findings, at_ms, is_deep };
+    if (reads_all) {
       const sound = findings.filter(({ check, status }) => READING_ALL.includes(check) && status === 'ok');
       this.#read_all = { findings: sound, at_ms };
     }
-    return findings;
+    return this.#last;
   }
 }

@@ -16,6 +16,10 @@ export interface ServerNote {
   address: string;
   /** Its settings but secrets; see noted-settings.ts. */
   settings: Environment;
+  /** Opens GET /findings of it, and nothing else. Null in the note of a Satchel that has none. */
+  findings_key: string | null;
+  /** The names of its secrets, which it keeps to itself. */
+  kept: readonly string[];
 }
 
 const NOTE_FILE = 'server.json';
@@ -53,7 +57,12 @@ export function readServerNote(data_dir: string): ServerNote | null {
     const settings = Object.entries(note.settings).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value] as const] : [],
     );
-    return { address: note.address, settings: withKeysRead(Object.fromEntries(settings), data_dir) };
+    return {
+      address: note.address,
+      settings: withKeysRead(Object.fromEntries(settings), data_dir),
+      findings_key: typeof note.findings_key === 'string' ? note.findings_key : null,
+      kept: Array.isArray(note.kept) ? note.kept.map(String) : [],
+    };
   } catch {
     return null;
   }

@@ -88,6 +88,21 @@ export function acceptManager(exchange: Exchange, needs: readonly Capability[]):
   return accepted;
 }
 
+const VERB: ManagementCaller = {
+  kind: 'token',
+  id: 0,
+  name: 'a verb beside the server',
+  all_projects: true,
+  project_ids: [],
+  capabilities: new Set([ADMINISTER]),
+  read_only: true,
+};
+
+/** For a route that has told by itself that a verb of this machine asks. */
+export function acceptVerb(exchange: Exchange): Accepted<ManagementCaller> {
+  return { ...exchange, caller: VERB, takeRate: () => {}, acceptAgain: () => VERB };
+}
+
 /** 401, for a person who is not signed in. */
 export function acceptSession(exchange: Exchange): Accepted<SessionCaller> {
   const acceptAgain = (): SessionCaller => {

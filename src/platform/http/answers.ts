@@ -20,9 +20,14 @@ export interface RequestHeader {
 /** The body of a success. */
 export function successBody(family: Family, value: unknown, url: URL): unknown {
   if (value instanceof Page) {
-    const list = { message: pageMessage(value.meta, url), data: value.data, meta: value.meta };
+    const list = {
+      message: pageMessage(value.meta, url),
+      data: value.data,
+      meta: value.meta,
+      ...value.beside,
+    };
     return family === 'management'
-      ? { data: list.data, meta: list.meta, message: list.message }
+      ? { data: list.data, meta: list.meta, ...value.beside, message: list.message }
       : { success: true, ...list };
   }
   if (family === 'management') return { data: value };

@@ -206,7 +206,7 @@ function enveloped(
 ): TSchema {
   if (is_page) {
     const data = response.type === 'array' ? response : t.Array(response);
-    const list = { message: t.String(), data, meta: may_be_capped ? capped_page_meta : page_meta };
+    const list = { message: t.String(), data, meta: may_be_capped ? capped_page_meta : page_meta, ...beside };
     return t.Object(family === 'management' ? list : { success: t.Literal(true), ...list });
   }
   if (family === 'management') return t.Object({ data: response, ...beside });

@@ -43,16 +43,19 @@ export const WHOLE_LIST = { limit: -1, offset: 0 };
 
 /** One page of a list, as services return it. */
 export class Page<T> {
-  readonly data: T[];
-  readonly meta: PageMeta;
-
-  constructor(data: T[], meta: PageMeta) {
-    this.data = data;
-    this.meta = meta;
-  }
+  constructor(
+    readonly data: T[],
+    readonly meta: PageMeta,
+    /** What stands beside `meta` in the answer. */
+    readonly beside: Readonly<Record<string, unknown>> = {},
+  ) {}
 
   map<U>(change: (item: T) => U): Page<U> {
-    return new Page(this.data.map(change), this.meta);
+    return new Page(this.data.map(change), this.meta, this.beside);
+  }
+
+  with(beside: Readonly<Record<string, unknown>>): Page<T> {
+    return new Page(this.data, this.meta, beside);
   }
 }
 

@@ -16,6 +16,7 @@ import {
   acceptProjectKey,
   acceptProjectManager,
   acceptSession,
+  acceptVerb,
   projectManagerOf,
   readRecord,
   runHandler,
@@ -241,6 +242,8 @@ interface DataRouteSpec<Q extends TSchema, B extends TSchema, R> extends SpecBas
 interface ManagementRouteSpec<Q extends TSchema, B extends TSchema, R>
   extends SpecBase<ManagementCaller, Q, B, R> {
   needs?: readonly Capability[];
+  /** Whether this Authorization is of a verb beside the server, which has a key for this endpoint alone. */
+  takesVerb?(authorization: string | null): boolean;
 }
 
 /** The envelope of each plane, where a route names no other. */
@@ -293,7 +296,10 @@ export function managementRoute<Q extends TSchema, B extends TSchema, R>(
   return {
     ...declared('management', spec),
     needs,
-    run: async (exchange) => runHandler(spec, acceptManager(exchange, needs)),
+    run: async (exchange) => {
+      const is_verb = spec.takesVerb?.(exchange.ctx.request.headers.get('authorization')) ?? false;
+      return runHandler(spec, is_verb ? acceptVerb(exchange) : acceptManager(exchange, needs));
+    },
     read: ({ ctx }, caller) => readRecord(spec, { ctx, caller }),
   };
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
+import { askServer } from '../../../src/operation/doctor/asking.ts';
 import type { Finding } from '../../../src/platform/host/health-check.ts';
 import {
   actor,
@@ -11,6 +12,7 @@ import {
   type TestAppOptions,
 } from '../../support/helpers.ts';
 import { detailsOf, listOf } from '../../support/management.ts';
+import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 
 async function start(options: TestAppOptions = {}): Promise<{ app: TestApp; admin: string; plain: string }> {
   const app = await startTestApp(options);
@@ -95,6 +97,64 @@ test('come in pages of one examination; each first page asks anew', async () => 
     ['c1', 'run 2'],
     ['c2', 'run 2'],
   ]);
+});
+
+test('a verb is told all of them by the key of the note, where the server listens and not where its name leads', async () => {
+  const never = () => new Promise<never>(() => {});
+  const many = Array.from(
+    { length: 120 },
+    (_, n): Finding => ({ check: `c${n}`, status: 'ok', message: '', remedy: null }),
+  );
+  const deep: boolean[] = [];
+  const { app } = await start({
+    maintenance: {
+      ...{ backUp: never, verify: never, factsOfFile: never, stop: () => {} },
+      async examine(_now, _known, is_deep) {
+        deep.push(is_deep);
+        return many;
+      },
+    },
+  });
+  const { cert, key } = SERVER_CERTIFICATES.localhost;
+  const listener = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    tls: { cert, key },
+    fetch: (request) => app.app.handle(new Request(request.url.replace('https:', 'http:'), request)),
+  });
+  const note = {
+    address: 'https://files.example.com',
+    settings: { SATCHEL_PORT: String(listener.port), SATCHEL_HOST: '0.0.0.0' },
+    findings_key: app.services.doctor.key,
+    kept: [],
+  };
+  expect(await askServer(note, { is_deep: true })).toEqual(many);
+  // The other pages are of the same examination.
+  expect(deep).toEqual([true]);
+  await expect(askServer({ ...note, findings_key: 'x' }, { is_deep: false })).rejects.toThrow('status 401');
+  await listener.stop(true);
+  const silent = Bun.listen({ port: 0, hostname: '127.0.0.1', socket: { data() {} } });
+  const settings = { SATCHEL_PORT: String(silent.port) };
+  const waiting = askServer(
+    { ...note, address: 'http://127.0.0.1:1', settings },
+    { is_deep: false, deadline_ms: 50 },
+  );
+  await expect(waiting).rejects.toThrow();
+  silent.stop(true);
+});
+
+test('say when they were looked at, and which are of a while ago', async () => {
+  const { app, admin } = await start();
+  const at = async (query = '') =>
+    (await app.call('GET', `${PATH}?per_page=1${query}`, { token: admin })).body.looked_at;
+  const first = app.clock.now();
+  expect(await at()).toBe(new Date(first).toISOString());
+  app.clock.advance(3_599_000);
+  expect(await at('&max_age_seconds=3600')).toBe(new Date(first).toISOString());
+  // Those that did not look for each object do not answer who wants that.
+  expect(await at('&max_age_seconds=3600&deep=true')).toBe(new Date(app.clock.now()).toISOString());
+  app.clock.advance(1_000);
+  expect(await at('&max_age_seconds=3600')).toBe(new Date(app.clock.now() - 1_000).toISOString());
 });
 
 test('are for administrators alone', async () => {

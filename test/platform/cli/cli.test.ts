@@ -171,7 +171,9 @@ describe('beside a server', () => {
     });
     const lock = lockDirectory(SATCHEL_DATA_DIR, process.pid);
     const of_newer_server = { ...settings, SATCHEL_OF_LATER: '1' };
-    writeServerNote(SATCHEL_DATA_DIR, { address: 'http://127.0.0.1:27011', settings: of_newer_server });
+    writeServerNote(SATCHEL_DATA_DIR, {
+      ...{ address: 'http://127.0.0.1:27011', settings: of_newer_server, findings_key: null, kept: [] },
+    });
     expect(statSync(note).mode & 0o777).toBe(0o600);
     // A store whose keys are the server's secret is none here, and no refusal either.
     expect(await linkOf({ SATCHEL_DATA_DIR })).toBe('https://files.example.com');

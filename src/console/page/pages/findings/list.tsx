@@ -6,16 +6,28 @@ import { Facts } from '../../components/facts.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { Time } from '../../components/time.tsx';
 import { FindingList } from './finding-list.tsx';
 import { useFindings } from './latest.ts';
 
 export default function FindingsPage() {
-  const { data, error, is_loading, reload } = useFindings();
+  const { data, looked_at, error, is_loading, reload } = useFindings();
   return (
     <>
       <PageHeader
         title="Findings"
-        lead="Files, database, keys, mail and DNS are looked at, and nothing is changed. On the machine, satchel doctor does the same."
+        lead={
+          <>
+            Files, database, keys, mail and DNS are looked at, and nothing is changed.
+            {looked_at && (
+              <>
+                {' '}
+                Looked at <Time at={looked_at} />.
+              </>
+            )}{' '}
+            On the machine, <code>satchel doctor</code> looks anew.
+          </>
+        }
         actions={
           <button type="button" class="button" disabled={is_loading} aria-busy={is_loading} onClick={reload}>
             {is_loading ? 'Looking…' : 'Look again'}
