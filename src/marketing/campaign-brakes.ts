@@ -18,13 +18,16 @@ export function isRefusedTooMuch({ refused }: Pick<Ended['refused'], 'refused'>)
   return refused >= REFUSALS_TO_PAUSE;
 }
 
-/** Why sending paused by itself. */
+/** Why sending paused by itself; `words` are what a mail server said that refused. */
 export function explainBrake(
   reason: string | null,
   { returned: { sent, returned }, refused }: Ended,
   { bounce_pause_threshold_percent: percent }: Threshold,
+  words: string | null,
 ): string {
-  if (reason === 'relay_refuses')
-    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to. Their words: satchel doctor.`;
+  if (reason === 'relay_refuses') {
+    const last = words === null ? '' : ` The last was told: ${words.replace(/\.?$/, '.')}`;
+    return `of its last ${refused.ended} mails ${refused.refused} were refused because of the mailbox that they came from, not because of whom they were to.${last}`;
+  }
   return `of its last ${sent} mails ${returned} bounced or were complained about, and bounce_pause_threshold_percent is ${percent}.`;
 }

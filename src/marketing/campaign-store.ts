@@ -131,22 +131,26 @@ export function campaignStore<Row extends CampaignRow>(
 
 /* --- How mails ended -------------------------------------------------------------------------------------------------- */
 
-type MailTable = Columns<'ended_at' | 'sent_at' | 'bounced_at' | 'complained_at' | 'refused_at'>;
+type MailTable = Columns<'email_id' | 'ended_at' | 'sent_at' | 'bounced_at' | 'complained_at' | 'refused_at'>;
 
 /** How the last mails ended: for the bounce threshold, and for refusals by relays. */
 export interface Ended {
   returned: { sent: number; returned: number };
-  refused: { ended: number; refused: number };
+  refused: { ended: number; refused: number; last: string | null };
 }
 
 /**
  * How the last mails of one ended, since it began or was resumed. `isOf` selects its mails, without tests.
  */
 export function endedStore(table: MailTable, isOf: (id: number) => SQL | undefined) {
-  const { ended_at, sent_at, bounced_at, complained_at, refused_at } = table;
+  const { email_id, ended_at, sent_at, bounced_at, complained_at, refused_at } = table;
   const ended = (read: Tx, { id, bounces_since }: Pick<CampaignRow, 'id' | 'bounces_since'>, also?: SQL) =>
     read
-      .select({ returned_at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})`, refused_at })
+      .select({
+        email_id: sql<string>`${email_id}`,
+        returned_at: sql<number | null>`coalesce(${bounced_at}, ${complained_at})`,
+        refused_at,
+      })
       .from<SQLiteTable>(table)
       .where(and(isOf(id), sql`${ended_at} >= ${bounces_since ?? 0}`, also))
       .orderBy(desc(ended_at));
@@ -160,10 +164,11 @@ export function endedStore(table: MailTable, isOf: (id: number) => SQL | undefin
       return { sent: last.length, returned: last.filter((mail) => mail.returned_at !== null).length };
     },
 
-    /** How many a relay refused because of us. */
+    /** How many a relay refused because of us, and which mail last. */
     countRefused(read: Tx, row: Pick<CampaignRow, 'id' | 'bounces_since'>): Ended['refused'] {
       const last = ended(read, row).limit(REFUSAL_WINDOW_MAILS).all();
-      return { ended: last.length, refused: last.filter((mail) => mail.refused_at !== null).length };
+      const refused = last.filter((mail) => mail.refused_at !== null);
+      return { ended: last.length, refused: refused.length, last: refused[0]?.email_id ?? null };
     },
   };
 }

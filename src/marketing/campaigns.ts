@@ -19,7 +19,7 @@ import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
 import type { ReadinessFacts } from './campaign-readiness.ts';
-import type { CampaignRow, CampaignStore } from './campaign-store.ts';
+import type { CampaignRow, CampaignStore, EndedStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Lists } from './lists/service.ts';
 import type { Mailing, MailOwner, MarketingMail } from './mails/service.ts';
@@ -39,7 +39,7 @@ export interface CampaignDeps extends JobQueue {
   projects: Pick<Projects, 'requireActive' | 'isActive'>;
   projectOf(id: number): MailOwner | null;
   emails: Pick<Emails, 'accept' | 'acceptBulk' | 'hold' | 'release' | 'standingsOf' | 'errorOf'>;
-  deliveries: Pick<Deliveries, 'withhold'>;
+  deliveries: Pick<Deliveries, 'withhold' | 'wordsOfRefusal'>;
 }
 
 /** What the name of a copy ends with. */
@@ -69,8 +69,18 @@ export abstract class Campaigns<
   protected abstract presentAll(rows: readonly Row[]): Seen[];
   /** Why one paused by itself: the end of a sentence. */
   protected abstract explainPause(row: Row): string;
+  /** How the last mails of one ended, tests apart. */
+  protected abstract readonly ended: EndedStore;
   /** Those columns of a draft. */
   protected abstract readonly unstarted: Pick<Row, Unstarted>;
+
+  /** What a mail server said last to one that paused as they refuse its mail; null for any other. */
+  protected wordsOfPause(row: Row): string | null {
+    if (row.status !== 'paused' || row.pause_reason !== 'relay_refuses') return null;
+    const { read } = this.deps.database;
+    const { last } = this.ended.countRefused(read, row);
+    return last === null ? null : this.deps.deliveries.wordsOfRefusal(read, last);
+  }
 
   /** Newest first. */
   list(project_id: number, query: PageQuery & { status?: Row['status'] | undefined }): Page<Seen> {

@@ -10,8 +10,9 @@ import { DAY_MS } from '../../platform/host/clock.ts';
 import { type EmailRow, emailLife, sentMails } from '../emails/service.ts';
 import { recipientsOf } from './beginning.ts';
 import type { Listeners } from './listeners.ts';
-import { insertReport, listReportsOf } from './store.ts';
+import { insertReport, listReports, listReportsOf } from './store.ts';
 import type { ReportKind } from './tables.ts';
+import { isOfOurs } from './verdict.ts';
 
 export interface Evidence {
   /** The recipient whom it concerns; the mail's own unless given. */
@@ -70,6 +71,12 @@ function countSoftDays(read: Tx, project_id: number, address: string): number {
   );
   const soft = told.filter(({ kind, reported_at }) => kind === 'soft_bounced' && reported_at > since);
   return new Set(soft.map(({ reported_at }) => Math.floor(reported_at / DAY_MS))).size;
+}
+
+/** What a mail server said last of a mail that it refused because of us; null where none did. */
+export function wordsOfRefusal(read: Tx, email_id: string): string | null {
+  const reported = listReports(read, email_id).findLast(({ kind }) => kind === 'refused');
+  return reported?.words ?? emailLife.find(read, email_id)?.refused.findLast(isOfOurs)?.response ?? null;
 }
 
 /** Throws AppError `invalid` or `conflict` where `report` would take nothing of what an operator says. */

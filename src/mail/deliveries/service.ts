@@ -52,7 +52,7 @@ import {
 } from './listeners.ts';
 import { longestWait, type Patience } from './patience.ts';
 import { findReportedEmail, type MatchingDeps, mayBeBelieved, wordsAbout } from './report-matching.ts';
-import { type Evidence, refuseReport, report } from './reports.ts';
+import { type Evidence, refuseReport, report, wordsOfRefusal } from './reports.ts';
 import {
   auditTargetOf,
   EMAIL_RETRIED,
@@ -284,6 +284,11 @@ export class Deliveries {
   /** Refusals because of us that only reports told of, since a moment and by mailbox. */
   listRefusedSince(since_ms: number): store.RefusedMailbox[] {
     return store.listRefusedSince(this.deps.database.read, since_ms);
+  }
+
+  /** As `reports.ts` has it. */
+  wordsOfRefusal(read: Tx, email_id: string): string | null {
+    return wordsOfRefusal(read, email_id);
   }
 
   /** The log of an email of any project and its timeline. Throws AppError `not_found`. */

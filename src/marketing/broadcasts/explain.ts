@@ -16,7 +16,11 @@ const MAX_TOLD = 100;
 type ExplainDeps = Pick<CampaignDeps, 'database' | 'contacts' | 'marketing'>;
 
 /** Why a broadcast paused that nobody paused by hand. */
-export function explainPause({ database, marketing }: ExplainDeps, row: BroadcastRow): string {
+export function explainPause(
+  { database, marketing }: ExplainDeps,
+  row: BroadcastRow,
+  words: string | null,
+): string {
   const { read } = database;
   if (row.pause_reason === 'restored') return explainHold(read);
   if (row.pause_reason === 'late' && row.tested_at !== null)
@@ -26,7 +30,7 @@ export function explainPause({ database, marketing }: ExplainDeps, row: Broadcas
   if (row.pause_reason === 'not_ready')
     return `it could not be sent when its time came. What is missing: satchel broadcast check ${row.public_id}`;
   const last = { returned: ended.countReturned(read, row), refused: ended.countRefused(read, row) };
-  return explainBrake(row.pause_reason, last, marketing.settings(row.project_id));
+  return explainBrake(row.pause_reason, last, marketing.settings(row.project_id), words);
 }
 
 /**

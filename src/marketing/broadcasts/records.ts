@@ -60,6 +60,7 @@ export function presentBroadcast(
   row: BroadcastRow,
   of: {
     list: string;
+    pause_words: string | null;
     segment: string | null;
     filter_sentence: string | null;
     variants: readonly VariantRow[];
@@ -73,6 +74,7 @@ export function presentBroadcast(
     ...row,
     id: row.public_id,
     list: of.list,
+    pause_words: of.pause_words,
     segment: of.segment,
     filter_sentence: of.filter_sentence,
     ab: presentAb(row, of.variants),

@@ -182,6 +182,10 @@ export const FIELDS = {
   ab: optional(null, ab_plan, { stored: ab_record }),
   status: shown(oneOf(BROADCAST_STATUSES)),
   pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
+  pause_words: shown(
+    nullable(t.String()),
+    'what a mail server said last, where it is paused as `relay_refuses`',
+  ),
   is_test: shown(t.Boolean(), 'sent by a test key: all its mail is captured, and counts nowhere'),
   send_at: momentOrNull(),
   started_at: momentOrNull(),
@@ -245,6 +249,7 @@ export const sending = t.Object({
 export const UNVERSIONED = [
   'status',
   'pause_reason',
+  'pause_words',
   'started_at',
   'finished_at',
   'recipients',

@@ -88,6 +88,7 @@ interface BroadcastDeps extends CampaignDeps {
 export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof typeof UNSENT, BroadcastDeps> {
   readonly what = 'broadcast';
   readonly rows = store.rows;
+  protected readonly ended = recipients.ended;
   protected readonly over = ['sent', 'cancelled'] as const;
   protected readonly unstarted = UNSENT;
 
@@ -364,7 +365,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
   }
 
   protected explainPause(row: BroadcastRow): string {
-    return explainPause(this.deps, row);
+    return explainPause(this.deps, row, this.wordsOfPause(row));
   }
 
   /** As `explain.ts` has it. */
@@ -413,6 +414,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
       return [
         presentBroadcast(row, {
           list: list.public_id,
+          pause_words: this.wordsOfPause(row),
           segment: chosen.get(row.segment_id ?? 0) ?? null,
           filter_sentence: row.filter && contacts.tellFilter(list, parse(contact_filter, row.filter)),
           variants: variants.filter(({ broadcast_id }) => broadcast_id === row.id),

@@ -89,6 +89,8 @@ export function explainSequence(
   of: {
     waits: Waits;
     ended: Ended;
+    /** What a mail server said that refused its mail. */
+    words: string | null;
     /** Why it waits where a restore holds it. */
     hold: string;
     next_at: number | null;
@@ -120,7 +122,7 @@ function explainMails({ sent, lost, waiting }: { sent: number; lost: number; wai
 
 function explainStatus(
   row: SequenceRow,
-  { ended, hold }: { ended: Ended; hold: string },
+  { ended, words, hold }: { ended: Ended; words: string | null; hold: string },
   settings: Settings,
 ): string {
   const resume = `satchel sequence resume ${row.public_id}`;
@@ -132,7 +134,7 @@ function explainStatus(
     return `It is paused, as its project moved to another Satchel or came from one. To go on: ${resume}`;
   if (row.pause_reason === 'restored') return `It is paused, as ${hold} To go on with it alone: ${resume}`;
   const first = row.pause_reason === 'relay_refuses' ? 'To go on' : 'Look at the list before';
-  return `It is paused: ${explainBrake(row.pause_reason, ended, settings)} ${first}: ${resume}`;
+  return `It is paused: ${explainBrake(row.pause_reason, ended, settings, words)} ${first}: ${resume}`;
 }
 
 /** Where an enrollment stands, what it got, what comes, and what never will, one sentence a line. */

@@ -17,11 +17,15 @@ import { ENROLLMENT_STATES, type EnrollmentRow, type SequenceRow } from './table
 type Count = ReturnType<typeof listCounts>[number];
 
 /** A sequence with its numbers. */
-export function presentSequence(row: SequenceRow, list: string, counts: readonly Count[]): SequenceRecord {
+export function presentSequence(
+  row: SequenceRow,
+  of: { list: string; pause_words: string | null; counts: readonly Count[] },
+): SequenceRecord {
+  const { counts, ...shown } = of;
   return present(FIELDS, {
     ...row,
+    ...shown,
     id: row.public_id,
-    list,
     steps: stepsOf(row).map((step) => ({
       ...presentStep(step),
       condition_text: describeStepCondition(step),

@@ -90,6 +90,10 @@ export const FIELDS = {
   list: required(ulid()),
   status: shown(oneOf(SEQUENCE_STATUSES)),
   pause_reason: shown(nullable(oneOf(PAUSE_REASONS))),
+  pause_words: shown(
+    nullable(t.String()),
+    'what a mail server said last, where it is paused as `relay_refuses`',
+  ),
   max_recipients: required(
     t.Integer({
       minimum: 1,

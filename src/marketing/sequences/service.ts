@@ -51,6 +51,7 @@ export class Sequences extends Campaigns<
 > {
   readonly what = 'sequence';
   readonly rows = store.rows;
+  protected readonly ended = rows.ended;
   protected readonly over = ['finished'] as const;
   protected readonly unstarted = NOT_STARTED;
   /**
@@ -277,6 +278,7 @@ export class Sequences extends Campaigns<
     const told = explainSequence(row, {
       waits: waitsOf(this.deps, project_id),
       ended: endedOf(read, row),
+      words: this.wordsOfPause(row),
       hold: explainHold(read),
       next_at: rows.nextDue(read, row.id),
       mails: this.present(row).stats,
@@ -286,7 +288,8 @@ export class Sequences extends Campaigns<
 
   protected explainPause(row: SequenceRow): string {
     const { marketing, database } = this.deps;
-    return explainBrake(row.pause_reason, endedOf(database.read, row), marketing.settings(row.project_id));
+    const settings = marketing.settings(row.project_id);
+    return explainBrake(row.pause_reason, endedOf(database.read, row), settings, this.wordsOfPause(row));
   }
 
   /** What a contact of the sequence's list gets, got, and why. Throws AppError `not_found`. */
@@ -363,7 +366,8 @@ export class Sequences extends Campaigns<
     return found.flatMap((row) => {
       const list = this.deps.lists.findById(row.list_id);
       const own = counts.filter((count) => count.sequence_id === row.id);
-      return list ? [presentSequence(row, list.public_id, own)] : [];
+      const pause_words = this.wordsOfPause(row);
+      return list ? [presentSequence(row, { list: list.public_id, pause_words, counts: own })] : [];
     });
   }
 }

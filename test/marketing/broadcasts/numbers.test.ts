@@ -160,7 +160,14 @@ test('refusals because of us pause it; a resume goes on, a retry changes its num
   await capAt(null);
   await on.pass(1);
   const paused = await on.show(id);
-  expect(paused).toMatchObject({ status: 'paused', pause_reason: 'relay_refuses', recipients: 60 });
+  const pause_words = '550 JunkMail rejected - is in an RBL';
+  expect(paused).toMatchObject({
+    status: 'paused',
+    pause_reason: 'relay_refuses',
+    pause_words,
+    recipients: 60,
+  });
+  expect((await run(on.app.data_dir, 'broadcast', 'show', id)).stdout).toContain(pause_words);
   // Those that were in the relay's hands when it paused.
   const { lost, waiting } = paused.stats as { lost: number; waiting: number };
   expect([lost >= REFUSALS_TO_PAUSE, lost + waiting]).toEqual([true, 30]);

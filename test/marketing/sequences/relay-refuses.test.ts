@@ -73,7 +73,9 @@ test('after twenty refusals of few mails it pauses; nobody is suppressed, and th
     0,
   );
   expect(count('SELECT count(*) AS n FROM suppressions')).toBe(0);
-  const words = `were refused because of the mailbox that they came from, not because of whom they were to.`;
+  const said = (await show(id)).pause_words;
+  expect(said).toMatch(/^5\d\d /);
+  const words = `were refused because of the mailbox that they came from, not because of whom they were to. The last was told: ${said}`;
   expect((await run(on.app.data_dir, 'sequence', 'why', id)).stdout).toContain(words);
   const { findings } = JSON.parse((await run(on.app.data_dir, 'doctor', '--json')).stdout);
   const paused = findings.filter(({ check }: { check: string }) => check === 'sequences');
@@ -81,7 +83,7 @@ test('after twenty refusals of few mails it pauses; nobody is suppressed, and th
   sink.behavior = {};
   dataOf(await on.call('POST', `/email-sequences/${id}/resume`));
   await on.pass();
-  expect(await show(id)).toMatchObject({ status: 'active', pause_reason: null });
+  expect(await show(id)).toMatchObject({ status: 'active', pause_reason: null, pause_words: null });
   expect(statuses(name, 'sent')).toBe(60 - failed);
   // What failed is tried again by hand, and counts as what it comes to then.
   await on.app.services.deliveries.requeueFailed(actor, on.app.clock.now() - 60_000);
@@ -109,7 +111,11 @@ test('twenty that come back so in reports pause it, the log keeps saying sent', 
   await on.enroll(id);
   await on.pass();
   await reportRefused(name, REFUSALS_TO_PAUSE);
-  expect(await show(id)).toMatchObject({ status: 'paused', pause_reason: 'relay_refuses' });
+  expect(await show(id)).toMatchObject({
+    status: 'paused',
+    pause_reason: 'relay_refuses',
+    pause_words: '554 5.7.1 Blocked',
+  });
   expect(statuses(name, 'sent')).toBe(50);
 }, 60_000);
 

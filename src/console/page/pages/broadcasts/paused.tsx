@@ -1,5 +1,6 @@
 /** Why a broadcast is paused, and what is to be done about it. */
 import type { ComponentChildren } from 'preact';
+import { LastWords } from '../../components/last-words.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
@@ -54,8 +55,8 @@ function tell({ path, of }: BroadcastPartProps): ComponentChildren {
       return (
         <p>
           <strong>It paused by itself: mail servers refuse what comes from your mailbox.</strong> Its people
-          are not at fault, and nobody of them was suppressed for it. Read what the servers say in the mails
-          that failed, have it mended (a blocklist, a log-in, a record in the DNS), then resume.
+          are not at fault, and nobody of them was suppressed for it. <LastWords of={of} /> Have it mended (a
+          blocklist, a log-in, a record in the DNS), then resume.
         </p>
       );
     case 'bounce_threshold':

@@ -1,6 +1,7 @@
 /** How a sequence stands: what a draft lacks before it can start, why one is paused, what one that runs waits for. */
 import { ApiError, call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
+import { LastWords } from '../../components/last-words.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { isUnsaved } from '../../components/unsaved.tsx';
@@ -79,8 +80,8 @@ function Paused({ path, of }: SequencePartProps) {
           mails.
         </p>
         <p>
-          Read what the servers say in the mails that failed, have it mended (a blocklist, a log-in, a record
-          in the DNS), then resume: it begins to count anew. Mails that failed are queued again by hand.
+          <LastWords of={of} /> Have it mended (a blocklist, a log-in, a record in the DNS), then resume: it
+          begins to count anew. Mails that failed are queued again by hand.
         </p>
       </div>
     );
