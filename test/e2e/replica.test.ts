@@ -60,6 +60,28 @@ test('config prints what Litestream and systemd take, without a secret', async (
   ]);
 });
 
+test.skipIf(Bun.which('systemd-analyze') === null)(
+  'the units of Litestream and of backups are as closed as that of the server',
+  async () => {
+    const { on } = await start();
+    const { json } = await satchel(['replica', 'config', '--to', TO, '--json'], on);
+    const folder = makeTempDir();
+    const exposureOf = (name: string, text: string): number => {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      const told = Bun.spawnSync(['systemd-analyze', 'security', '--offline=true', '--no-pager', path]);
+      return Number(/exposure level for \S+: ([\d.]+)/.exec(told.stdout.toString())?.[1]);
+    };
+    const ours = (name: string) => readFileSync(join(import.meta.dir, '../../scripts', name), 'utf8');
+    // As it is where the database is the service's.
+    const unit = String(json.unit).replace(/^User=.*$/m, 'User=satchel');
+    const server = exposureOf('satchel.service', ours('satchel.service'));
+    expect(server).toBeLessThanOrEqual(1.9);
+    expect(exposureOf('satchel-backup.service', ours('satchel-backup.service'))).toBeLessThanOrEqual(server);
+    expect(exposureOf('satchel-litestream.service', unit)).toBeLessThanOrEqual(server);
+  },
+);
+
 test('config --out writes both files, which name each other, and never over another', async () => {
   const { data_dir, on } = await start();
   const out = join(makeTempDir(), 'new folder');

@@ -131,6 +131,10 @@ export function makeReplicaConfig(
 function unitFor(data_dir: string, paths: ReplicaPaths): string {
   const program = Bun.which('litestream') ?? '/usr/bin/litestream';
   const user = ownerOf(data_dir);
+  // systemd.exec: what ProtectHome hides.
+  const is_at_home = [data_dir, program, paths.config].some((path) =>
+    /^\/(home|root|run\/user)\//.test(path),
+  );
   return `[Unit]
 Description=Litestream, which replicates Satchel's database
 Wants=network-online.target
@@ -143,11 +147,32 @@ ExecStart=${inCommand(program)} replicate -config ${inCommand(paths.config)}
 Restart=always
 RestartSec=5
 UMask=0077
-NoNewPrivileges=yes
-PrivateTmp=yes
-ProtectHome=read-only
+# What it may write: the database's folder.
 ProtectSystem=strict
 ReadWritePaths=${systemdPath(data_dir)}
+ProtectHome=${is_at_home ? 'read-only' : 'yes'}
+PrivateTmp=yes
+PrivateDevices=yes
+# What it may do: speak TCP, UDP and local sockets. Netlink is how a resolver lists the machine's addresses.
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+RemoveIPC=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target
