@@ -115,7 +115,7 @@ export function listContactsOfAddress(read: Tx, project_id: number, email: strin
 }
 
 const pauseOf = rawSql<{ paused_until: number | null }, [number, string]>(
-  'SELECT max(paused_until) AS paused_until FROM contacts WHERE project_id = ? AND email = ?',
+  'SELECT max(paused_until) AS paused_until FROM contacts WHERE project_id = +? AND email = +?',
 );
 
 /** Until when an address takes no marketing mail; null where it never paused. */

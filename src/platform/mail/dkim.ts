@@ -51,15 +51,19 @@ export async function generateDkimKey(): Promise<DkimKeyPair> {
 
 /** SHA-256, in base64, of a body under relaxed canonicalization. */
 export async function hashBody(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  // Nothing is written to it: as a stream it would take longer than the hash.
   const canonical = new RelaxedBody({ hashAlgo: 'sha256' });
-  canonical.on('hash', resolve).on('error', reject).resume();
+  let ends_line = true;
   for await (const chunk of chunks) {
-    if (!canonical.write(chunk)) await new Promise((drained) => canonical.once('drain', drained));
+    canonical.updateHash(chunk);
+    if (chunk.length > 0) ends_line = chunk.at(-1) === LF;
   }
-  canonical.end();
-  return promise;
+  if (!ends_line) canonical.updateHash(LINE_END);
+  return canonical.bodyHash.digest('base64');
 }
+
+const LF = 0x0a;
+const LINE_END = Buffer.from('\r\n');
 
 /**
  * The DKIM-Signature header with its line break, for a header block (one character a byte) and a body hash.
