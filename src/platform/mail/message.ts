@@ -127,7 +127,7 @@ export async function signMessage(
 }
 
 /** The whole message as one block of bytes. Throws as `read` does. */
-export async function bytesOf(message: ComposedMessage): Promise<Uint8Array> {
+export async function bytesOf(message: ComposedMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of message.read()) chunks.push(chunk);
   return Buffer.concat(chunks);

@@ -1,6 +1,6 @@
 /** One SMTP connection: opens it (TCP, TLS, greeting, log-in) and sends mails one by one, with deadlines. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer/lib/errors.js';
@@ -8,7 +8,7 @@ import SMTPConnection, { type SMTPConnectionEnvelope } from 'nodemailer/lib/smtp
 import { monotonicMs } from '../host/clock.ts';
 import { isLoopback } from '../host/loopback.ts';
 import { lacksDescriptors } from '../host/shortages.ts';
-import type { ComposedMessage } from './message.ts';
+import { bytesOf, type ComposedMessage } from './message.ts';
 import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
 import { isLinkLocal, LINK_LOCAL } from './server-address.ts';
 import type { ServerLookup } from './server-lookup.ts';
@@ -276,7 +276,8 @@ export class SmtpSession {
       },
       set dsn(_normalized) {},
     };
-    const transferred = await this.#transfer(tracked, original, message, envelope.onWritten);
+    const content = { message, lines: await linesOf(message) };
+    const transferred = await this.#transfer(tracked, original, content, envelope.onWritten);
     const outcome = { ...transferred, tls: this.#tls };
     if (outcome.outcome === 'sent') return outcome;
     // A refusal by reply leaves the session usable, anything else leaves it in an unknown state.
@@ -338,7 +339,7 @@ export class SmtpSession {
   #transfer(
     envelope: SMTPConnectionEnvelope,
     original: ReadonlyMap<string, string>,
-    message: ComposedMessage,
+    { message, lines }: { message: ComposedMessage; lines: Buffer | null },
     onWritten: () => void,
   ): Promise<DeliveryOutcome> {
     return new Promise((resolve) => {
@@ -385,7 +386,9 @@ export class SmtpSession {
       };
       this.#sending = sending;
       sending.renew();
-      const content = Readable.from(watchContent(message, sending), { objectMode: false });
+      const content = lines
+        ? new LinesInOne(lines, sending)
+        : Readable.from(watchContent(message, sending), { objectMode: false });
       this.connection.send(envelope, content, (error, result) => {
         if (error) {
           onError(error);
@@ -412,21 +415,62 @@ export class SmtpSession {
 }
 
 /**
+ * A message of one block as the lines that DATA wants, dots doubled (RFC 5321 4.5.2), without the last line
+ * break. Null for a larger one, and for one that has other line breaks, which nodemailer mends.
+ */
+async function linesOf(message: ComposedMessage): Promise<Buffer | null> {
+  if (message.size_bytes > BLOCK_BYTES) return null;
+  const text = (await bytesOf(message)).toString('latin1');
+  if (!text.endsWith('\r\n') || /\r(?!\n)|(?<!\r)\n/.test(text)) return null;
+  return Buffer.from(text.slice(0, -2).replace(/^\./gm, '..'), 'latin1');
+}
+
+/**
+ * Such lines. Nodemailer's stream looks at each byte that is written to it; what is pushed into it goes out as
+ * it is, and its end adds the line break and the last dot.
+ */
+class LinesInOne extends Readable {
+  constructor(
+    private readonly lines: Buffer,
+    private readonly sending: Sending,
+  ) {
+    super();
+  }
+
+  override pipe<T extends NodeJS.WritableStream>(stream: T): T {
+    beginContent(this.sending);
+    if (!(stream instanceof Transform)) throw new Error('nodemailer takes the content by a transform');
+    stream.push(this.lines);
+    stream.end();
+    endContent(this.sending);
+    return stream;
+  }
+}
+
+function beginContent(sending: Sending): void {
+  sending.stage = 'data';
+  sending.renew();
+}
+
+function endContent(sending: Sending): void {
+  sending.is_all_written = true;
+  sending.onWritten();
+  sending.renew();
+}
+
+/**
  * The content. Notes when the relay began to take it and when all was handed over. Each block, and the end,
  * renews the deadline.
  */
 async function* watchContent(message: ComposedMessage, sending: Sending): AsyncIterable<Buffer> {
-  sending.stage = 'data';
-  sending.renew();
+  beginContent(sending);
   for await (const chunk of message.read()) {
     for (let from = 0; from < chunk.length; from += BLOCK_BYTES) {
       yield chunk.subarray(from, from + BLOCK_BYTES);
       sending.renew();
     }
   }
-  sending.is_all_written = true;
-  sending.onWritten();
-  sending.renew();
+  endContent(sending);
 }
 
 /** Domains in other scripts travel as punycode; the local part stays as it is (SMTPUTF8). */
