@@ -3,6 +3,7 @@ import { type FieldErrors, invalid } from '../../errors.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { chancesOfBest } from './chance.ts';
 import type { AbPlan, AbRecord } from './schemas.ts';
+import type { Drawn } from './store.ts';
 import type { BroadcastRow, RecipientRow, VariantRow } from './tables.ts';
 
 /** Contract: with fewer mails a variant chance decides. */
@@ -44,13 +45,36 @@ export function isTested({ tested_at, winner }: Pick<BroadcastRow, 'tested_at' |
 }
 
 /**
- * The variant that a contact gets in the share, by its place in the plan; null for whom the rest is. By a hash of contact and
- * broadcast: it is the same whenever it is asked, and on another Satchel too.
+ * Who of the next people that are to get a mail is in the share, and the place of the variant that each gets. With all before them
+ * the share is its percentage, and its variants are alike, each to within one. A hash of broadcast and contact says who it is, and
+ * their order only with whom they are in the draw. At most `limit` are drawn: what is missing then, later draws make up for.
  */
-export function placeInShare(plan: AbPlan, broadcast: string, contact: string): number | null {
-  const hash = new Bun.CryptoHasher('sha256').update(`${broadcast}:${contact}`).digest();
-  if (hash.readUInt32BE(0) / 2 ** 32 >= plan.share / 100) return null;
-  return hash.readUInt32BE(4) % plan.variants.length;
+export function drawShare(
+  { share, variants }: AbPlan,
+  broadcast: string,
+  { before, people, limit }: { before: Drawn; people: readonly Drawable[]; limit: number },
+): Map<number, number> {
+  const in_share = Math.round(((before.seen + people.length) * share) / 100);
+  const got = variants.map((_, place) => before.got[place] ?? 0);
+  const missing = in_share - got.reduce((sum, n) => sum + n, 0);
+  const drawn = people
+    .map(({ id, public_id }) => ({ id, by: hashOf(`${broadcast}:${public_id}`) }))
+    .toSorted((one, other) => (one.by < other.by ? -1 : 1))
+    .slice(0, Math.max(0, Math.min(missing, limit)));
+  return new Map(
+    drawn.map(({ id }) => {
+      const place = got.indexOf(Math.min(...got));
+      got[place] = (got[place] ?? 0) + 1;
+      return [id, place];
+    }),
+  );
+}
+
+const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
+
+interface Drawable {
+  id: number;
+  public_id: string;
 }
 
 /** The variant that wins: of which most people clicked per tracked mail; the first of those that are alike. */

@@ -16,20 +16,23 @@ import {
   waitForCapacity,
 } from '../campaign-capacity.ts';
 import type { CampaignDeps } from '../campaigns.ts';
-import type { ContactFilter, ContactStanding } from '../contacts/service.ts';
+import { type ContactFilter, type ContactStanding, pieceFor } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import type { MailOwner, MailPlan } from '../mails/service.ts';
 import { readUsage, type Settings, shutUntil, takeUsage } from '../settings/service.ts';
-import { isWalked, phaseOf, placeInShare } from './ab.ts';
+import { drawShare, isWalked, phaseOf } from './ab.ts';
 import { BROADCAST_SEND, type BroadcastLife } from './lifecycle.ts';
 import { insertRecipient, type Turn, turnsAmong } from './recipient-store.ts';
 import { countOfReason } from './records.ts';
+import type { AbPlan } from './schemas.ts';
 import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
 /** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
 const BROADCAST_PIECE = 25;
+/** Contacts of whom the share of an A/B is drawn in one transaction: most of them get no mail yet. */
+const DRAWN_PIECE = 100;
 
 export class BroadcastEngine {
   readonly what = 'broadcast';
@@ -99,19 +102,23 @@ export class BroadcastEngine {
   /** Gives so many contacts their turn. What it decided stands even where it must stop on its way for want of a mailbox. */
   #piece(tx: Tx, on: PieceOf): { decided_to: number; counts: Map<string, number>; waits_until: number } {
     const { row, now_ms } = on;
-    const { people, placeOf, up_to } = this.#next(tx, on);
-    // Days of the filter count from the start, so that it is the same filter for everybody.
-    const { owner, filter } = on;
-    const audience = { owner, list_id: row.list_id, filter, now_ms: row.started_at ?? now_ms };
-    const reasons = judge(this.deps, tx, audience, people);
-    const planOf = this.#planner(tx, on, { people, placeOf, reasons });
+    const turns = phaseOf(row) === 'share' ? this.#draw(tx, on) : this.#next(tx, on);
+    const { people, placeOf, reasons } = turns;
+    const planOf = this.#planner(tx, on, turns);
     const counts = new Map<string, number>();
+    const got = new Map<number, number | null>();
     let decided_to = row.decided_to;
     const decide = (contact_id: number, turn: Turn): void => {
-      insertRecipient(tx, { broadcast_id: row.id, contact_id, variant: placeOf(contact_id) }, turn);
+      const variant = placeOf(contact_id);
+      insertRecipient(tx, { broadcast_id: row.id, contact_id, variant }, turn);
       const what = 'reason' in turn ? countOfReason(turn.reason) : 'waiting';
       counts.set(what, (counts.get(what) ?? 0) + 1);
+      got.set(contact_id, 'reason' in turn ? null : variant);
       decided_to = contact_id;
+    };
+    const ended = (up_to: number, waits_until: number) => {
+      if (row.ab && turns.drawn) store.addDrawn(tx, row.id, drawnOf(row.ab, turns.drawn, { got, up_to }));
+      return { decided_to: up_to, counts, waits_until };
     };
     for (const { id } of people) {
       const reason = reasons.get(id);
@@ -123,49 +130,61 @@ export class BroadcastEngine {
       const { email, is_untracked } = planned;
       const email_id = acceptOr(on.accept, email);
       if (typeof email_id === 'number')
-        return { decided_to, counts, waits_until: Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS) };
+        return ended(decided_to, Math.min(now_ms + email_id, now_ms + LOOK_AGAIN_MS));
       decide(id, email_id === null ? { reason: 'no_value' } : { email_id, is_untracked });
     }
-    return { decided_to: up_to, counts, waits_until: 0 };
+    return ended(turns.up_to, 0);
   }
 
-  /** Whose turn it is: those behind the last one, of an A/B those of the share, and then those who had none. `up_to` is behind them all. */
-  #next(tx: Tx, { row, limit }: PieceOf): Turns {
-    const { id, ab, public_id, list_id } = row;
-    const phase = phaseOf(row);
-    const last_id = row.last_contact_id ?? 0;
-    const percent = ab === null ? 100 : phase === 'share' ? ab.share : 100 - ab.share;
-    const asked = Math.ceil((100 * limit) / percent);
-    const found = this.deps.contacts.listAfter(list_id, { after_id: row.decided_to, limit: asked });
-    const on_list = found.filter((contact) => contact.id <= last_id);
-    const places = new Map<number, number>();
-    if (ab !== null && phase === 'share')
-      for (const contact of on_list) {
-        const place = placeInShare(ab, public_id, contact.public_id);
-        if (place !== null) places.set(contact.id, place);
-      }
-    const over =
-      phase === 'rest'
-        ? turnsAmong(
-            tx,
-            id,
-            on_list.map((contact) => contact.id),
-          )
-        : NOBODY;
-    const all = on_list.filter((contact) =>
-      phase === 'share' ? places.has(contact.id) : !over.has(contact.id),
-    );
+  /** Those behind the last one; of an A/B that is decided those who had no turn. */
+  #next(tx: Tx, on: PieceOf): Turns {
+    const { row, limit } = on;
+    const found = this.#found(row, row.ab === null ? limit : Math.ceil((100 * limit) / (100 - row.ab.share)));
+    const ids = found.on_list.map((contact) => contact.id);
+    const over = row.ab === null ? NOBODY : turnsAmong(tx, row.id, ids);
+    const all = found.on_list.filter((contact) => !over.has(contact.id));
     const people = all.slice(0, limit);
-    const is_end = found.length < asked || on_list.length < found.length;
-    const last = people.length < all.length ? people.at(-1) : is_end ? undefined : found.at(-1);
-    return { people, up_to: last?.id ?? last_id, placeOf: (contact_id) => places.get(contact_id) ?? null };
+    const up_to = people.length < all.length ? (people.at(-1)?.id ?? 0) : found.up_to;
+    return { people, placeOf: () => null, reasons: this.#judge(tx, on, people), drawn: null, up_to };
+  }
+
+  /** Those of the next ones who are in the share of an A/B: it is drawn of whoever gets a mail. */
+  #draw(tx: Tx, on: PieceOf): Turns {
+    const { row, limit, filter } = on;
+    const { ab } = row;
+    if (ab === null) return this.#next(tx, on);
+    // So many that no more than the limit are drawn of them.
+    const asked = Math.max(1, Math.floor((100 * (limit - 1)) / ab.share));
+    const { on_list, up_to } = this.#found(row, Math.min(asked, pieceFor(filter ?? {}, DRAWN_PIECE)));
+    const reasons = this.#judge(tx, on, on_list);
+    const planOf = this.#planner(tx, on, { people: on_list, placeOf: () => 0, reasons });
+    const drawn = on_list.filter(({ id }) => !reasons.has(id) && planOf(id) !== null);
+    const before = store.readDrawn(tx, row.id, ab.variants.length);
+    const places = drawShare(ab, row.public_id, { before, people: drawn, limit });
+    const people = on_list.filter(({ id }) => places.has(id));
+    return { people, placeOf: (id) => places.get(id) ?? null, reasons, drawn, up_to };
+  }
+
+  /** So many contacts behind the last one, of those who were on the list when sending began. `up_to` is behind them all. */
+  #found({ list_id, decided_to, last_contact_id }: BroadcastRow, limit: number) {
+    const last_id = last_contact_id ?? 0;
+    const found = this.deps.contacts.listAfter(list_id, { after_id: decided_to, limit });
+    const on_list = found.filter((contact) => contact.id <= last_id);
+    const is_end = found.length < limit || on_list.length < found.length;
+    return { on_list, up_to: is_end ? last_id : (found.at(-1)?.id ?? last_id) };
+  }
+
+  /** Days of the filter count from the start, so that it is the same filter for everybody. */
+  #judge(tx: Tx, { owner, row, filter, now_ms }: PieceOf, people: readonly ContactStanding[]) {
+    const audience = { owner, list_id: row.list_id, filter, now_ms: row.started_at ?? now_ms };
+    return judge(this.deps, tx, audience, people);
   }
 
   /** The mail to a contact; null where its values make none. */
   #planner(
     tx: Tx,
     { owner, row, list, settings }: PieceOf,
-    { people, placeOf, reasons }: Omit<Turns, 'up_to'> & { reasons: ReadonlyMap<number, LeftOutReason> },
+    { people, placeOf, reasons }: Pick<Turns, 'people' | 'placeOf' | 'reasons'>,
   ): (contact_id: number) => Extract<MailPlan, { ok: true }> | null {
     const { contacts, marketing_mail } = this.deps;
     const { from_name, reply_to, winner } = row;
@@ -204,11 +223,29 @@ function acceptOr(accept: AcceptBulk, email: NewEmail): string | number | null {
 
 const NOBODY: ReadonlySet<number> = new Set();
 
+/** Whose turn it is. */
 interface Turns {
   people: readonly ContactStanding[];
   /** The variant that somebody in the share of an A/B gets, by its place. */
   placeOf(contact_id: number): number | null;
+  /** Why somebody among them gets nothing. */
+  reasons: ReadonlyMap<number, LeftOutReason>;
+  /** Whom the share of an A/B was drawn of; null where none was. */
+  drawn: readonly ContactStanding[] | null;
   up_to: number;
+}
+
+/** What a draw came to as far as it went; `got` has the place of the variant that somebody got, null for no mail. */
+function drawnOf(
+  { variants }: AbPlan,
+  people: readonly ContactStanding[],
+  { got, up_to }: { got: ReadonlyMap<number, number | null>; up_to: number },
+): store.Drawn {
+  const places = [...got.values()];
+  return {
+    seen: people.filter(({ id }) => id <= up_to && got.get(id) !== null).length,
+    got: variants.map((_, place) => places.filter((one) => one === place).length),
+  };
 }
 
 interface PieceOf {

@@ -98,6 +98,32 @@ export function addCounts(tx: Tx, id: number, counts: ReadonlyMap<string, number
   for (const [what, n] of counts) addCount.run(tx, id, what, n);
 }
 
+/** The counters of an A/B's draw: who was in it, and who got each variant. They are in no stats. */
+const SEEN = 'share';
+const gotOf = (place: number): string => `share:${place}`;
+
+/** What the draw of a share came to. */
+export interface Drawn {
+  /** People who were in it: those who are to get a mail, now or as the rest. */
+  seen: number;
+  /** How many of them got each variant, by its place. */
+  got: readonly number[];
+}
+
+/** Of all its pieces so far. */
+export function readDrawn(read: Tx, id: number, variants: number): Drawn {
+  const counted = new Map(listCounts(read, [id]).map(({ what, n }) => [what, n]));
+  return {
+    seen: counted.get(SEEN) ?? 0,
+    got: Array.from({ length: variants }, (_, place) => counted.get(gotOf(place)) ?? 0),
+  };
+}
+
+/** Counts what a piece of the draw came to. */
+export function addDrawn(tx: Tx, id: number, { seen, got }: Drawn): void {
+  addCounts(tx, id, new Map([[SEEN, seen], ...got.map((n, place) => [gotOf(place), n] as const)]));
+}
+
 type Hour = typeof broadcastHours.$inferSelect;
 
 /** What happened hour by hour, oldest first. */

@@ -1,6 +1,6 @@
 /** A/B of a broadcast: its plan, its share, the decision, and what interrupts it. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { placeInShare } from '../../../src/marketing/broadcasts/ab.ts';
+import { drawShare } from '../../../src/marketing/broadcasts/ab.ts';
 import { campaignChecks } from '../../../src/marketing/campaign-checks.ts';
 import { toIso } from '../../../src/platform/host/clock.ts';
 import { run } from '../../support/command.ts';
@@ -171,30 +171,80 @@ describe('the plan', () => {
   });
 });
 
+describe('the draw of a share', () => {
+  const planOf = (share: number, variants: number) => ({
+    ...MANUAL,
+    share,
+    variants: Array.from({ length: variants }, (_, place) => ({ name: `V${place}` })),
+  });
+  const people = Array.from({ length: 400 }, (_, id) => ({ id, public_id: `c${id}` }));
+  /** Draws in pieces of a size, as they are sent. */
+  const drawn = (plan: ReturnType<typeof planOf>, broadcast: string, piece: number, limit = 1_000) => {
+    const before = { seen: 0, got: plan.variants.map(() => 0) };
+    const places = new Map<number, number>();
+    const off: number[] = [];
+    for (let from = 0; from < people.length; from += piece) {
+      const some = people.slice(from, from + piece);
+      for (const [id, place] of drawShare(plan as never, broadcast, { before, people: some, limit })) {
+        places.set(id, place);
+        before.got[place] = (before.got[place] ?? 0) + 1;
+      }
+      before.seen += some.length;
+      const each = (before.seen * plan.share) / 100 / plan.variants.length;
+      off.push(...before.got.map((n) => Math.abs(n - each)));
+      expect(Math.max(...before.got) - Math.min(...before.got)).toBeLessThanOrEqual(1);
+    }
+    return { places, off: Math.max(...off), got: before.got };
+  };
+
+  test('is its percentage to within one a variant at each moment, in pieces of any size', () => {
+    for (const share of [5, 7, 20, 33, 50])
+      for (const variants of [2, 3, 5])
+        for (const piece of [1, 3, 38, 400])
+          expect([share, variants, piece, drawn(planOf(share, variants), 'b', piece).off < 1]).toEqual([
+            ...[share, variants, piece, true],
+          ]);
+  });
+
+  test('has nothing of the order in which people came: each place in a piece is as likely', () => {
+    const counts = new Map<string, number>();
+    for (let n = 0; n < 300; n += 1)
+      for (const [id, place] of drawn(planOf(40, 2), `broadcast ${n}`, 40).places) {
+        const where = `${place} ${id % 40 < 20 ? 'early' : 'late'} ${id % 2}`;
+        counts.set(where, (counts.get(where) ?? 0) + 1);
+      }
+    // 300 times 400 people, of whom a fifth gets each variant, in four groups: some 6,000 each.
+    expect(counts.size).toBe(8);
+    for (const n of counts.values()) expect(Math.abs(n - 6_000)).toBeLessThan(400);
+  });
+
+  test('makes up later for what a limit kept back', () => {
+    const { got, places } = drawn(planOf(50, 2), 'b', 10, 5);
+    expect([got, places.size]).toEqual([[100, 100], 200]);
+    const before = { seen: 0, got: [0, 0] };
+    const first = drawShare(planOf(50, 2) as never, 'b', { before, people: people.slice(0, 40), limit: 4 });
+    expect([...first.values()].toSorted()).toEqual([0, 0, 1, 1]);
+    const later = { seen: 40, got: [2, 2] };
+    const second = drawShare(planOf(50, 2) as never, 'b', {
+      before: later,
+      people: people.slice(40, 80),
+      limit: 99,
+    });
+    expect([...second.values()].toSorted().join('')).toBe('0'.repeat(18) + '1'.repeat(18));
+  });
+});
+
 describe('clicks decide', () => {
   test('the share has its turn by a hash, then after the hours the variant that was clicked most goes to the rest', async () => {
-    const { id, name, list } = await testing(PLAN, 200);
+    const { id, name } = await testing(PLAN, 200);
     const before = await on.show(id);
     const share = rowsFor(id);
     expect(before).toMatchObject({
       recipients: 200,
       stats: { sent: share.length, to_come: 200 - share.length },
     });
-    // 40 % of 200, as a hash has it.
-    expect(share.length).toBeGreaterThan(50);
-    expect(share.length).toBeLessThan(110);
-    const everybody = on.app.services.database.read.$client
-      .query<{ public_id: string }, [string]>(
-        'SELECT c.public_id FROM contacts c JOIN contact_lists l ON l.id = c.list_id WHERE l.public_id = ? ORDER BY c.id',
-      )
-      .all(list);
-    const places = everybody.map((one) => placeInShare(PLAN as never, id, one.public_id));
-    expect(share.map(({ public_id, variant }) => [public_id, variant])).toEqual(
-      everybody.flatMap(({ public_id }, at) =>
-        places[at] === null ? [] : [[public_id, places[at] ?? null]],
-      ),
-    );
-    expect(new Set(share.map(({ variant }) => variant))).toEqual(new Set([0, 1]));
+    // 40 % of 200, half of them each.
+    expect([0, 1].map((place) => share.filter(({ variant }) => variant === place).length)).toEqual([40, 40]);
     for (const { variant, subject } of share) expect(subject).toStartWith(variant === 0 ? 'news' : 'Better');
     const ab = await abOf(id);
     expect(ab).toMatchObject({ decides_at: toIso(on.app.clock.now() + 4 * HOUR_MS), winner: null });
@@ -231,6 +281,52 @@ describe('clicks decide', () => {
     expect(new Set(turns.map(({ variant }) => variant))).toEqual(new Set(['A', 'B']));
     const decided = on.count("SELECT count(*) AS n FROM audit_events WHERE event = 'broadcast.decided'");
     expect(decided).toBeGreaterThan(0);
+  });
+
+  test('the share is of those who get a mail: who is left out, or lacks a value, makes it neither smaller nor lopsided', async () => {
+    const { list, name } = await listOf(38);
+    const emails = on.app.services.database.read.$client
+      .query<{ email: string; id: number }, [string]>(
+        'SELECT email, id FROM contacts WHERE email LIKE ? ORDER BY id',
+      )
+      .all(`${name}%`);
+    for (const { email } of emails.slice(0, 9)) await on.call('POST', '/email-suppressions', { email });
+    for (const { id } of emails.slice(12, 20))
+      await write(`UPDATE contacts SET custom = '{"team":"red"}' WHERE id = ?`, id);
+    const plan = {
+      ...PLAN,
+      variants: [{ name: 'A' }, { name: 'B' }, { name: 'C' }].map((one) => ({
+        ...one,
+        subject: 'For {{custom.team}}',
+      })),
+      share: 50,
+    };
+    // Of 38 nine are suppressed, and eight of the rest have a team.
+    const few = await on.broadcast(list, { ab: plan });
+    await on.send(few);
+    expect(
+      rowsFor(few)
+        .map(({ variant }) => variant)
+        .toSorted(),
+    ).toEqual([0, 0, 1, 2]);
+    const all = await on.broadcast(list, { ab: { ...PLAN, share: 20 } });
+    await on.send(all);
+    expect(
+      rowsFor(all)
+        .map(({ variant }) => variant)
+        .toSorted(),
+    ).toEqual([0, 0, 0, 1, 1, 1]);
+    await on.pass(5);
+    expect(await on.show(all)).toMatchObject({
+      status: 'sent',
+      stats: { sent: 29 },
+      left_out: { by_reason: { suppressed: 9 } },
+    });
+    expect(await on.show(few)).toMatchObject({
+      status: 'sent',
+      stats: { sent: 8 },
+      left_out: { by_reason: { no_value: 21 } },
+    });
   });
 
   test('of variants that are alike, and where nobody clicked, the first wins', async () => {
