@@ -62,11 +62,13 @@ export function fieldValue(fields: readonly Field[], name: string): string | nul
 }
 
 /**
- * The one address that a field holds, and its name, which may have encoded words; null where it holds none, several, a group, or
- * what is no address.
+ * The one address that a field holds, and its name, which may have encoded words; null where it holds none, several, a group,
+ * what is no address, or an `@` outside quotation marks but that address's own: readers would take it for another.
  */
 export function soleAddress(value: string): { address: string; name: string } | null {
   let phrase = '';
+  /** What stands outside of quotation marks and angles. */
+  let bare = '';
   let angle: string | null = null;
   let is_quoted = false;
   for (let at = 0; at < value.length; at += 1) {
@@ -77,7 +79,7 @@ export function soleAddress(value: string): { address: string; name: string } | 
       if (char === '"') {
         phrase += value.slice(at + 1, end).replace(/\\(.)/g, '$1');
         is_quoted = true;
-      }
+      } else if (value.slice(at, end).includes('@')) return null;
       at = end;
     } else if (char === '<') {
       const end = value.indexOf('>', at);
@@ -88,11 +90,14 @@ export function soleAddress(value: string): { address: string; name: string } | 
       return null;
     } else {
       phrase += char;
+      bare += char;
     }
   }
   if (angle === null && is_quoted) return null;
   const address = parseAddress((angle ?? phrase).trim())?.address;
-  return address === undefined ? null : { address, name: angle === null ? '' : phrase.trim() };
+  if (address === undefined || (bare.includes('@') && bare.trim().toLowerCase() !== address.toLowerCase()))
+    return null;
+  return { address, name: angle === null ? '' : phrase.trim() };
 }
 
 /** Where the quoted string or the comment ends that begins at a place; comments may stand in one another. */

@@ -105,7 +105,7 @@ function draftRoutes({ sequences, load, madeDraft }: On): Route[] {
       path: ONE,
       tag: TAG,
       summary: 'One sequence with its steps and numbers',
-      unversioned: ['stats'],
+      unversioned: ['stats', 'pause_words'],
       response: record,
       load,
       handle: ({ resource }) => resource,

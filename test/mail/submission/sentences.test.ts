@@ -221,6 +221,11 @@ describe('From', () => {
     ['two in angles', `<${FROM}> <${FROM}>`],
     ['what comes behind', `<${FROM}> x`],
     ['an address in quotes', `"hello"@shop.example.com`],
+    ['another address before it', `ceo@bank.test <${FROM}>`],
+    ['another address among its name', `The ceo@bank.test "of" <${FROM}>`],
+    ['another address in a comment', `${FROM} (ceo@bank.test)`],
+    ['its own with another', `${FROM} ceo@bank.test <${FROM}>`],
+    ['an at sign alone', `Shop @ work <${FROM}>`],
     ['nothing', ''],
   ])('%s is 550 5.7.1 and is told up to five that would do', async (_what, from) => {
     expect(await handInOne(messageFrom(from))).toBe(
@@ -234,7 +239,8 @@ describe('From', () => {
     ['in other case', FROM.toUpperCase()],
     ['with a name', `"Shop, the" <${FROM}>`],
     ['with a comment', `${FROM} (the shop)`],
-    ['with an address as its name', `${FROM} <${FROM}>`],
+    ['with its address as its name', `${FROM} <${FROM}>`],
+    ['with another address in quotation marks', `"ceo@bank.test" <${FROM}>`],
     ['with an encoded name', `=?utf-8?B?w4RubmU=?= <${FROM}>`],
   ])('%s is taken', async (_what, from) => {
     expect(await handInOne(messageFrom(from))).toMatch(TAKEN);
