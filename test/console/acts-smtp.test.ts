@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { readAggregateReport } from '../../src/platform/mail/aggregate-reports.ts';
+import { readAggregateReports } from '../../src/platform/mail/aggregate-reports.ts';
 import { readMailReply } from '../../src/platform/mail/mail-replies.ts';
 import { addDomain } from '../mail/emails/setup.ts';
 import { handIn, messageFrom, signedIn } from '../mail/submission/setup.ts';
@@ -99,11 +99,11 @@ describe.skipIf(executable === null)('mail by SMTP in a browser', () => {
         rows: [row({ from: DOMAIN, count: 171, dkim: 'fail', signer: 'mcsv.net' })],
       }),
     );
-    const report = await readAggregateReport(
+    const { reports } = await readAggregateReports(
       Buffer.from(message({ type: 'application/gzip', content }), 'latin1'),
     );
     const { domain_reports, database } = on.app.services;
-    await database.write((tx) => report && domain_reports.take(tx, report));
+    await database.write((tx) => reports.map((report) => domain_reports.take(tx, report)));
     const opened = await open(`/sending-domains/${DOMAIN}?tab=reports`);
     const { page, complaints } = opened;
     await expectSound(opened);

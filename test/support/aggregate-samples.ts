@@ -43,11 +43,11 @@ export function message(of: { type: string; content: Buffer; beside?: string }):
 }
 
 /** A zip of files, as APPNOTE has it. */
-export function zip(files: readonly string[], { is_stored = false } = {}): Buffer {
+export function zip(files: readonly (string | Buffer)[], { is_stored = false } = {}): Buffer {
   const [local, central]: [Buffer[], Buffer[]] = [[], []];
   let at = 0;
   for (const [n, text] of files.entries()) {
-    const [plain, name] = [Buffer.from(text), Buffer.from(`${n}.xml`)];
+    const [plain, name] = [Buffer.from(text as string), Buffer.from(`${n}.xml`)];
     const packed = is_stored ? plain : deflateRawSync(plain);
     const shared = Buffer.alloc(26);
     shared.writeUInt16LE(20, 0);

@@ -8,11 +8,11 @@ import { messageOf } from '../../errors.ts';
 import { INBOX_LOOK_EVERY_MS, MAX_REPORT_HEADER_BYTES } from '../../limits.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import type { Logger } from '../../platform/host/logger.ts';
-import { MAX_AGGREGATE_MESSAGE_BYTES } from '../../platform/mail/aggregate-reports.ts';
+import { AGGREGATE_FETCH_BYTES } from '../../platform/mail/aggregate-reports.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { isLinkLocal, LINK_LOCAL } from '../../platform/mail/server-address.ts';
 import { serverLookup } from '../../platform/mail/server-lookup.ts';
-import type { Inboxes, InboxRow } from './service.ts';
+import type { Inboxes, InboxRow, Taken } from './service.ts';
 
 /** As SMTP's deadlines: for the connection with TLS, and the greeting. */
 const IMAP_CONNECT_TIMEOUT_MS = 10_000;
@@ -30,6 +30,12 @@ const INBOX_LOOK_PAUSE_MS = 250;
 /** An inbox that could not be read is tried again after this, doubling up to the other. */
 const INBOX_RETRY_MIN_MS = 5_000;
 const INBOX_RETRY_MAX_MS = 15 * 60_000;
+/**
+ * Parts whose types and names are asked for: receivers pack reports in few. BODYSTRUCTURE tells of all, and stops the server for a second
+ * over a message of 10,000.
+ */
+const PARTS_ASKED_FOR = ['1', '2', '3', '4', '5', '6', '1.1', '1.2', '1.3', '1.4'];
+const MAX_PART_HEADER_BYTES = 2 * 1024;
 /** Messages whose type is asked for at once. */
 const INBOX_CHUNK_MESSAGES = 50;
 /** A server's words about trouble, in `mailbox list` and `doctor`: a sentence or two. */
@@ -42,16 +48,12 @@ const HANDLED_FLAG = '$Satchel';
 interface ArrivalsOf<Arrival> {
   /** Fields by which `wanted` judges. */
   fields: readonly string[];
-  /** How many bytes of a message are to be read, by its fields; 0 where it is left alone. */
-  wanted(mailbox_id: number, fields: string): number;
+  /** How many bytes of a message are to be read, by its fields, those of its parts, and its size; 0 where it is left alone. */
+  wanted(mailbox_id: number, fields: string, of: { parts: string; size: number }): number;
   /** What is in a message; null where there is nothing for us. Rejects where it can't be read. */
   read(mailbox_id: number, message: Uint8Array): Promise<Arrival | null>;
-  /** Has it take effect, and says what it told of mails; null where it is not believed. */
-  take(
-    tx: Tx,
-    arrival: Arrival,
-    of: { mailbox_id: number; arrived_at: number | null },
-  ): { told: readonly { is_new: boolean }[] } | null;
+  /** Has it take effect, and says what it told of mails, or that it could not be read; null where it is not believed. */
+  take(tx: Tx, arrival: Arrival, of: { mailbox_id: number; arrived_at: number | null }): Taken | null;
 }
 
 export interface ReaderDeps<Arrival = unknown> {
@@ -82,6 +84,8 @@ export class InboxReader<Arrival = unknown> {
   #client: ImapFlow | null = null;
   /** Sessions in a row that ended without any progress. */
   #failures = 0;
+  /** Until the server has failed over it. */
+  #asks_for_parts = true;
   /** Messages up to this one are fetched one by one, as a fetch of many failed. */
   #one_by_one_to = 0;
   /** The message that could not be fetched or read when that was tried last. */
@@ -200,8 +204,8 @@ export class InboxReader<Arrival = unknown> {
       connectionTimeout: IMAP_CONNECT_TIMEOUT_MS,
       greetingTimeout: IMAP_GREETING_TIMEOUT_MS,
       maxLineLength: MAX_IMAP_LINE_BYTES,
-      maxLiteralSize: MAX_AGGREGATE_MESSAGE_BYTES,
-      maxResponseSize: MAX_IMAP_LINE_BYTES + MAX_AGGREGATE_MESSAGE_BYTES,
+      maxLiteralSize: AGGREGATE_FETCH_BYTES,
+      maxResponseSize: MAX_IMAP_LINE_BYTES + AGGREGATE_FETCH_BYTES,
     });
     // The command under way fails with the connection; without a listener the event would end the process.
     client.on('error', () => {});
@@ -222,7 +226,7 @@ export class InboxReader<Arrival = unknown> {
       const is_alone = (uids[0] ?? 0) <= this.#one_by_one_to;
       const chunk = uids.splice(0, is_alone ? 1 : INBOX_CHUNK_MESSAGES);
       const candidates = is_alone
-        ? new Map(chunk.map((uid) => [uid, MAX_AGGREGATE_MESSAGE_BYTES]))
+        ? new Map(chunk.map((uid) => [uid, AGGREGATE_FETCH_BYTES]))
         : await this.#candidatesOf(client, chunk);
       for (const uid of chunk) {
         if (this.#stopping.signal.aborted) throw new Error('The reader was stopped.');
@@ -242,17 +246,28 @@ export class InboxReader<Arrival = unknown> {
    */
   async #candidatesOf(client: ImapFlow, uids: readonly number[]): Promise<Map<number, number>> {
     const { arrivals } = this.deps;
-    const query = { uid: true, headers: [...arrivals.fields] };
+    const bodyParts = PARTS_ASKED_FOR.map((part) => ({
+      key: `${part}.mime`,
+      start: 0,
+      maxLength: MAX_PART_HEADER_BYTES,
+    }));
+    const query = {
+      ...(this.#asks_for_parts ? { bodyParts } : {}),
+      uid: true,
+      size: true,
+      headers: [...arrivals.fields],
+    };
     try {
       const heads = await this.#step(client, client.fetchAll(uids.join(','), query, { uid: true }));
       return new Map(
-        heads.map(({ uid, headers }) => {
+        heads.map(({ uid, headers, size = 0, bodyParts: told }) => {
           const fields = headers?.subarray(0, MAX_REPORT_HEADER_BYTES).toString('latin1') ?? '';
-          return [uid, arrivals.wanted(this.inbox.mailbox_id, fields)];
+          return [uid, arrivals.wanted(this.inbox.mailbox_id, fields, { parts: partsOf(told), size })];
         }),
       );
     } catch (error) {
-      this.#one_by_one_to = uids.at(-1) ?? 0;
+      if (!this.#asks_for_parts) this.#one_by_one_to = uids.at(-1) ?? 0;
+      this.#asks_for_parts = false;
       throw error;
     }
   }
@@ -307,7 +322,7 @@ export class InboxReader<Arrival = unknown> {
     const is_taken = await database.write((tx) => {
       const taken = read && arrivals.take(tx, read.arrival, { mailbox_id, arrived_at: read.arrived_at });
       if (!inboxes.noteMessage(tx, this.inbox, { uid, taken })) throw new Replaced();
-      return taken !== null;
+      return taken !== null && 'told' in taken;
     });
     this.#failures = 0;
     return is_taken;
@@ -358,6 +373,11 @@ export class InboxReader<Arrival = unknown> {
       if (until_news) this.#wake = end;
     });
   }
+}
+
+/** The fields of a message's parts, as far as they were told. */
+function partsOf(told: Map<string, Buffer> | undefined): string {
+  return [...(told?.values() ?? [])].map((fields) => fields?.toString('latin1') ?? '').join('\n');
 }
 
 /** What the server said, where it said something. */

@@ -5,7 +5,8 @@ import { INBOX_SKIPPED_NAMED } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
-import { dateTime, named, nullable, type Static, t } from '../../platform/http/schema.ts';
+import { dateTime, named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
+import { UNREAD_REASONS, type UnreadReason } from '../../platform/mail/report-files.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
 import { describeInbox, type InboxAddress } from './address.ts';
 import * as store from './store.ts';
@@ -14,6 +15,9 @@ import type { InboxRow } from './tables.ts';
 export { type InboxAddress, inboxOf, parseInbox } from './address.ts';
 export type { InboxRow } from './tables.ts';
 
+/** Contract: of reports that could not be read, so many are named. */
+const INBOX_UNREAD_NAMED = 20;
+
 /** An inbox as the API, the shell and the console are shown it. */
 export const inboxRecord = named(
   'Inbox',
@@ -21,12 +25,21 @@ export const inboxRecord = named(
     address: t.String({ description: 'With its password masked.' }),
     reports: t.Integer({ description: 'Those that told something new since it was set.' }),
     skipped: t.Integer({ description: 'Messages that could not be fetched or read.' }),
+    unread: t.Integer({ description: 'Reports of DMARC or TLS of which nothing could be read.' }),
+    last_unread: t.Array(t.Object({ at: dateTime(), subject: t.String(), reason: oneOf(UNREAD_REASONS) }), {
+      description: 'The last 20 of these, the newest first; `too_large` is past a bound.',
+    }),
     last_look_at: nullable(dateTime()),
     last_error: nullable(t.String({ description: 'Why it cannot be read; null where it can.' })),
     last_error_at: nullable(dateTime()),
   }),
 );
 export type InboxRecord = Static<typeof inboxRecord>;
+
+/** What became of a message: what it told of mails, or why the report that it is could not be read. */
+export type Taken =
+  | { told: readonly { is_new: boolean }[] }
+  | { unread: { subject: string; reason: UnreadReason } };
 
 interface InboxesDeps {
   database: Database;
@@ -78,6 +91,8 @@ export class Inboxes {
       address: describeInbox(row),
       reports: row.reports,
       skipped: row.skipped,
+      unread: row.unread,
+      last_unread: row.last_unread.map(({ at, ...of }) => ({ at: toIso(at), ...of })),
       last_look_at: toIso(row.last_look_at),
       last_error: row.last_error,
       last_error_at: toIso(row.last_error_at),
@@ -113,24 +128,25 @@ export class Inboxes {
       const row = store.findInbox(tx, inbox.mailbox_id);
       if (row?.version !== inbox.version) return null;
       if (row.uid_validity === uid_validity) return row;
-      const anew = { uid_validity, last_uid: 0, unflagged: [], skipped: 0, last_skipped: [] };
+      const unseen = { skipped: 0, last_skipped: [], unread: 0, last_unread: [] };
+      const anew = { uid_validity, last_uid: 0, unflagged: [], ...unseen };
       store.updateInbox(tx, inbox, anew);
       return anew;
     });
   }
 
   /**
-   * Notes in the transaction of what it did that a message was looked at; `taken` where it was a report that is believed, so
-   * that it gets the flag. False where the inbox was set anew, or is gone.
+   * Notes in the transaction of what it did that a message was looked at; `taken` where it was a report: one that is believed gets the
+   * flag, one that could not be read is named. False where the inbox was set anew, or is gone.
    */
-  noteMessage(
-    tx: Tx,
-    inbox: InboxRow,
-    looked: { uid: number; taken: { told: readonly { is_new: boolean }[] } | null },
-  ): boolean {
+  noteMessage(tx: Tx, inbox: InboxRow, { uid, taken }: { uid: number; taken: Taken | null }): boolean {
     const row = store.findInbox(tx, inbox.mailbox_id);
     if (row?.version !== inbox.version) return false;
-    const { uid, taken } = looked;
+    if (taken && 'unread' in taken) {
+      const last_unread = [{ at: this.deps.clock.now(), ...taken.unread }, ...row.last_unread];
+      const named = last_unread.slice(0, INBOX_UNREAD_NAMED);
+      return store.updateInbox(tx, inbox, { last_uid: uid, unread: row.unread + 1, last_unread: named });
+    }
     const reports = row.reports + (taken?.told.some(({ is_new }) => is_new) ? 1 : 0);
     const unflagged = taken ? [...row.unflagged, uid] : row.unflagged;
     return store.updateInbox(tx, inbox, { last_uid: uid, unflagged, reports });
@@ -171,6 +187,8 @@ const UNREAD = {
   reports: 0,
   skipped: 0,
   last_skipped: [],
+  unread: 0,
+  last_unread: [],
   last_look_at: null,
 };
 

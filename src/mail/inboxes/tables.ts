@@ -19,5 +19,9 @@ export const inboxes = sqliteTable('inboxes', {
   last_error_at: integer(),
   skipped: integer().notNull(),
   last_skipped: text({ mode: 'json' }).$type<{ uid: number; at: number }[]>().notNull(),
+  unread: integer().notNull(),
+  last_unread: text({ mode: 'json' })
+    .$type<{ at: number; subject: string; reason: 'too_large' | 'doctype' | 'encrypted' | 'broken' }[]>()
+    .notNull(),
 });
 export type InboxRow = typeof inboxes.$inferSelect;

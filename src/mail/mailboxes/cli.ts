@@ -268,8 +268,9 @@ function presentPace({ allowed, waits_until }: NonNullable<MailboxRecord['pace']
   return [...(allowed === null ? [] : [`slowed to ${allowed}`]), ...waits];
 }
 
-function presentInbox({ last_error, last_look_at, skipped }: InboxRecord): string {
+function presentInbox({ last_error, last_look_at, skipped, unread }: InboxRecord): string {
   const is_read = last_look_at === null ? 'not read yet' : `read ${last_look_at}`;
   const state = last_error === null ? is_read : `not readable: ${last_error}`;
-  return skipped === 0 ? state : `${state}, ${skipped} skipped`;
+  const told = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(unread > 0 ? [`${unread} unread`] : [])];
+  return [state, ...told].join(', ');
 }

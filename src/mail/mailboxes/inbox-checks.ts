@@ -15,7 +15,7 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
-import type { Inboxes } from '../inboxes/service.ts';
+import type { Inboxes, InboxRecord } from '../inboxes/service.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
 
@@ -39,6 +39,7 @@ export function inboxChecks({ inboxes, mailboxes, clock }: Needs): HealthCheck[]
           .flatMap((mailbox) => [
             ...checkInbox(mailbox, clock.now(), remedyOf(mailbox.address)),
             ...checkSkipped(mailbox, inboxes, clock.now()),
+            ...checkUnread(mailbox, clock.now()),
           ]),
     },
     sealedCheck(() => {
@@ -64,6 +65,22 @@ function checkSkipped({ id, address }: MailboxRecord, inboxes: Inboxes, now_ms: 
   const message = `${many} in ${row.folder} of the inbox of ${address} could not be fetched or read, the last at ${toIso(last.at)}, and what came after was read on. By UID: ${uids}. A bounce that was saved from there as a file is told by hand.`;
   return [warning('inboxes', message, 'satchel email bounce --report FILE')];
 }
+
+/** Reports of lately of which nothing could be read: what a receiver says of a domain is not counted. */
+function checkUnread({ address, inbox }: MailboxRecord, now_ms: number): Finding[] {
+  const [last] = inbox?.last_unread ?? [];
+  if (!inbox || !last || now_ms - Date.parse(last.at) > INBOX_SKIPPED_SHOWN_MS) return [];
+  const many = counted(inbox.unread, 'report', 'reports');
+  const message = `${many} of DMARC or TLS in the inbox of ${address} could not be read, the last at ${last.at} (${UNREAD_WORDS[last.reason]}): ${last.subject}. What it says is not counted.`;
+  return [warning('inboxes', message, 'satchel mailbox list')];
+}
+
+const UNREAD_WORDS: Readonly<Record<InboxRecord['last_unread'][number]['reason'], string>> = {
+  too_large: 'too large',
+  doctype: 'it has a DOCTYPE',
+  encrypted: 'encrypted',
+  broken: 'broken',
+};
 
 function checkInbox({ address, inbox }: MailboxRecord, now_ms: number, remedy: string): Finding[] {
   const check = 'inboxes';

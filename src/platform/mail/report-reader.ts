@@ -1,6 +1,6 @@
 /** Reads reports and replies in a thread of its own: strangers write them, and reading one may take long. */
 import { BoundedThread, PieceFailed, type ThreadOptions } from '../host/bounded-thread.ts';
-import type { AggregateReport } from './aggregate-reports.ts';
+import type { AggregateReading } from './aggregate-reports.ts';
 import type { MailReply } from './mail-replies.ts';
 import type { MailReport } from './mail-reports.ts';
 
@@ -9,13 +9,13 @@ const REPORT_CPU_MS = 2_000;
 
 /** A message, and what it is read for. */
 export interface ToRead {
-  as: 'report' | 'reply' | 'aggregate';
+  as: 'report' | 'reply' | 'aggregates';
   message: Uint8Array;
 }
 export interface Reading {
   report?: MailReport | null;
   reply?: MailReply | null;
-  aggregate?: AggregateReport | null;
+  aggregates?: AggregateReading;
 }
 
 export interface ReportReader {
@@ -26,8 +26,8 @@ export interface ReportReader {
   read(message: Uint8Array): Promise<MailReport | null>;
   /** As `read`, the reply in a message. */
   readReply(message: Uint8Array): Promise<MailReply | null>;
-  /** As `read`, the report about a domain in a message. */
-  readAggregate(message: Uint8Array): Promise<AggregateReport | null>;
+  /** As `read`, the reports about domains in a message. */
+  readAggregates(message: Uint8Array): Promise<AggregateReading>;
   /** Ends the thread; what it reads is answered with AppError `unavailable`. */
   stop(): void;
 }
@@ -46,7 +46,8 @@ export function createReportReader(options: Partial<ThreadOptions> = {}): Report
   return {
     read: async (message) => (await read('report', message)).report ?? null,
     readReply: async (message) => (await read('reply', message)).reply ?? null,
-    readAggregate: async (message) => (await read('aggregate', message)).aggregate ?? null,
+    readAggregates: async (message) =>
+      (await read('aggregates', message)).aggregates ?? { reports: [], unread: null },
     stop: () => thread.stop(),
   };
 }

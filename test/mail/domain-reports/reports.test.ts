@@ -8,7 +8,7 @@ import {
 } from '../../../src/mail/domain-reports/service.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
 import { DAY_MS } from '../../../src/platform/host/clock.ts';
-import { readAggregateReport } from '../../../src/platform/mail/aggregate-reports.ts';
+import { readAggregateReports } from '../../../src/platform/mail/aggregate-reports.ts';
 import { dmarc, message, row } from '../../support/aggregate-samples.ts';
 import { run } from '../../support/command.ts';
 import { DOVECOT, startDovecot } from '../../support/dovecot.ts';
@@ -38,9 +38,10 @@ const dayAgo = (days: number): string => new Date(sender.app.clock.now() - days 
 
 async function take(of: { rows: string[]; id?: string; org?: string; end?: string }) {
   const content = gzipSync(dmarc({ end: dayAgo(1), ...of }));
-  const report = await readAggregateReport(
+  const { reports } = await readAggregateReports(
     Buffer.from(message({ type: 'application/gzip', content }), 'latin1'),
   );
+  const [report] = reports;
   if (!report) throw new Error('no report');
   const { database, domain_reports } = sender.app.services;
   return database.write((tx) => domain_reports.take(tx, report));
@@ -231,5 +232,64 @@ test.skipIf(DOVECOT === null)(
     expect(get(name).total).toBe(9_000);
     await inbox_readers.stop();
     await dovecot.stop();
+  },
+);
+
+test.skipIf(DOVECOT === null)(
+  "those of unusual forms are looked into, people's mail is not, and one that cannot be read is told for a week",
+  async () => {
+    const name = await domain();
+    const { mailboxes, inbox_readers, arrivals } = sender.app.services;
+    const dovecot = await startDovecot();
+    const read: string[] = [];
+    const original = arrivals.read.bind(arrivals);
+    arrivals.read = (mailbox_id, bytes) => {
+      read.push(/^Subject: (.*)\r$/m.exec(Buffer.from(bytes).toString('latin1'))?.[1] ?? '');
+      return original(mailbox_id, bytes);
+    };
+    const content = gzipSync(dmarc({ rows: [row({ from: name })], end: dayAgo(1) }));
+    const part = `Content-Type: application/octet-stream\nContent-Transfer-Encoding: base64\n\n${content.toString('base64')}\n`;
+    const people = [
+      'Subject: plain\nContent-Type: text/plain\n\nHello\n',
+      'Subject: both\nContent-Type: multipart/alternative; boundary=x\n\n--x\nContent-Type: text/plain\n\nHello\n--x\nContent-Type: text/html\n\n<b>Hello\n--x--\n',
+      'Subject: pictures\nContent-Type: multipart/related; boundary=x\n\n--x\nContent-Type: text/html\n\nHello\n--x\nContent-Type: image/png; name=a.png\n\nx\n--x--\n',
+    ];
+    const reports = [
+      `From: a@b.example\nSubject: nothing\n${part}`,
+      `From: a@b.example\nSubject: within\nContent-Type: multipart/alternative; boundary=x\n\n--x\nContent-Type: text/plain\n\nSee\n--x\n${part.replace(content.toString('base64'), gzipSync(dmarc({ rows: [row({ from: name })], id: '2', end: dayAgo(1) })).toString('base64'))}\n--x--\n`,
+    ];
+    const broken = `From: a@b.example\nSubject: Report Domain: ${name} Submitter: b.example Report-ID: 3\n${part.slice(0, 200)}\n`;
+    for (const each of [...people, ...reports, broken]) dovecot.deliver('odd', each);
+    await mailboxes.change(actor, `hello@${name}`, {
+      inbox: parseInbox(`imap://${dovecot.log_in('odd')}@127.0.0.1:${dovecot.port}`),
+    });
+    inbox_readers.start();
+    const count = people.length + reports.length + 1;
+    await until(() => rows(sender.app, `SELECT 1 FROM inboxes WHERE last_uid = ${count}`).length > 0);
+    expect(read).toEqual(['nothing', 'within', `Report Domain: ${name} Submitter: b.example Report-ID: 3`]);
+    expect(get(name).total).toBe(14);
+    const inbox = mailboxes.list().find(({ address }) => address === `hello@${name}`)?.inbox;
+    expect(inbox).toMatchObject({
+      ...{ reports: 2, unread: 1, skipped: 0 },
+      last_unread: [{ at: dayAgo(0), subject: read[2], reason: 'broken' }],
+    });
+    const flags = [...(await dovecot.flagsOf('odd')).values()].map((one) => one.includes('$Satchel'));
+    expect(flags).toEqual([...people.map(() => false), true, true, false]);
+    const told = async () => (await run(sender.app.data_dir, 'doctor')).stdout;
+    const { stdout } = await run(sender.app.data_dir, 'mailbox', 'list', '--json');
+    expect(JSON.parse(stdout)).toContainEqual(
+      expect.objectContaining({ inbox: expect.objectContaining({ unread: 1 }) }),
+    );
+    expect(await told()).toContain(
+      `1 report of DMARC or TLS in the inbox of hello@${name} could not be read`,
+    );
+    await inbox_readers.stop();
+    arrivals.read = original;
+    await dovecot.stop();
+    const old = JSON.stringify([{ at: Date.now() - 8 * DAY_MS, subject: 'x', reason: 'broken' }]);
+    await sender.app.services.database.write((tx) =>
+      tx.$client.run('UPDATE inboxes SET last_unread = ?', [old]),
+    );
+    expect(await told()).not.toContain('could not be read');
   },
 );

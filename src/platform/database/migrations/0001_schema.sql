@@ -561,7 +561,9 @@ CREATE TABLE inboxes ( -- InboxRow
   last_error TEXT, -- null again with the next look that goes well
   last_error_at INTEGER,
   skipped INTEGER NOT NULL DEFAULT 0, -- how many, of the folder as its UIDs are now
-  last_skipped TEXT NOT NULL DEFAULT '[]' -- JSON { uid: number, at: number }[]; the last of them
+  last_skipped TEXT NOT NULL DEFAULT '[]', -- JSON { uid: number, at: number }[]; the last of them
+  unread INTEGER NOT NULL DEFAULT 0, -- reports of DMARC or TLS of which nothing could be read
+  last_unread TEXT NOT NULL DEFAULT '[]' -- JSON { at: number, subject: string, reason: 'too_large' | 'doctype' | 'encrypted' | 'broken' }[]; the last of them, the newest first
 ) STRICT;
 
 -- --- mail: templates -----------------------------------------------------------------------------------------------

@@ -191,6 +191,7 @@ function fineFactsOf(of: MailboxDetails): Parameters<typeof Facts>[0]['of'] {
 }
 
 function InboxPanel({ of }: { of: NonNullable<MailboxDetails['inbox']> }) {
+  const [last] = of.last_unread;
   return (
     <Panel title="Inbox" lead="Reports that arrive there are put to the mails that they are about.">
       <div class="stack">
@@ -207,6 +208,10 @@ function InboxPanel({ of }: { of: NonNullable<MailboxDetails['inbox']> }) {
             ['Server', <code key="address">{of.address}</code>],
             ['Reports taken', <Count key="reports" of={of.reports} />],
             ['Skipped', <Count key="skipped" of={of.skipped} />],
+            ['Reports that could not be read', <Count key="unread" of={of.unread} />],
+            ...(last
+              ? [['The last of these', `${last.subject} (${last.reason.replace('_', ' ')})`] as const]
+              : []),
             ['Last read', <Time key="look" at={of.last_look_at} />],
           ]}
         />
