@@ -202,16 +202,18 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByLabel('List', { exact: true }).selectOption({ label: 'Readers' });
     await page.getByLabel('Begin with').selectOption('letter');
     await page.getByText('Only some of the list').click();
-    await page.getByLabel('With at least one of these tags').fill('vip, press');
+    await page.getByLabel('Tags').fill('vip, press');
     await page.getByText('2 people of the list').waitFor();
-    await page.getByLabel('Clicked in a mail within').fill('0');
+    await button(page, 'Add a condition').click();
+    const second = page.getByRole('group', { name: 'Condition 2' });
+    await second.getByLabel('What').selectOption('Clicks');
+    await second.getByLabel('Days').fill('0');
     await page.locator('p.wrong[role=status]').waitFor();
-    await page.getByLabel('Clicked in a mail within').fill('');
-    await button(page, 'Add a field').click();
-    await page.getByLabel('Name of field 1').fill('plan');
-    await page.getByLabel('Value of field 1').fill('pro');
+    await second.getByLabel('What').selectOption('Custom field');
+    await second.getByLabel('Field').fill('plan');
+    await second.getByLabel('Value').fill('pro');
     await page.getByText('0 people of the list').waitFor();
-    await button(page, 'Remove field 1').click();
+    await button(page, 'Remove: Condition 2').click();
     await page.getByText('2 people of the list').waitFor();
     await button(page, 'Write the mail').click();
     const asked = dialog(page, 'A second broadcast named July news?');
@@ -334,7 +336,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await button(page, 'Save the broadcast').click();
     await page.getByText('This was changed since you read it').waitFor();
     expect(recordOf(id).name).toBe('August news');
-    await until(async () => (await page.getByLabel('With at least one').inputValue()) === 'vip');
+    await until(async () => (await page.getByLabel('Tags').inputValue()) === 'vip');
     await button(page, 'Save the broadcast').click();
     await page.getByRole('heading', { name: 'Late news', level: 1, exact: true }).waitFor();
     expect(recordOf(id)).toMatchObject({
@@ -467,7 +469,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByText('5 people of the list').waitFor();
     await tabTo(page, 'Only some of the list');
     await page.keyboard.press('Enter');
-    await tabTo(page, 'With at least one of these tags');
+    await tabTo(page, 'Tags');
     await page.keyboard.type('vip');
     await page.getByText('2 people of the list').waitFor();
 
@@ -477,7 +479,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.keyboard.press('Escape');
     await leave.waitFor({ state: 'detached' });
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Keys');
-    await page.getByLabel('With at least one of these tags').focus();
+    await page.getByLabel('Tags').focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     const id = idOf(page);

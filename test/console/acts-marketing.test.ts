@@ -6,7 +6,6 @@ import type { Page } from 'playwright-core';
 import { ownFormOf } from '../../src/marketing/lists/service.ts';
 import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor } from '../support/helpers.ts';
-import { until } from '../support/until.ts';
 import {
   askOnce,
   beforeAllInConsole,
@@ -235,7 +234,9 @@ describe.skipIf(executable === null)('a contact', () => {
       const list = await makeList();
       for (const name of ['amy', 'bea', 'cat']) await add(list, `${name}@example.org`, { tags: ['fair'] });
       await add(list, 'dan@example.org');
-      const { page, complaints } = await open(`/lists/${list}?tag=fair`);
+      const { page, complaints } = await open(
+        `/lists/${list}?filter=${encodeURIComponent(JSON.stringify({ tag: 'fair' }))}`,
+      );
       const table = page.getByRole('table', { name: 'Contacts' });
       await table.getByRole('row').nth(3).waitFor();
       expect(await table.getByRole('row').count()).toBe(4);
@@ -261,7 +262,7 @@ describe.skipIf(executable === null)('a contact', () => {
       await page.getByRole('link', { name: 'cat@example.org' }).waitFor({ state: 'detached' });
       await page.getByLabel('Status').selectOption('bounced');
       await page.getByText('Nothing matches').waitFor();
-      expect(new URL(page.url()).search).toBe('?tag=fair&q=am&status=bounced');
+      expect(new URL(page.url()).search).toBe('?filter=%7B%22tag%22%3A%22fair%22%7D&q=am&status=bounced');
       await page.getByRole('link', { name: 'Show everything' }).click();
       await page.getByRole('link', { name: 'dan@example.org' }).waitFor();
       expect(complaints).toEqual([]);
@@ -300,30 +301,36 @@ describe.skipIf(executable === null)('people of a list', () => {
     const opened = await open(`/lists/${list}`);
     const { page, complaints } = opened;
     await page.getByRole('link', { name: 'cat@example.org' }).waitFor();
-    const filter = () => page.getByRole('button', { name: 'More filters' }).click();
+    const filter = () => page.getByRole('button', { name: 'Conditions', exact: true }).click();
+    const row = (n: number) => page.getByRole('group', { name: `Condition ${n}` });
     await filter();
-    const focused = () => page.evaluate('document.activeElement.labels?.[0]?.textContent');
-    await until(async () => (await focused()) === 'With at least one of these tags');
-    await page.getByLabel('Clicked in a mail within').fill('0');
+    await row(1).getByLabel('What').selectOption('Clicks');
+    await row(1).getByLabel('Days').fill('0');
     await dialog(page, 'Show them').click();
-    await page.locator('[name=clicked_within_days][aria-invalid=true]').waitFor();
-    await page.getByLabel('Clicked in a mail within').fill('');
-    await page.getByLabel('With at least one of these tags').fill('fair, spring');
-    await page.getByLabel('With none of these tags').fill('press');
-    await dialog(page, 'Add a field').click();
-    await page.getByLabel('Name of field 1').fill('plan');
-    await page.getByLabel('Value of field 1').fill('pro');
+    await page.locator('[name="filter.clicked_within_days"][aria-invalid=true]').waitFor();
+    await row(1).getByLabel('What').selectOption('Tag');
+    await row(1).getByLabel('Tags').fill('fair, spring');
+    await dialog(page, 'Add a condition').click();
+    await row(2).getByLabel('How').selectOption('is none of');
+    await row(2).getByLabel('Tags').fill('press');
+    await dialog(page, 'Add a condition').click();
+    await row(3).getByLabel('What').selectOption('Custom field');
+    await row(3).getByLabel('Field').fill('plan');
+    await row(3).getByLabel('Value').fill('pro');
+    await page.getByText('1 person of the list').waitFor();
     await expectSound({ page, complaints: refusals(complaints) });
     await dialog(page, 'Show them').click();
     await page
-      .getByText('Only those tagged “fair” or “spring”; not tagged “press”; with plan “pro”.')
+      .getByText(
+        'Those who have the tags “fair” or “spring”, do not have the tag “press” and have “pro” as plan.',
+      )
       .waitFor();
     await page.getByRole('link', { name: 'cat@example.org' }).waitFor({ state: 'detached' });
     // The address has it: it can be sent on, and going back takes it away.
     await page.reload();
     await page.getByRole('link', { name: 'amy@example.org' }).waitFor();
     await filter();
-    await page.getByRole('button', { name: 'Remove field 1' }).click();
+    await page.getByRole('button', { name: 'Remove: Condition 3' }).click();
     await dialog(page, 'Show them').click();
     await page.getByRole('link', { name: 'cat@example.org' }).waitFor();
 

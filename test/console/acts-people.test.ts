@@ -38,7 +38,7 @@ const post = (path: string, body: object) =>
   fetch(`${on.app.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 /** Of buttons: what shows, copies, leafs and asks. */
 const HARMLESS =
-  /^(Copy|Show|Hide|Try it|Look|Check again|Next page|\d+ days|HTML|Text|Headers|Light|Dark|Desk|Phone|A sample|A contact|More filters|Add an event|Save as CSV|Save what is held|Download rejected)/;
+  /^(Copy|Show|Hide|Try it|Look|Check again|Next page|\d+ days|HTML|Text|Headers|Light|Dark|Desk|Phone|A sample|A contact|Conditions|Add a condition|Add “|Remove: |Add an event|Save as CSV|Save what is held|Download rejected)/;
 const password = 'a horse of another colour';
 
 describe.skipIf(executable === null)('of people and tokens', () => {

@@ -246,8 +246,9 @@ describe.skipIf(executable === null)('in a browser', () => {
       await page.getByRole('status').getByText('1 contact enrolled.').waitFor();
       await page.getByRole('link', { name: 'reader1@example.org' }).waitFor();
       await page.evaluate('delete document.hidden');
-      await page.getByLabel('Whom').selectOption('tags');
+      await page.getByLabel('Whom').selectOption('filter');
       await page.getByLabel('Tags').fill('balcony');
+      await page.getByText(/1[0-9] people of the list/).waitFor();
       await page.getByRole('button', { name: 'Enroll', exact: true }).click();
       await page.getByRole('button', { name: /^Enroll 1[0-9] people$/ }).click();
       await page

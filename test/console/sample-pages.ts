@@ -240,7 +240,7 @@ export const SAMPLE_PAGES: readonly SamplePage[] = [
     name: 'list-filtered',
     pattern: '/projects/:project/lists/:list',
     path: ({ project, list }) =>
-      `/projects/${project}/lists/${list}?tags_any=fair,vip&joined_after=2026-01-01T00:00:00.000Z`,
+      `/projects/${project}/lists/${list}?filter=${encodeURIComponent('{"tags_any":["fair","vip"],"joined_after":"2026-01-01T00:00:00.000Z"}')}`,
   },
   {
     name: 'list-sign-up',

@@ -28,7 +28,13 @@ const PER_PAGE = 25;
 export function useList<E extends Endpoint>(
   endpoint: E,
   input: Omit<Input<E>, 'query'>,
-  options: { filters?: readonly string[]; is_paged?: boolean; every_ms?: number | null } = {},
+  options: {
+    filters?: readonly string[];
+    /** What these are to the endpoint, where that is something else. */
+    query?: object;
+    is_paged?: boolean;
+    every_ms?: number | null;
+  } = {},
 ): List<RowOf<Answer<E>>> {
   const query = useQuery();
   const filters = Object.fromEntries(
@@ -37,7 +43,8 @@ export function useList<E extends Endpoint>(
   const paging =
     options.is_paged === false ? {} : { page: Number(query.get('page') ?? 1), per_page: PER_PAGE };
   // Endpoints differ in their filters, so TypeScript can't tie a query made here to one of them.
-  const load = useLoad(endpoint, { ...input, query: { ...filters, ...paging } } as unknown as Input<E>, {
+  const asked = { ...(options.query ?? filters), ...paging };
+  const load = useLoad(endpoint, { ...input, query: asked } as unknown as Input<E>, {
     every_ms: options.every_ms ?? null,
   });
   // Unpaged lists are answered as they are.

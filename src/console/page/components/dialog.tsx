@@ -7,10 +7,12 @@ import { mayLeave } from './unsaved.tsx';
 export function Dialog({
   title,
   onClose,
+  is_wide = false,
   children,
 }: {
   title: string;
   onClose(): void;
+  is_wide?: boolean;
   children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -33,6 +35,7 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
+      class={is_wide ? 'wide' : undefined}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

@@ -7,7 +7,6 @@ import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
-import { tellFilter } from '../contacts/filter.ts';
 import { isOwnSlug } from '../writing/words.ts';
 import type { BroadcastPartProps } from './part.ts';
 
@@ -40,11 +39,7 @@ export function About(props: BroadcastPartProps) {
             ...(of.segment === null ? [] : [['Segment', segment.data?.name ?? of.segment] as const]),
             [
               'Who of it',
-              of.filter
-                ? tellFilter(of.filter)
-                : of.segment
-                  ? 'whom its segment means'
-                  : 'everybody who is active',
+              of.filter_sentence ?? (of.segment ? 'Whom its segment means.' : 'Everybody who is active.'),
             ],
             ['Template', template || null],
             ['Preheader', of.preheader],

@@ -1,6 +1,6 @@
 /** What a broadcast is, in a form: its name and list, the mail, and who of the list gets it. */
 import { useMemo, useState } from 'preact/hooks';
-import type { AbPlan, Broadcast } from '../../api.generated.ts';
+import type { AbPlan, Broadcast, ContactFilter } from '../../api.generated.ts';
 import { ApiError } from '../../api.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
@@ -9,7 +9,6 @@ import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
-import { type FilterParameters, filterOf, parametersOf } from '../contacts/filter.ts';
 import { readUtm, UtmFields } from '../marketing/utm-fields.tsx';
 import { SegmentChoice } from '../segments/segment-choice.tsx';
 import { newUid, type StepDraft } from '../sequences/step-draft.ts';
@@ -24,7 +23,7 @@ export interface Draft {
   variables: StepDraft['variables'];
   /** An id, or empty for the filter. */
   segment: string;
-  filter: FilterParameters;
+  filter: ContactFilter;
 }
 
 export interface DraftProps {
@@ -53,7 +52,7 @@ function readDraft(of: Broadcast | undefined): Draft {
   return {
     list: of?.list ?? '',
     segment: of?.segment ?? '',
-    filter: parametersOf((of?.segment ? null : of?.filter) ?? {}),
+    filter: (of?.segment ? null : of?.filter) ?? {},
     variables: variables.map(([name, value]) => ({ uid: newUid(), name, value })),
   };
 }
@@ -63,14 +62,13 @@ export function writeBroadcast({ draft }: Pick<DraftProps, 'draft'>, entered: En
   // Before words are made for it.
   if (draft.list === '')
     throw new ApiError(422, { message: 'No list.', errors: { list: ['Choose a list.'] } });
-  const filter = filterOf(draft.filter);
   const variables = draft.variables.map(({ name, value }) => [name.trim(), value] as const);
   return {
     name: entered.text('name'),
     list: entered.text('list'),
     variables: Object.fromEntries(variables.filter(([name]) => name !== '')),
     segment: draft.segment || null,
-    filter: draft.segment !== '' || Object.keys(filter).length === 0 ? null : filter,
+    filter: draft.segment !== '' || Object.keys(draft.filter).length === 0 ? null : draft.filter,
     track_opens: entered.flag('track_opens'),
     utm: readUtm(entered),
     ab: readAb(entered),
@@ -107,7 +105,7 @@ export function BroadcastFields(props: DraftProps & { of?: Broadcast }) {
       <Panel title="Who gets it">
         <div class="form filter-form">
           <SegmentChoice
-            // Its rows of custom fields are its own: those of another version are other rows.
+            // Its rows are its own: those of another version are other rows.
             key={JSON.stringify(of?.filter)}
             project={project}
             list={draft.list}

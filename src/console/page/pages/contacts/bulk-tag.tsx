@@ -10,7 +10,7 @@ import { TextAreaField } from '../../components/text-area-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useQuery } from '../../router.ts';
 import type { PageMeta } from '../../use-list.ts';
-import { filterIn, filterOf, tellFilter } from './filter.ts';
+import { filterIn } from './filter.ts';
 
 export function BulkTag(props: {
   path: { project: string; list: string };
@@ -24,7 +24,7 @@ export function BulkTag(props: {
 }) {
   const { path, picked, meta, segment, onChange } = props;
   const [is_open, setOpen] = useState(false);
-  const filter = filterOf(filterIn(useQuery()));
+  const filter = filterIn(useQuery());
   const who =
     picked.length > 0 ? counted(picked.length, 'picked contact') : `all ${countedTo(meta, 'contact')} below`;
   const change = async (entered: Entered): Promise<void> => {
@@ -51,7 +51,7 @@ export function BulkTag(props: {
           {picked.length === 0 && (
             <p class="muted">
               {segment === ''
-                ? `On every page of the list, as the filters are now: ${tellFilter(filter)}.`
+                ? 'On every page of the list, as the filters are now.'
                 : 'On every page of the list, as the segment is now.'}
             </p>
           )}

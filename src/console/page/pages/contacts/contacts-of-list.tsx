@@ -1,7 +1,7 @@
 /** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
 
 import { useState } from 'preact/hooks';
-import type { Contact, ContactList } from '../../api.generated.ts';
+import type { Contact, ContactFilter, ContactList } from '../../api.generated.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
@@ -13,8 +13,9 @@ import { Time } from '../../components/time.tsx';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
+import { useLoad } from '../../use-load.ts';
 import { BulkTag } from './bulk-tag.tsx';
-import { filterIn, filterOf, tellFilter } from './filter.ts';
+import { filterIn, queryOf } from './filter.ts';
 import { FilterButton } from './filter-button.tsx';
 import { STATUSES } from './statuses.ts';
 
@@ -30,7 +31,8 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   const path = { project, list: of.id };
   const query = useQuery();
   const segment = query.get('segment') ?? '';
-  const asked = segment === '' ? filterIn(query) : {};
+  const filter = filterIn(query);
+  const asked = segment === '' ? queryOf(filter) : { segment };
   const segments = useAll('GET /projects/{project}/email-segments', {
     path: { project },
     query: { list: of.id },
@@ -38,9 +40,8 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   const list = useList(
     'GET /projects/{project}/email-lists/{list}/contacts',
     { path },
-    { filters: segment === '' ? Object.keys(asked) : ['segment'] },
+    { filters: segment === '' ? ['q', 'status', 'filter'] : ['segment'], query: asked },
   );
-  const { q: _, status: __, ...more } = asked;
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const pick = (id: string, is_picked: boolean): void => {
     const ids = new Set(picked);
@@ -89,16 +90,14 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
         {meta && meta.total > 0 && (
           <FileLink
             endpoint="GET /projects/{project}/email-lists/{list}/contacts.csv"
-            input={{ path, query: segment === '' ? filterOf(asked) : { segment } }}
+            input={{ path, query: asked }}
           >
             Save as CSV
           </FileLink>
         )}
       </Filters>
-      {Object.keys(more).length > 0 && (
-        <p class="muted shown-filter">
-          Only those {tellFilter(filterOf(more))}. <a href={list.unfiltered}>Show everybody</a>
-        </p>
+      {segment === '' && query.has('filter') && (
+        <ShownFilter path={path} filter={filter} all={list.unfiltered} />
       )}
       <DataTable
         label="Contacts"
@@ -109,6 +108,16 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
         empty={<NoContacts project={project} list={of} />}
       />
     </>
+  );
+}
+
+function ShownFilter(props: { path: { project: string; list: string }; filter: ContactFilter; all: string }) {
+  const { path, filter, all } = props;
+  const told = useLoad('POST /projects/{project}/email-lists/{list}/matching', { path, body: { filter } });
+  return (
+    <p class="muted shown-filter">
+      {told.data?.sentence ?? 'Only some of the list.'} <a href={all}>Show everybody</a>
+    </p>
   );
 }
 

@@ -1,16 +1,16 @@
 /** How many people of a list a filter means, as it is being built, and the first few of them. */
+import type { ContactFilter } from '../../api.generated.ts';
 import { counted } from '../../components/quantity.tsx';
 import { useLoad } from '../../use-load.ts';
 import { useRested } from '../../use-rested.ts';
-import { type FilterParameters, filterOf } from './filter.ts';
 
 /** Those that may be mailed: with another status the filter means nobody who is. */
-export function Matching(props: { project: string; list: string; filter: FilterParameters }) {
+export function Matching(props: { project: string; list: string; filter: ContactFilter }) {
   const { project, list } = props;
   const filter = useRested(props.filter);
   const { data, error } = useLoad(
     'POST /projects/{project}/email-lists/{list}/matching',
-    list === '' ? null : { path: { project, list }, body: { filter: filterOf(filter) } },
+    list === '' ? null : { path: { project, list }, body: { filter } },
   );
   if (error) {
     const told = Object.values(error.errors).flat().join(' ') || error.message;
@@ -24,7 +24,7 @@ export function Matching(props: { project: string; list: string; filter: FilterP
     <div class="matching" role="status">
       <p class="hint">
         {data
-          ? `${counted(data.contacts_count, 'person')} of the list, as it is now. Who is suppressed is left out.`
+          ? `${data.sentence} ${counted(data.contacts_count, 'person')} of the list, as it is now. Who is suppressed is left out.`
           : list === ''
             ? 'Choose a list to see how many people that is.'
             : 'Counting…'}

@@ -9,7 +9,6 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
 import { useList } from '../../use-list.ts';
-import { tellFilter } from '../contacts/filter.ts';
 
 export default function SegmentsPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/email-segments', { path: params });
@@ -35,7 +34,10 @@ export default function SegmentsPage({ params }: PageProps<'project'>) {
         href={({ id }) => hrefOf(to`/projects/${params.project}/segments/${id}`)}
         columns={[
           { title: 'Name', cell: ({ name }) => name },
-          { title: 'Those', cell: ({ filter }) => <span class="said">{tellFilter(filter)}</span> },
+          {
+            title: 'Who is in it',
+            cell: ({ filter_sentence }) => <span class="said">{filter_sentence}</span>,
+          },
           { title: 'List', cell: ({ list: id }) => names.get(id) ?? <span class="muted">—</span> },
           { title: 'Changed', cell: ({ updated_at }) => <Time at={updated_at} /> },
         ]}

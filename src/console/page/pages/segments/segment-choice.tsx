@@ -1,19 +1,19 @@
 /** Whom of a list something is for: a segment, or a filter that is built here and may be kept as one. */
 import { useId, useState } from 'preact/hooks';
+import type { ContactFilter } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { toast } from '../../components/toast.tsx';
 import { hrefOf, to } from '../../router.ts';
 import { useAll } from '../../use-all.ts';
-import { type FilterParameters, filterOf, parametersOf, tellFilter } from '../contacts/filter.ts';
-import { FilterFields } from '../contacts/filter-fields.tsx';
+import { FilterRows } from '../contacts/filter-rows.tsx';
 import { Matching } from '../contacts/matching.tsx';
 
 export interface Chosen {
   /** An id, or empty for the filter. */
   segment: string;
-  filter: FilterParameters;
+  filter: ContactFilter;
 }
 
 export function SegmentChoice(props: {
@@ -52,11 +52,9 @@ export function SegmentChoice(props: {
           <Matching project={project} list={list} filter={chosen.filter} />
           <details class="more" open={is_narrowed}>
             <summary>Only some of the list</summary>
-            <FilterFields
+            <FilterRows
               list={list === '' ? null : { project, list }}
               of={chosen.filter}
-              prefix="filter."
-              has_first
               onChange={(filter) => onChange({ filter })}
             />
             {list !== '' && Object.keys(chosen.filter).length > 0 && (
@@ -76,7 +74,7 @@ export function SegmentChoice(props: {
         segment && (
           <>
             <p class="hint">
-              Those {tellFilter(segment.filter)}.{' '}
+              {segment.filter_sentence}{' '}
               <a
                 href={hrefOf(to`/projects/${project}/segments/${segment.id}`)}
                 target="_blank"
@@ -85,7 +83,7 @@ export function SegmentChoice(props: {
                 Look at the segment
               </a>
             </p>
-            <Matching project={project} list={list} filter={parametersOf(segment.filter)} />
+            <Matching project={project} list={list} filter={segment.filter} />
           </>
         )
       )}
@@ -97,7 +95,7 @@ export function SegmentChoice(props: {
 function KeepAsSegment(props: {
   project: string;
   list: string;
-  filter: FilterParameters;
+  filter: ContactFilter;
   onKept(id: string): void;
 }) {
   const { project, list, filter, onKept } = props;
@@ -106,7 +104,7 @@ function KeepAsSegment(props: {
   const keep = async (): Promise<void> => {
     const made = await call('POST /projects/{project}/email-segments', {
       path: { project },
-      body: { name: name.trim(), list, filter: filterOf(filter) },
+      body: { name: name.trim(), list, filter },
     });
     toast(`The segment ${made.name} is kept`);
     onKept(made.id);

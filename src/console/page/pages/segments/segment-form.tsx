@@ -6,8 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/text-field.tsx';
 import { useAll } from '../../use-all.ts';
-import { filterOf, parametersOf } from '../contacts/filter.ts';
-import { FilterFields } from '../contacts/filter-fields.tsx';
+import { FilterRows } from '../contacts/filter-rows.tsx';
 import { Matching } from '../contacts/matching.tsx';
 
 export interface Written {
@@ -29,9 +28,9 @@ export function SegmentForm(props: {
   const lists = useAll('GET /projects/{project}/email-lists', of ? null : { path: { project } });
   const [chosen, setChosen] = useState(props.list ?? '');
   const list = of?.list ?? (chosen || (lists.data?.[0]?.id ?? ''));
-  const [filter, setFilter] = useState(parametersOf(of?.filter ?? {}));
+  const [filter, setFilter] = useState(of?.filter ?? {});
   const save = (entered: Entered): Promise<void> =>
-    onSave(list, { name: entered.text('name'), filter: filterOf(filter) }, entered);
+    onSave(list, { name: entered.text('name'), filter }, entered);
   return (
     <div class="wide-form">
       <Form submit={submit} version={version} onSubmit={save} onCancel={onCancel}>
@@ -57,17 +56,11 @@ export function SegmentForm(props: {
         </Panel>
         <Panel
           title="Who is in it"
-          lead="All that you enter must hold. It is asked anew each time the segment is used."
+          lead="All conditions must hold. It is asked anew each time the segment is used."
         >
           <div class="form filter-form">
+            <FilterRows list={list === '' ? null : { project, list }} of={filter} onChange={setFilter} />
             <Matching project={project} list={list} filter={filter} />
-            <FilterFields
-              list={list === '' ? null : { project, list }}
-              of={filter}
-              prefix="filter."
-              has_first
-              onChange={setFilter}
-            />
           </div>
         </Panel>
       </Form>

@@ -1,13 +1,16 @@
 /** Enrolling contacts of the list, and what became of those who were asked for. */
 import { useState } from 'preact/hooks';
+import type { ContactFilter } from '../../api.generated.ts';
 import { type Answer, call, reloadAll } from '../../api.ts';
 import { askFirst } from '../../components/ask-first.ts';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { counted } from '../../components/quantity.tsx';
 import { SelectField } from '../../components/select-field.tsx';
-import { TextField } from '../../components/text-field.tsx';
 import { useAll } from '../../use-all.ts';
+import { queryOf } from '../contacts/filter.ts';
+import { FilterRows } from '../contacts/filter-rows.tsx';
+import { Matching } from '../contacts/matching.tsx';
 import { ContactPicker, type Picked } from './contact-picker.tsx';
 import type { SequencePartProps } from './part.ts';
 
@@ -15,13 +18,18 @@ type Enrolled = Answer<'POST /projects/{project}/email-sequences/{sequence}/enro
 
 const WHOM: [string, string][] = [
   ['all', 'Every active contact of the list'],
-  ['tags', 'Those with one of some tags'],
+  ['filter', 'Those for whom conditions hold'],
   ['segment', 'Those of a segment'],
   ['contacts', 'Contacts that I choose'],
 ];
 
 export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
-  const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'tags' : 'all');
+  const [whom, setWhom] = useState(of.enroll_tags.length > 0 ? 'filter' : 'all');
+  const [filter, setFilter] = useState<ContactFilter>(
+    of.enroll_tags.length > 0 ? { tags_any: of.enroll_tags } : {},
+  );
+  // Who is not active is not enrolled.
+  const active: ContactFilter = { status: 'active', ...filter };
   const [picked, setPicked] = useState<Picked[]>([]);
   const [done, setDone] = useState<Enrolled | null>(null);
   const segments = useAll(
@@ -36,8 +44,8 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
     const body =
       whom === 'all'
         ? { all: true }
-        : whom === 'tags'
-          ? { tags: entered.words('tags') }
+        : whom === 'filter'
+          ? { filter: active }
           : whom === 'segment'
             ? { segment: entered.text('segment') }
             : { contact_ids: picked.map(({ id }) => id) };
@@ -46,7 +54,7 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
       await askAbout(
         { path, of },
         {
-          ...(whom === 'tags' && { tags_any: entered.words('tags') }),
+          ...(whom === 'filter' && { filter: active }),
           ...(whom === 'segment' && { segment: entered.text('segment') }),
         },
       );
@@ -71,13 +79,11 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
           onSubmit={enroll}
         >
           <SelectField name="whom" label="Whom" choices={WHOM} value={whom} onChange={setWhom} />
-          {whom === 'tags' && (
-            <TextField
-              name="tags"
-              label="Tags"
-              value={of.enroll_tags.join(', ')}
-              hint="Separated by commas."
-            />
+          {whom === 'filter' && (
+            <>
+              <FilterRows list={{ project: path.project, list: of.list }} of={filter} onChange={setFilter} />
+              <Matching project={path.project} list={of.list} filter={active} />
+            </>
           )}
           {whom === 'segment' && (
             <SelectField
@@ -110,11 +116,14 @@ export function Enroll({ path, of }: Pick<SequencePartProps, 'path' | 'of'>) {
 /** Whoever is told the number may think better of it: throws Declined. */
 async function askAbout(
   { path, of }: Pick<SequencePartProps, 'path' | 'of'>,
-  some: { tags_any?: string[]; segment?: string },
+  some: { filter?: ContactFilter; segment?: string },
 ): Promise<void> {
   const { meta } = await call('GET /projects/{project}/email-lists/{list}/contacts', {
     path: { project: path.project, list: of.list },
-    query: { per_page: 1, ...(some.segment ? some : { status: 'active', ...some }) },
+    query: {
+      per_page: 1,
+      ...(some.segment ? { segment: some.segment } : queryOf(some.filter ?? { status: 'active' })),
+    },
   });
   const people = meta.total_capped
     ? `more than ${counted(meta.total, 'person')}`
@@ -126,7 +135,7 @@ async function askAbout(
       <p>
         {some.segment
           ? 'As many are in the segment; who is not active is left out.'
-          : `As many are active${some.tags_any ? ' and have one of these tags' : ''}.`}{' '}
+          : `As many are active${some.filter ? ' and fit' : ''}.`}{' '}
         Each gets the mails of {of.name} from its first step on, but for those who were in it before; who has
         been mailed cannot be unmailed.
       </p>
