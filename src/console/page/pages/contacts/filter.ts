@@ -233,8 +233,12 @@ function readJson(text: string | null): ContactFilter {
 }
 
 /** The other way round: parameters, of which empty ones are taken away. */
-export function addressOf({ q = '', status = '', ...rest }: ContactFilter): Record<string, string> {
-  return { q, status, filter: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest) };
+export function addressOf({ q, status, ...rest }: ContactFilter): Record<string, string> {
+  return {
+    q: q ?? '',
+    status: status ?? '',
+    filter: Object.keys(rest).length === 0 ? '' : JSON.stringify(rest),
+  };
 }
 
 /** As a query of the API has it. */
