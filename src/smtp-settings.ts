@@ -60,8 +60,9 @@ export function readSmtp({ get, portOf, http, bad, ...rest }: Given): SmtpSettin
 
 /** Decision: the largest message, with headers and encoded parts. Large receivers take 25 MiB. */
 export const SMTP_MAX_BYTES = { fallback: 25 * 1024 ** 2, min: 64 * 1024, max: 150 * 1024 ** 2 };
-/** Decision: connections in all, and of an address that is neither local nor in SATCHEL_SMTP_PLAIN_FROM. */
+/** Decision: connections in all, of strangers, who are neither local nor in SATCHEL_SMTP_PLAIN_FROM, and of one of these. */
 export const SMTP_CONNECTIONS = 200;
+export const SMTP_CONNECTIONS_OF_STRANGERS = 150;
 export const SMTP_CONNECTIONS_PER_ADDRESS = 20;
 /** Decision: how long a connection may be without signing in, and idle after that. */
 export const SMTP_SIGN_IN_MS = 60_000;

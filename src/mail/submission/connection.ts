@@ -152,5 +152,5 @@ export class SubmissionConnection extends SMTPConnection {
 
 /** A web page that has a browser talk to this port: the library ends such a connection. */
 function isHttp(command: Buffer): boolean {
-  return command.toString('latin1').includes(' HTTP/');
+  return /^(OPTIONS|GET|HEAD|POST|PUT|DELETE|TRACE|CONNECT) \/.* HTTP\/\d\.\d$/i.test(command.toString());
 }

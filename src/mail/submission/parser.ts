@@ -28,31 +28,35 @@ export class SubmissionParser extends SMTPStream {
   override _feedDataStream(chunk: Buffer, done: (error?: Error | null) => void): void {
     const data = this.#held.length > 0 ? Buffer.concat([this.#held, chunk]) : chunk;
     this.#held = NOTHING;
-    const pieces: Buffer[] = [];
+    // What stays moves over the dots that go: up to `to` it is content, from `from` on it is yet to be moved.
     let from = 0;
+    let to = 0;
+    const keepUpTo = (end: number): void => {
+      if (to !== from) move(data, { to, from, end });
+      to += end - from;
+    };
     for (let at = this.#nextLine(data, 0); at < data.length; at = this.#nextLine(data, at)) {
       if (data[at] !== DOT) {
         this.#crlf = 0;
         continue;
       }
+      keepUpTo(at);
       const behind = data[at + 1];
-      const is_open = behind === undefined || (behind === CR && data[at + 2] === undefined);
-      if (is_open) {
+      if (behind === undefined || (behind === CR && data[at + 2] === undefined)) {
         this.#held = data.subarray(at);
-        this.#emit([...pieces, data.subarray(from, at)], done);
+        this.#emit(data.subarray(0, to), done);
         return;
       }
-      pieces.push(data.subarray(from, at));
       if (behind === CR && data[at + 2] === LF) {
-        const content = Buffer.concat(pieces);
-        this._countDataBytes(content.length);
-        this._endDataMode(content, data.subarray(at + 3), done);
+        this._countDataBytes(to);
+        this._endDataMode(data.subarray(0, to), data.subarray(at + 3), done);
         return;
       }
       from = at + 1;
       this.#crlf = 0;
     }
-    this.#emit([...pieces, data.subarray(from)], done);
+    keepUpTo(data.length);
+    this.#emit(data.subarray(0, to), done);
   }
 
   /** Where the next line begins, from a place on; the end of the data where none does. */
@@ -62,7 +66,7 @@ export class SubmissionParser extends SMTPStream {
       this.#crlf = 2;
       return at + 1;
     }
-    const found = data.indexOf('\r\n', at, 'latin1');
+    const found = indexOfCrlf(data, at);
     if (found >= 0) {
       this.#crlf = 2;
       return found + 2;
@@ -71,8 +75,7 @@ export class SubmissionParser extends SMTPStream {
     return data.length;
   }
 
-  #emit(pieces: Buffer[], done: (error?: Error | null) => void): void {
-    const content = Buffer.concat(pieces);
+  #emit(content: Buffer, done: (error?: Error | null) => void): void {
     const stream = this._dataStream;
     this._countDataBytes(content.length);
     if (content.length === 0 || !stream?.writable || stream.write(content)) {
@@ -85,4 +88,18 @@ export class SubmissionParser extends SMTPStream {
     };
     stream.once('drain', onDrain).once('close', onDrain);
   }
+}
+
+/** As far away or as long, a call of the library takes longer than to look at some bytes. */
+const NEAR_BYTES = 16;
+
+function move(data: Buffer, { to, from, end }: { to: number; from: number; end: number }): void {
+  if (end - from > NEAR_BYTES) data.copyWithin(to, from, end);
+  else for (let at = from; at < end; at += 1) data[to + at - from] = data[at] ?? 0;
+}
+
+function indexOfCrlf(data: Buffer, from: number): number {
+  const near = Math.min(from + NEAR_BYTES, data.length - 1);
+  for (let at = from; at < near; at += 1) if (data[at] === CR && data[at + 1] === LF) return at;
+  return data.indexOf('\r\n', Math.max(from, near), 'latin1');
 }

@@ -44,6 +44,8 @@ export class MessageReader {
   #parts = 0;
   /** What delimits the multiparts that are open, the outermost first. */
   #open: string[] = [];
+  /** How long the shortest of these is. */
+  #shortest = Number.POSITIVE_INFINITY;
   /** Where the next line begins in the message. */
   #offset = 0;
 
@@ -56,9 +58,9 @@ export class MessageReader {
     let header: Buffer = NOTHING;
     let kept_from = 0;
     let from = 0;
-    for (let lf = data.indexOf(LF); lf >= 0; lf = data.indexOf(LF, from)) {
+    for (let lf = indexOf(data, LF, 0); lf >= 0; lf = indexOf(data, LF, from)) {
       if (lf - 1 - from > SMTP_LINE_BYTES) throw tooLong();
-      if (lf === from || data.indexOf(CR, from) !== lf - 1)
+      if (lf === from || indexOf(data, CR, from) !== lf - 1)
         throw new BrokenMessage('it has a CR or an LF that is no CRLF');
       const was_in_header = this.fields === null;
       this.#takeLine(data, from, lf - 1);
@@ -91,7 +93,8 @@ export class MessageReader {
   #takeLine(data: Buffer, from: number, to: number): void {
     const began = this.#offset;
     this.#offset += to - from + 2;
-    const may_delimit = this.#open.length > 0 && data[from] === DASH && data[from + 1] === DASH;
+    const is_long = to - from >= this.#shortest;
+    const may_delimit = is_long && data[from] === DASH && data[from + 1] === DASH;
     if (may_delimit && this.#isDelimiter(data.toString('latin1', from, to).trimEnd(), began)) return;
     if (this.#place !== 'header') return;
     if (from === to) {
@@ -116,6 +119,7 @@ export class MessageReader {
     this.#endLeaf(began - 2);
     const is_last = line.length > delimiter.length;
     this.#open.length = is_last ? level : level + 1;
+    this.#shortest = Math.min(...this.#open.map(({ length }) => length));
     this.#place = is_last ? 'between' : 'header';
     if (!is_last) this.#parts += 1;
     if (this.#parts > SMTP_PARTS) throw new BrokenMessage(`it has more than ${SMTP_PARTS} parts`);
@@ -129,8 +133,10 @@ export class MessageReader {
     this.fields ??= fields;
     const boundary = boundaryOf(fields);
     this.#place = boundary === null ? 'body' : 'between';
-    if (boundary !== null) this.#open.push(`--${boundary}`);
-    else if (this.options.keeps_leaves) this.leaves.push({ fields, from: this.#offset, to: -1 });
+    if (boundary !== null) {
+      this.#open.push(`--${boundary}`);
+      this.#shortest = Math.min(this.#shortest, boundary.length + 2);
+    } else if (this.options.keeps_leaves) this.leaves.push({ fields, from: this.#offset, to: -1 });
     if (this.#open.length > SMTP_PART_DEPTH)
       throw new BrokenMessage(`its parts stand deeper than ${SMTP_PART_DEPTH} in one another`);
   }
@@ -139,6 +145,15 @@ export class MessageReader {
     const leaf = this.leaves.at(-1);
     if (leaf?.to === -1) leaf.to = Math.max(leaf.from, at);
   }
+}
+
+/** Short lines are read without a call of the library, which takes longer than to look at some bytes. */
+const NEAR_BYTES = 16;
+
+function indexOf(data: Buffer, byte: number, from: number): number {
+  const near = Math.min(from + NEAR_BYTES, data.length);
+  for (let at = from; at < near; at += 1) if (data[at] === byte) return at;
+  return near < data.length ? data.indexOf(byte, near) : -1;
 }
 
 function tooLong(): BrokenMessage {

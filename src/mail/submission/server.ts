@@ -5,10 +5,12 @@ import { messageOf } from '../../errors.ts';
 import { BlobStore } from '../../platform/files/store.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { isLoopback } from '../../platform/host/loopback.ts';
+import { Turns } from '../../platform/host/turns.ts';
 import { createNetworkMatcher, networkOf } from '../../platform/http/client-ip.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import {
   SMTP_CONNECTIONS,
+  SMTP_CONNECTIONS_OF_STRANGERS,
   SMTP_CONNECTIONS_PER_ADDRESS,
   SMTP_IDLE_MS,
   SMTP_READ_MS,
@@ -43,8 +45,9 @@ export class SubmissionServer implements House {
   readonly #settings: ThreadSettings;
   readonly #ask: (question: Question) => Promise<Answer>;
   readonly #blobs: BlobStore;
+  readonly #turns = new Turns();
   readonly #connections = new WeakMap<SMTPServerSession, SubmissionConnection>();
-  readonly #sockets = new Map<Socket, { network: string; deadline: Timer }>();
+  readonly #sockets = new Map<Socket, { network: string; is_trusted: boolean; deadline: Timer }>();
   #servers: SMTPServer[] = [];
   #tls_server: SMTPServer | null = null;
   #pair: TlsPair | null;
@@ -67,10 +70,14 @@ export class SubmissionServer implements House {
 
   isFull(address: string): boolean {
     const open = this.#servers.flatMap(({ connections }) => [...connections]);
-    if (open.length > SMTP_CONNECTIONS) return true;
+    const strangers = open.filter(({ remoteAddress }) => !this.isTrusted(remoteAddress));
+    // Those who are just told that there are too many take nobody's place.
+    const taken = open.length - strangers.length + Math.min(strangers.length, SMTP_CONNECTIONS_OF_STRANGERS);
+    if (taken > SMTP_CONNECTIONS) return true;
     if (this.isTrusted(address)) return false;
+    if (strangers.length > SMTP_CONNECTIONS_OF_STRANGERS) return true;
     const network = networkOf(address);
-    const same = open.filter(({ remoteAddress }) => networkOf(remoteAddress) === network);
+    const same = strangers.filter(({ remoteAddress }) => networkOf(remoteAddress) === network);
     return same.length > SMTP_CONNECTIONS_PER_ADDRESS;
   }
 
@@ -169,8 +176,13 @@ export class SubmissionServer implements House {
   #guard(socket: Socket): void {
     const address = socket.remoteAddress ?? '127.0.0.1';
     const network = networkOf(address);
-    const same = [...this.#sockets.values()].filter((other) => other.network === network).length;
-    const is_flooding = same >= TOLD * SMTP_CONNECTIONS_PER_ADDRESS && !this.isTrusted(address);
+    const is_trusted = this.isTrusted(address);
+    const strangers = [...this.#sockets.values()].filter((other) => !other.is_trusted);
+    const same = strangers.filter((other) => other.network === network);
+    const is_flooding =
+      !is_trusted &&
+      (same.length >= TOLD * SMTP_CONNECTIONS_PER_ADDRESS ||
+        strangers.length >= TOLD * SMTP_CONNECTIONS_OF_STRANGERS);
     if (is_flooding || this.#sockets.size >= TOLD * SMTP_CONNECTIONS) {
       socket.destroy();
       return;
@@ -178,7 +190,7 @@ export class SubmissionServer implements House {
     const deadline = setTimeout(() => {
       if (this.#servers.some(({ _pendingSockets }) => _pendingSockets.has(socket))) socket.destroy();
     }, this.sign_in_ms);
-    this.#sockets.set(socket, { network, deadline });
+    this.#sockets.set(socket, { network, is_trusted, deadline });
     socket.once('close', () => this.onGone(socket));
     this.measures.connections = this.#sockets.size;
   }
@@ -232,7 +244,7 @@ export class SubmissionServer implements House {
             connection.close();
           },
         },
-        { blobs: this.#blobs, max_bytes, read_ms, ask: this.#ask },
+        { blobs: this.#blobs, max_bytes, read_ms, turns: this.#turns, ask: this.#ask },
       );
       count(250);
       return text;

@@ -2,7 +2,7 @@
 import type { Keys } from '../../access/keys/service.ts';
 import type { Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
-import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
+import { AppError, errorCodeOf, forbidden, messageOf } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
 import { MINUTE_MS } from '../../platform/host/clock.ts';
@@ -25,6 +25,8 @@ export { MessageViewer } from './viewing.ts';
 /** Addresses that the refusal of another From names. */
 const SENDERS_NAMED = 5;
 const WRONG_SENDER = 'wrong_sender';
+const NEEDS_NO_ORIGIN =
+  'This key is restricted, and by SMTP nobody sends an Origin: it lacks allow_no_origin (satchel key change KEY --allow-no-origin).';
 /** Any name does, and most apps ask for one. */
 const SMTP_USER = 'satchel';
 const EVERYWHERE = ['0.0.0.0', '::'];
@@ -138,10 +140,19 @@ export class Submission {
 
   /** Throws AppError `unauthenticated`, and `forbidden` for a key that may not send this way. */
   #callerOf(api_key: string): KeyCaller {
-    const none = { origin: null, app_id: null, android_package: null, android_cert: null };
-    const caller = this.deps.keys.authenticate({ api_key: api_key || '-', ...none });
+    const caller = this.#authenticate(api_key);
     requirePermissions(caller, ['email']);
     return caller;
+  }
+
+  #authenticate(api_key: string): KeyCaller {
+    const none = { origin: null, app_id: null, android_package: null, android_cert: null };
+    try {
+      return this.deps.keys.authenticate({ api_key: api_key || '-', ...none });
+    } catch (error) {
+      // It speaks of an Origin, which mail has none of.
+      throw error instanceof AppError && error.kind === 'forbidden' ? forbidden(NEEDS_NO_ORIGIN) : error;
+    }
   }
 
   /** Accepts a message that is on disk: one mail for each recipient, all of them or none. */

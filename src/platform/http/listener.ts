@@ -2,8 +2,8 @@
 import type { Server, TCPSocketListener } from 'bun';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 import { HTTP_IDLE_TIMEOUT_S, STOP_REQUESTS_DEADLINE_MS } from '../../limits.ts';
+import { type Peer, Turns } from '../host/turns.ts';
 import { until } from '../host/waiting.ts';
-import { type Peer, Turns } from './turns.ts';
 
 /** Beyond it Bun answers an empty 413 before any handler. The contract wants 422: above every limit. */
 const MAX_REQUEST_BODY_BYTES = 2 ** 50;

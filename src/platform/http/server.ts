@@ -4,13 +4,13 @@ import { AppError, errorCodeOf, notFound } from '../../errors.ts';
 import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
 import { newId } from '../host/ids.ts';
 import { explainDescriptors } from '../host/shortages.ts';
+import type { Peer } from '../host/turns.ts';
 import { failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
 import { mayCompress } from './encoding.ts';
 import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
-import type { Peer } from './turns.ts';
 
 export interface HttpServer {
   /** Answers one request without a listener; tests call this. */

@@ -3,8 +3,13 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { receive } from '../../../src/mail/submission/intake.ts';
 import type { Answer, Question, ThreadSettings } from '../../../src/mail/submission/protocol.ts';
+import { MessageReader } from '../../../src/mail/submission/reading.ts';
 import { SubmissionServer } from '../../../src/mail/submission/server.ts';
+import { BlobStore } from '../../../src/platform/files/store.ts';
+import { Turns } from '../../../src/platform/host/turns.ts';
+import { longestTurnMs } from '../../support/event-loop.ts';
 import { SERVER_CERTIFICATES } from '../../support/smtp-certificates.ts';
 import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
@@ -126,6 +131,27 @@ describe.skipIf(ELSEWHERE === undefined)('a client elsewhere', () => {
     for (const socket of sockets) socket.destroy();
     await until(() => server.measures.connections === 0);
   });
+});
+
+test('of two hundred connections fifty are for this machine and SATCHEL_SMTP_PLAIN_FROM, whoever else comes', async () => {
+  const { port, server } = await start();
+  // What comes from elsewhere can't be had here.
+  Object.assign(server, { isTrusted: (address: string) => address === '127.0.0.1' });
+  const strangers: RawClient[] = [];
+  for (let n = 0; n < 170; n += 1) strangers.push(RawClient.open(port, { from: `127.0.1.${n % 10}` }));
+  const told = await Promise.all(strangers.map((stranger) => stranger.reply()));
+  expect(told.filter((reply) => reply.startsWith('220 '))).toHaveLength(150);
+  expect(told.filter((reply) => reply.startsWith('421 4.3.2 '))).toHaveLength(20);
+  const ours: RawClient[] = [];
+  for (let n = 0; n < 50; n += 1) {
+    const client = RawClient.open(port);
+    expect(await client.reply()).toStartWith('220 ');
+    ours.push(client);
+  }
+  const one_more = RawClient.open(port);
+  expect(await one_more.reply()).toStartWith('421 4.3.2 ');
+  for (const client of [...strangers, ...ours, one_more]) client.close();
+  await until(() => server.measures.connections === 0);
 });
 
 test('two hundred connections are open at once, the next is 421 4.3.2', async () => {
@@ -284,6 +310,39 @@ test('a message that takes too long to read is 554 5.6.0, and nothing of it is k
   expect(asked.map(({ op }) => op)).toEqual(['sign_in', 'begin']);
   expect(storedFiles(data_dir)).toEqual([]);
   client.close();
+});
+
+test.each([
+  ['dashes', '--\r\n'],
+  ['dashes of boundaries', '--b\r\n'],
+  ['empty lines', '\r\n'],
+])('25 MB of %s are read in pieces, between which others have their turn', async (_, line) => {
+  const levels = Array.from(
+    { length: 19 },
+    (_level, n) => `--b${n}\r\nContent-Type: multipart/mixed; boundary="b${n + 1}"\r\n\r\n`,
+  );
+  const fields = ['MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary="b0"'];
+  const body = levels.join('') + line.repeat(25_000_000 / line.length);
+  const message = Buffer.from(messageFrom('a@b.example', { fields, body }));
+  const at_once_ms = await longestTurnMs(async () => new MessageReader().take(message));
+  const ask = async () => ({ ok: true, taken: { id: 'x', is_kept: true } }) as const;
+  const house = {
+    blobs: new BlobStore(makeTempDir()),
+    turns: new Turns(),
+    max_bytes: 2 ** 25,
+    read_ms: 60_000,
+    ask,
+  };
+  async function* stream() {
+    yield message;
+  }
+  const incoming = { stream: stream(), api_key: KEY, recipients: [], onProgress() {}, hangUp() {} };
+  let reply = '';
+  const turn_ms = await longestTurnMs(async () => {
+    reply = await receive(incoming, house);
+  });
+  expect(reply).toBe('2.0.0 queued as x');
+  expect(turn_ms).toBeLessThan(at_once_ms / 2);
 });
 
 test('a stop waits for no client longer than it may', async () => {

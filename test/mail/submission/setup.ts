@@ -23,6 +23,13 @@ export function authPlain(key: string, user = 'satchel'): string {
   return `AUTH PLAIN ${Buffer.from(`\0${user}\0${key}`).toString('base64')}`;
 }
 
+interface From {
+  tls?: boolean;
+  host?: string;
+  /** The address that it comes from. */
+  from?: string;
+}
+
 export class RawClient {
   #socket: Socket;
   #came = '';
@@ -36,13 +43,12 @@ export class RawClient {
   }
 
   /** A connection, before the greeting. */
-  static open(port: number, { tls = false, host = '127.0.0.1' } = {}): RawClient {
-    return new RawClient(
-      tls ? connectTls({ port, host, rejectUnauthorized: false }) : connect({ port, host }),
-    );
+  static open(port: number, { tls = false, host = '127.0.0.1', from }: From = {}): RawClient {
+    const to = { port, host, ...(from && { localAddress: from }) };
+    return new RawClient(tls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to));
   }
 
-  static async connect(port: number, options: { tls?: boolean; host?: string } = {}): Promise<RawClient> {
+  static async connect(port: number, options: From = {}): Promise<RawClient> {
     const client = RawClient.open(port, options);
     await client.reply();
     return client;

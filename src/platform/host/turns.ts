@@ -1,13 +1,13 @@
 /**
- * Who is answered first. Bun answers all that one connection brings, and all who connect meanwhile, before it
- * looks at anybody else. Here everybody comes in the order in which they asked, and nobody with a hundred
- * requests at a time.
+ * Whose work is done first, of many who ask for it. Bun answers all that one connection brings, and all who
+ * connect meanwhile, before it looks at anybody else. Here everybody comes in the order in which they asked,
+ * and nobody with a hundred requests at a time.
  */
-import { monotonicMs } from '../host/clock.ts';
+import { monotonicMs } from './clock.ts';
 
 /** Of what one connection brings in a turn of the event loop. Clients wait for their answers, as a rule. */
 const MAX_AT_ONCE = 16;
-/** So long requests are answered as they come; who comes later in a turn waits for the next. */
+/** So long work is done as it comes; what comes later in a turn waits for the next. */
 const TURN_MS = 10;
 
 /** The other end of a connection. */
@@ -22,6 +22,11 @@ export class Turns {
   #last: Peer | null = null;
   /** What one connection brings comes in a row. */
   #in_a_row = 0;
+
+  /** Does a piece of work now, or when it is its turn. */
+  do<T>(work: () => T | Promise<T>): T | Promise<T> {
+    return this.take(null, work);
+  }
 
   /**
    * Answers a request now, or when it is its turn. Where it `is_last` of its connection the answer must say
