@@ -319,8 +319,11 @@ export interface App {
   scheduler: Scheduler;
   /** Answers a request without a listener. */
   handle(request: Request): Promise<Response>;
-  /** Starts background work and the listeners; resolves with the port. */
-  start(): Promise<number>;
+  /**
+   * Starts background work and the listeners; resolves with the port. What the clock does at a start waits for
+   * `start_delay_ms`.
+   */
+  start(start_delay_ms?: number): Promise<number>;
   isServed(): boolean;
   /** Resolves when requests are served: with `start`, or once there is the first certificate. */
   whenServed(): Promise<void>;
@@ -391,7 +394,7 @@ export function createApp(config: Config, deps: AppDeps): App {
     engine,
     scheduler,
     handle: (request) => http.handle(request),
-    async start() {
+    async start(start_delay_ms) {
       services.backups.removeLeftovers();
       await services.imports.goOnSoon();
       await engine.start();
@@ -402,7 +405,7 @@ export function createApp(config: Config, deps: AppDeps): App {
       });
       services.bytes.start();
       services.variants.start();
-      scheduler.start();
+      scheduler.start(start_delay_ms);
       clicks.start();
       inbox_readers.start();
       webhook_dispatcher.start();

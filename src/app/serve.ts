@@ -14,6 +14,9 @@ import { removeServerNote, type ServerNote, writeServerNote } from '../platform/
 import { createApp } from './app.ts';
 import { createMaintenance } from './maintenance.ts';
 
+/** Whoever waits for the start is served first. */
+const START_DELAY_MS = 1_000;
+
 type Terminal = Pick<Cli<unknown>, 'print' | 'note' | 'is_shown'>;
 
 /**
@@ -89,7 +92,7 @@ export async function serve(
   process.on('unhandledRejection', (reason) =>
     logger.error('unhandled rejection', { error: messageOf(reason) }),
   );
-  const port = await app.start().catch(async (error: unknown) => {
+  const port = await app.start(START_DELAY_MS).catch(async (error: unknown) => {
     await ownership.release();
     throw error;
   });

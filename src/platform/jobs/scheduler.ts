@@ -8,22 +8,22 @@ import type { Logger } from '../host/logger.ts';
 import { until } from '../host/waiting.ts';
 import { type Cron, parseCron } from './cron.ts';
 
-/** Whoever waits for the start is served first. */
-const AFTER_START_MS = 1_000;
-
 export interface CronEntry {
   /** Unique; what the log calls it. */
   name: string;
   /** Five fields or a preset, in UTC. */
   expression: string;
-  /** Runs a second after the start too: for what a machine that is off at the usual hour would otherwise never do. */
+  /** Runs at the start too: for what a machine that is off at the usual hour would otherwise never do. */
   at_start?: boolean;
   run(): Promise<unknown>;
 }
 
 export interface Scheduler {
-  /** Looks at the entries at the beginning of each minute, and soon runs what is to run at the start. */
-  start(): void;
+  /**
+   * Runs what is to run at the start, `start_delay_ms` later, then looks at the entries at the beginning of each
+   * minute.
+   */
+  start(start_delay_ms?: number): void;
   /** Runs the entries that fell due since the last look; resolves when they have ended. For tests. */
   tick(): Promise<void>;
   /** Begins nothing more and waits for running entries, for at most `deadline_ms`. */
@@ -61,11 +61,13 @@ class MinuteScheduler implements Scheduler {
     this.#looked_at = options.clock.now();
   }
 
-  start(): void {
+  start(start_delay_ms = 0): void {
     this.#looked_at = this.#clock.now();
-    this.#start_timer = setTimeout(() => {
+    const runFirst = (): void => {
       for (const entry of this.#entries) if (entry.at_start === true) void this.#run(entry);
-    }, AFTER_START_MS);
+    };
+    if (start_delay_ms > 0) this.#start_timer = setTimeout(runFirst, start_delay_ms);
+    else runFirst();
     this.#sleep();
   }
 

@@ -17,7 +17,7 @@ let count = 0;
 
 beforeAll(async () => {
   app = await startTestApp({
-    env: { SATCHEL_MAX_UPLOAD_BYTES: String(MAX), SATCHEL_PUBLIC_URL: 'https://files.example.com/behind' },
+    env: { SATCHEL_MAX_UPLOAD_BYTES: String(MAX), SATCHEL_PUBLIC_URL: 'https://files.example.com' },
   });
 });
 
@@ -30,12 +30,11 @@ beforeEach(async () => {
 
 const idOf = (path: string): string => path.split('/').at(-1) ?? '';
 const fileOf = (path: string): string => app.services.blobs.path(idOf(path));
-const own = (path: string): string => path.replace('/behind', '');
 const rowsOf = (path: string) =>
   app.services.database.read.all(sql`SELECT * FROM uploads WHERE id = ${idOf(path)}`).length;
 
 async function begun(length: number, fields: Record<string, string> = {}): Promise<string> {
-  return own(await tus.path(length, fields));
+  return await tus.path(length, fields);
 }
 
 function expectRefused(answer: Answer, status: number, field?: string): void {
@@ -102,10 +101,10 @@ describe('an upload', () => {
     });
     expect([begun.status, begun.text]).toEqual([201, '']);
     const location = begun.headers.get('location') ?? '';
-    expect(location).toMatch(/^\/behind\/api\/v1\/uploads\/[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(location).toMatch(/^\/api\/v1\/uploads\/[0-9A-HJKMNP-TV-Z]{26}$/);
     const expires = new Date(app.clock.now() + UNFINISHED_UPLOAD_MS).toUTCString();
     expect(begun.headers.get('upload-expires')).toBe(expires);
-    const path = own(location);
+    const path = location;
 
     const first = await tus.send(path, 0, 'hello ');
     expect([first.status, first.text]).toEqual([204, '']);
@@ -144,7 +143,7 @@ describe('an upload', () => {
 
   test('of text that is cut within a character is found to be UTF-8', async () => {
     const text = Buffer.from('Grüße');
-    const path = own(await tus.path(text.length, { filename: 'a.txt', filetype: 'text/plain' }));
+    const path = await tus.path(text.length, { filename: 'a.txt', filetype: 'text/plain' });
     await tus.send(path, 0, text.subarray(0, 3));
     const last = await tus.send(path, 3, text.subarray(3));
     const id = last.headers.get('satchel-object') ?? '';
@@ -160,7 +159,7 @@ describe('an upload', () => {
       201,
       '',
     ]);
-    const look = await tus.look(own(answer.headers.get('location') ?? ''));
+    const look = await tus.look(answer.headers.get('location') ?? '');
     expect([look.headers.get('upload-offset'), look.headers.get('satchel-object')]).toEqual(['0', id]);
   });
 
@@ -304,7 +303,7 @@ describe('refused', () => {
       expect((await powerless.look(path)).status).toBe(is_powerless ? 403 : 404);
     }
     const page = new Tus(app, await project.key({ permissions: { upload: true } }));
-    const its = own(await page.path(2));
+    const its = await page.path(2);
     expect((await page.send(its, 0, 'ab')).headers.get('satchel-object')).toMatch(/./);
     expect((await page.end(its)).status).toBe(204);
   });

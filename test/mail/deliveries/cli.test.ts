@@ -55,14 +55,14 @@ test('a test of a mailbox ends well only where its relay took the message', asyn
   const mail = ['mailbox', 'test', 'hi@mail.example.com', '--to', 'a@example.org'];
   expect((await run(dir, ...mail)).exit).toBe(0);
   const answers = [
-    ['mail', { code: 554, message: '5.7.1 Not from you' }, 'refused'],
-    ['mail', { code: 451, message: '4.2.0 Later' }, 'deferred'],
-    ['greeting', { code: 421, message: '4.3.2 Closing' }, 'unreachable'],
+    ['mail', { code: 554, message: '5.7.1 Not from you' }, 'refused: 554 '],
+    ['mail', { code: 451, message: '4.2.0 Later' }, 'deferred: 451 '],
+    ['greeting', { code: 421, message: '4.3.2 Closing' }, 'unreachable: What answers there does not greet'],
   ] as const;
   for (const [stage, answer, outcome] of answers) {
     sink.behavior[stage] = answer;
     const ran = await run(dir, ...mail);
-    expect([ran.exit, ran.stdout]).toEqual([1, expect.stringContaining(`${outcome}: ${answer.code} `)]);
+    expect([ran.exit, ran.stdout]).toEqual([1, expect.stringContaining(outcome)]);
     delete sink.behavior[stage];
   }
 });

@@ -73,6 +73,7 @@ describe('a queued email', () => {
       to_name: null,
       cc: ['cc@example.org'],
       bcc: ['bcc@example.org'],
+      captured: false,
       reply_to: null,
       subject: 'Hello',
       template: null,
