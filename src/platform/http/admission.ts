@@ -78,14 +78,13 @@ export function acceptManager(exchange: Exchange, needs: readonly Capability[]):
     requireCapabilities(manager, needs);
     return manager;
   };
-  const accepted = {
+  exchange.trace.is_for_everybody = needs.includes(ADMINISTER);
+  return {
     ...exchange,
     caller: accept(caller),
     takeRate,
     acceptAgain: () => accept(findManager(exchange)),
   };
-  if (exchange.ctx.request.method !== 'GET' && needs.includes(ADMINISTER)) holdToPowers(accepted);
-  return accepted;
 }
 
 const VERB: ManagementCaller = {
@@ -154,20 +153,6 @@ export function projectManagerOf(
 
 function actingAs<C, As>(accepted: Accepted<C>, as: (caller: C) => As): Accepted<As> {
   return { ...accepted, caller: as(accepted.caller), acceptAgain: () => as(accepted.acceptAgain()) };
-}
-
-/**
- * For changes that concern everybody: in the transaction of the change, the caller must still have all the
- * powers that they had when the request came.
- */
-function holdToPowers({ trace, acceptAgain }: Accepted<ManagementCaller>): void {
-  const { guard } = trace;
-  trace.guard = () => {
-    const held = trace.manager;
-    const now = acceptAgain();
-    if (held) requireHolding(now, held);
-    guard?.();
-  };
 }
 
 function findManager(exchange: Exchange): ManagementCaller {
@@ -247,14 +232,18 @@ async function readAndHandle<C, Q extends TSchema, B extends TSchema, R>(
   try {
     const body = requireValid(found);
     const inputs = { ctx, caller, query, body, raw: sent.raw, resource, acceptAgain } as Inputs<C, Q, B, R>;
-    if (spec.method === 'GET' || (!spec.load && !trace.guard)) return await spec.handle(inputs);
+    if (spec.method === 'GET' || spec.method === 'HEAD') return await spec.handle(inputs);
     // Checked here as well, as not every request goes on to change a row.
     trace.guard?.();
-    const stillIs = (): void => {
-      spec.load?.({ ctx, caller });
+    const held = trace.manager;
+    const stillMay = (): void => {
+      const now = acceptAgain();
+      if (trace.is_for_everybody && held && trace.manager) requireHolding(trace.manager, held);
+      spec.authorizeBody?.({ caller: now, sent: 'error' in sent ? {} : sent.value });
+      spec.load?.({ ctx, caller: now });
       trace.guard?.();
     };
-    return await deps.guarded(stillIs, async () => spec.handle(inputs));
+    return await deps.guarded(stillMay, async () => spec.handle(inputs));
   } catch (error) {
     // Where the resource, or the caller's access, went while the request ran, that is the answer.
     if (isOfMissingRow(error)) {

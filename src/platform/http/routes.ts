@@ -126,10 +126,9 @@ export interface Trace {
   ignored: readonly string[];
   /** Who was accepted on the management plane. */
   manager?: ManagementCaller;
-  /**
-   * Checked again with a change: throws where the record has changed since the client read it (etags.ts), or
-   * where the caller has lost powers since (routes.ts).
-   */
+  /** Whether a change concerns everybody: whoever makes it must still hold all that they held when the request came. */
+  is_for_everybody?: boolean;
+  /** Checked again with a change: throws where the record has changed since the client read it (etags.ts). */
   guard?: () => void;
 }
 
