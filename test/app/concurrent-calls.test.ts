@@ -261,6 +261,24 @@ describe('of five at once', () => {
   });
 });
 
+test('of five changes of one version of anything one is made', async () => {
+  const { app, routes, existing, credentials } = await startWithEverything();
+  // Their examples change nothing of these.
+  const bodies: Readonly<Record<string, unknown>> = {
+    '/projects/:project/webhooks/:webhook': { description: 'Another' },
+    '/sending-domains/:name': { is_active: false },
+  };
+  const versioned = routes.filter(({ docs }) => docs.takes_if_match);
+  expect(versioned.length).toBeGreaterThan(15);
+  for (const route of versioned) {
+    const [path, credential] = [pathOf(route, existing), credentials(route)];
+    const headers = { 'If-Match': (await app.call('GET', path, credential)).headers.get('etag') ?? '' };
+    const body = bodies[route.path] ?? route.docs.example;
+    const statuses = await statusesOf(() => app.call(route.method, path, { ...credential, headers, body }));
+    expect([route.path, ...statuses]).toEqual([route.path, ...oneWins(200, 409)]);
+  }
+});
+
 /** Has something change between the acceptance of each call and its own change. */
 function meanwhile({ database }: TestApp['services'], change: (tx: Tx) => void): void {
   const guarded = database.guarded.bind(database);
