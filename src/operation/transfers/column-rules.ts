@@ -51,11 +51,19 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     },
   ];
 
-/** Texts of any length and characters, as people or relays wrote them. All others are one line. */
+/**
+ * Texts of any length and characters, as people, programs or relays wrote them: the API, a file, a header of
+ * a request or a reader of mail let them through. All others are one line.
+ */
 export const FREE_TEXTS: readonly string[] = words(`
-  actor_name app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
-  consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name last_name
-  name notes postal_address primary_url reason repo_url sealed smtp_response source step subject tag target track url words`);
+  actor_name app_id app_identifier body body_html body_markdown body_text brand_logo_url brand_name brand_website_url category choice
+  consent_ip consent_origin created_by_name cron_expression description disabled_reason error event filename first_name from_name
+  idempotency_key last_name link_domain_problem message_id name notes origin postal_address preheader primary_url reason repo_url sealed
+  smtp_response source step subject tag target text track tracking_ip tracking_origin url user_agent words`);
+/** Such texts whose names mean one line elsewhere: a cell of a file that is no address, a template that is yet to be written. */
+const FREE_COLUMNS: readonly string[] = words(
+  'broadcasts.template contact_import_rejections.email tracking_choices.ip',
+);
 
 /** Where pages of ours lead. */
 const TARGETS: readonly string[] = words('signed_up_url confirmed_url');
@@ -78,6 +86,8 @@ const text =
 const RULES = {
   INTEGER: (value) =>
     isNumber(value) && Number.isSafeInteger(value) ? null : 'must be a whole number, and not negative',
+  /** People say when something was, which may be before 1970. */
+  moment: (value) => (Number.isSafeInteger(value) ? null : 'must be a whole number'),
   REAL: (value) => (isNumber(value) ? null : 'must be a number, and not negative'),
   BLOB: (value) => (value instanceof Uint8Array ? null : 'must be bytes'),
   id: text(MAX_LINE_CHARS, (value) => (isUlid(value) ? null : 'must be an id')),
@@ -88,7 +98,8 @@ const RULES = {
   ),
 } satisfies Record<string, Rule>;
 
-function ruleOf({ name, type }: Column): Rule {
+function ruleOf(table: string, { name, type }: Column): Rule {
+  if (type === 'INTEGER' && /(?:^|_)at$/.test(name)) return RULES.moment;
   if (type === 'INTEGER' || type === 'REAL' || type === 'BLOB') return RULES[type];
   if (IDS.includes(name)) return RULES.id;
   if (TARGETS.includes(name)) return RULES.target;
@@ -97,7 +108,7 @@ function ruleOf({ name, type }: Column): Rule {
     return text(MAX_RENDERED_CHARS, (value) =>
       json.fits(parsed(value)) ? null : `must be JSON, ${json.is}`,
     );
-  return FREE_TEXTS.includes(name) ? RULES.free : RULES.line;
+  return FREE_TEXTS.includes(name) || FREE_COLUMNS.includes(`${table}.${name}`) ? RULES.free : RULES.line;
 }
 
 function parsed(text: string): unknown {
@@ -112,7 +123,7 @@ function parsed(text: string): unknown {
 export function checkRow(table: string, columns: readonly Column[], row: Row): void {
   for (const column of columns) {
     const value = row[column.name] ?? null;
-    const wrong = value === null ? column.is_required && 'must not be null' : ruleOf(column)(value);
+    const wrong = value === null ? column.is_required && 'must not be null' : ruleOf(table, column)(value);
     if (wrong)
       throw new AppError('invalid', `A row of ${table} in the file is refused: its ${column.name} ${wrong}.`);
   }

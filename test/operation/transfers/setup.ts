@@ -128,6 +128,7 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
     "INSERT INTO tracking_choices VALUES (?, 'ann@example.com', 'allowed', 1, 'form', '192.0.2.1', NULL)",
     owner.id,
   );
+  insert("INSERT INTO addresses_to_forget (project_id, email) VALUES (?, 'gone@example.com')", owner.id);
   insert("INSERT INTO contact_events VALUES (?, 'bought', 1, NULL, 1, 0)", contact_id);
   insert("INSERT INTO contact_import_waiting VALUES (?, 7, '{}')", import_id);
   insert("INSERT INTO contact_import_rejections VALUES (?, 8, 'x', 'no_mx')", import_id);
@@ -142,9 +143,10 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   );
   insert(
     `INSERT INTO email_replies (project_id, email_id, digest, is_automatic, from_email, subject, text, received_at)
-     VALUES (?, ?, 'd', 0, 'ann@example.com', 'Re', 'Yes', 1)`,
+     VALUES (?, ?, 'd', 0, 'ann@example.com', 'Re', 'Yes', ?)`,
     owner.id,
     bulk,
+    app.clock.now(),
   );
   insert('INSERT INTO email_clicks (email_id, position, at, is_settled) VALUES (?, 1, 5, 1)', bulk);
   insert('INSERT INTO broadcast_links VALUES (?, 1, 1, 2)', broadcast_id);
