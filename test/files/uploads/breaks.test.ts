@@ -197,7 +197,7 @@ describe('beside a part that still comes', () => {
     slow.write('abc');
     await until(() => came(path) > 0);
     await app.services.projects.remove(actor, 'shop');
-    expect([await slow.status(), existsSync(fileOf(app, path))]).toEqual([404, false]);
+    expect([await slow.status(), existsSync(fileOf(app, path))]).toEqual([401, false]);
     await app.stop();
   });
 
