@@ -440,9 +440,10 @@ class LinesInOne extends Readable {
   override pipe<T extends NodeJS.WritableStream>(stream: T): T {
     beginContent(this.sending);
     if (!(stream instanceof Transform)) throw new Error('nodemailer takes the content by a transform');
+    // Noted first: a thread that ends right behind the writing must not have the mail sent again at once.
+    endContent(this.sending);
     stream.push(this.lines);
     stream.end();
-    endContent(this.sending);
     return stream;
   }
 }
