@@ -3,7 +3,7 @@
  * begin, and whose A/B waits for somebody.
  */
 import type { Projects } from '../access/projects/service.ts';
-import { type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
+import { act, type HealthCheck, ok, warning } from '../platform/host/health-check.ts';
 
 interface Pausing {
   readonly what: 'sequence' | 'broadcast';
@@ -26,7 +26,7 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
         const paused = campaigns.listPausedByThemselves().map(({ id, name, project_id, why }) => {
           const slug = projects.findById(project_id)?.slug ?? '';
           const message = `The ${campaigns.what} ${name} of the project ${slug} has paused: ${why}`;
-          return warning(check, message, `${mend} ${id}`);
+          return warning(check, message, `${mend} ${id}`, [act(`resume_${campaigns.what}`, id, slug)]);
         });
         return paused.length > 0 ? paused : [ok(check, 'None has paused by itself.')];
       },
@@ -39,7 +39,11 @@ export function campaignChecks({ sequences, broadcasts, projects }: Needs): Heal
         const slug = projects.findById(project_id)?.slug ?? '';
         const message = `The A/B of the broadcast ${name} of the project ${slug} has waited for three days or more to be decided.`;
         const decide = `satchel broadcast decide ${id} --variant NAME`;
-        return warning('A/B tests', message, is_paused ? `satchel broadcast resume ${id}` : decide);
+        return is_paused
+          ? warning('A/B tests', message, `satchel broadcast resume ${id}`, [
+              act('resume_broadcast', id, slug),
+            ])
+          : warning('A/B tests', message, decide);
       });
       return waiting.length > 0 ? waiting : [ok('A/B tests', 'None waits to be decided for days.')];
     },

@@ -1,7 +1,7 @@
 /** What doctor asks of webhooks: those that switched themselves off, and secrets that do not decrypt. */
 import type { Projects } from '../access/projects/service.ts';
 import { toIso } from '../platform/host/clock.ts';
-import { type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
+import { act, type HealthCheck, sealedCheck, warning } from '../platform/host/health-check.ts';
 import { hostOf } from '../platform/http/destinations.ts';
 import type { WebhookRow, Webhooks } from './service.ts';
 
@@ -18,8 +18,9 @@ export function webhookChecks({
   webhooks: Webhooks;
   projects: Projects;
 }): HealthCheck[] {
-  const argsOf = ({ public_id, project_id }: WebhookRow): string =>
-    `${public_id} --project ${projects.findById(project_id)?.slug ?? project_id}`;
+  const projectOf = ({ project_id }: WebhookRow): string =>
+    projects.findById(project_id)?.slug ?? String(project_id);
+  const argsOf = (webhook: WebhookRow): string => `${webhook.public_id} --project ${projectOf(webhook)}`;
   return [
     {
       check: CHECK,
@@ -29,7 +30,9 @@ export function webhookChecks({
           const why = disabled_reason ? WHY[disabled_reason] : '';
           const message = `${nameOf(webhook)} was switched off at ${toIso(updated_at)}: ${why}. Nothing is told to it.`;
           const remedy = `satchel webhook change ${argsOf(webhook)} --on, or satchel webhook remove ${argsOf(webhook)} --yes`;
-          return warning(CHECK, message, remedy);
+          return warning(CHECK, message, remedy, [
+            act('enable_webhook', webhook.public_id, projectOf(webhook)),
+          ]);
         }),
     },
     sealedCheck(() =>

@@ -212,6 +212,7 @@ test('410 switches a webhook off, with a finding; nothing is kept for it until i
     {
       status: 'warning',
       remedy: expect.stringContaining(`satchel webhook change ${hook.id} --project shop --on`),
+      acts: [{ kind: 'enable_webhook', project: 'shop', of: hook.id }],
     },
   ]);
   await on.upload('meanwhile.txt');

@@ -462,6 +462,11 @@ export function sendingOf(read: Tx, project_id: number): Sending {
   return store.findSending(read, project_id) ?? { sending_domain: null, sending_domains: null };
 }
 
+/** The slugs of these projects. */
+export function slugsOf(sqlite: Parameters<typeof store.listSlugs>[0], ids: ReadonlySet<number>): string[] {
+  return store.listSlugs(sqlite, [...ids]);
+}
+
 /** Slugs of the projects that name a sending domain. */
 export function listProjectsNaming(read: Tx, domain: string): string[] {
   return store.listNaming(read, domain);

@@ -1,5 +1,6 @@
 /** The SQL of projects and of the scopes of tokens and people. */
 
+import type { Database as Sqlite } from 'bun:sqlite';
 import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { conflict } from '../../errors.ts';
@@ -51,6 +52,14 @@ export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 const stateById = rawSql<ProjectState, [number]>(
   "SELECT id, public_id, status FROM projects WHERE id = ? AND status <> 'arriving'",
 );
+
+/** Of those of these that are there, by slug: for a health check, which has no more than the database. */
+export function listSlugs(sqlite: Sqlite, ids: readonly number[]): string[] {
+  const found = sqlite.query<{ slug: string }, [string]>(
+    "SELECT slug FROM projects WHERE id IN (SELECT value FROM json_each(?)) AND status <> 'arriving' ORDER BY slug",
+  );
+  return found.all(JSON.stringify(ids)).map(({ slug }) => slug);
+}
 
 /** What every request with an API key needs of its project. */
 export function findProjectState(read: Tx, id: number): ProjectState | null {

@@ -297,10 +297,10 @@ export function listFailed(
 export function listFailedJobs(
   sqlite: Sqlite,
   since_ms: number,
-): { job_id: string; status: 'failed' | 'unknown' }[] {
+): { job_id: string; project_id: number; status: 'failed' | 'unknown' }[] {
   return sqlite
-    .query<{ job_id: string; status: 'failed' | 'unknown' }, [number]>(
-      `SELECT coalesce(job_id, '') AS job_id, status FROM emails
+    .query<{ job_id: string; project_id: number; status: 'failed' | 'unknown' }, [number]>(
+      `SELECT coalesce(job_id, '') AS job_id, project_id, status FROM emails
        WHERE status IN ('failed', 'unknown') AND failed_at >= ? AND is_test = 0`,
     )
     .all(since_ms);

@@ -4,6 +4,7 @@
  */
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import {
+  act,
   type Finding,
   type HealthCheck,
   ok,
@@ -57,7 +58,9 @@ function checkMailbox(mailbox: MailboxRecord): Finding {
     const waits = pace.waits_until === null ? [] : [`waits until ${pace.waits_until}`];
     const how = [...slowed, ...waits].join(' and ');
     const message = `${address} ${how}, as its relay refuses mail since ${pace.since} (${pace.words}). It grows by itself; a --rate that the relay allows keeps it from being refused, and resuming forgets what it learned.`;
-    return warning(check, message, `satchel mailbox resume ${shellWord(address)}`);
+    return warning(check, message, `satchel mailbox resume ${shellWord(address)}`, [
+      act('resume_mailbox', address),
+    ]);
   }
   if (mailbox.verp_problem !== null) {
     const message = `${address} gives its mails no return path of their own: ${mailbox.verp_problem}`;

@@ -2,6 +2,7 @@
  * What `satchel doctor` asks of sending domains: the records in the DNS, and DKIM keys that do not decrypt.
  */
 import {
+  act,
   type Finding,
   type HealthCheck,
   ok,
@@ -40,8 +41,9 @@ async function checkDomains({ sending_domains, mailboxes }: Services): Promise<F
   const findings = await Promise.all(
     active.map(async ({ name, is_verified, is_trusted }): Promise<Finding[]> => {
       const remedy = `satchel domain verify ${name}`;
+      const acts = [act('verify_domain', name)];
       if (!is_verified && !is_trusted) {
-        return [problem(check, `${name} is not verified: nothing is sent from it.`, remedy)];
+        return [problem(check, `${name} is not verified: nothing is sent from it.`, remedy, acts)];
       }
       const own = mailboxes.list().filter(({ address }) => address.endsWith(`@${name}`));
       if (own.length > 0 && own.every(({ relay }) => relay === null)) {
@@ -53,7 +55,7 @@ async function checkDomains({ sending_domains, mailboxes }: Services): Promise<F
       );
       if (failing.length === 0) return [ok(check, `${name}: SPF, DKIM and DMARC are in place.`)];
       return failing.map(([record, verdict]) =>
-        warning(check, `${name}, ${record}: ${verdict.problem ?? 'The record does not fit.'}`, remedy),
+        warning(check, `${name}, ${record}: ${verdict.problem ?? 'The record does not fit.'}`, remedy, acts),
       );
     }),
   );

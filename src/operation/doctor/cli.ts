@@ -33,7 +33,7 @@ Exit status: 1 when there is a problem; warnings, and what could not be looked a
         const findings = is_named ? found.map((finding) => atDirectory(finding, config.data_dir)) : found;
         const status = worstOf(findings);
         return {
-          json: { status, findings },
+          json: { status, findings: findings.map((each) => ({ ...each, acts: each.acts ?? [] })) },
           text: () => findings.map(presentFinding).join('\n'),
           exit: status === 'problem' ? EXIT.refused : EXIT.done,
         };

@@ -46,7 +46,8 @@ export function doctorRoutes(doctor: Doctor): Route[] {
         });
         const badness = (of: { status: string }): number => BADNESS.indexOf(of.status);
         const worst_first = findings.toSorted((a, b) => badness(a) - badness(b));
-        return paginateAll(query, worst_first).with({ looked_at: toIso(at_ms) });
+        const shown = worst_first.map((each) => ({ ...each, acts: each.acts ?? [] }));
+        return paginateAll(query, shown).with({ looked_at: toIso(at_ms) });
       },
     }),
   ];

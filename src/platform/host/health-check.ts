@@ -5,6 +5,27 @@ import type { Stats } from 'node:fs';
 /** `warning`: works, but somebody should look. `problem`: something is broken, or about to be. */
 export type FindingStatus = 'ok' | 'warning' | 'problem';
 
+/** What mends something by one request, so that a page has a button for it. */
+export const ACT_KINDS = [
+  'verify_domain',
+  'resume_mailbox',
+  'resume_sequence',
+  'resume_broadcast',
+  'enable_webhook',
+  'retry_mail',
+  'make_backup',
+  'release',
+  'drop',
+] as const;
+
+export interface Act {
+  kind: (typeof ACT_KINDS)[number];
+  /** The slug of the project that it is in; null where it is in none. */
+  project: string | null;
+  /** The name, address or id of the one that is meant; null where it is none by itself. */
+  of: string | null;
+}
+
 export interface Finding {
   /** What was looked at, such as `disk space`. */
   check: string;
@@ -12,6 +33,8 @@ export interface Finding {
   message: string;
   /** The command that mends it, or null where nothing needs mending. */
   remedy: string | null;
+  /** The same by requests, where some do it. */
+  acts?: readonly Act[];
 }
 
 /** Looks at one thing and changes nothing. What it throws becomes a problem of its own. */
@@ -33,12 +56,17 @@ export function ok(check: string, message: string, remedy: string | null = null)
   return { check, status: 'ok', message, remedy };
 }
 
-export function warning(check: string, message: string, remedy: string): Finding {
-  return { check, status: 'warning', message, remedy };
+export function warning(check: string, message: string, remedy: string, acts: readonly Act[] = []): Finding {
+  return { check, status: 'warning', message, remedy, acts };
 }
 
-export function problem(check: string, message: string, remedy: string): Finding {
-  return { check, status: 'problem', message, remedy };
+export function problem(check: string, message: string, remedy: string, acts: readonly Act[] = []): Finding {
+  return { check, status: 'problem', message, remedy, acts };
+}
+
+/** One that mends what is of no project, or what is in one. */
+export function act(kind: Act['kind'], of: string | null = null, project: string | null = null): Act {
+  return { kind, project, of };
 }
 
 /** Every noun with secrets has one of this name, and all that are fine are one finding. */

@@ -52,6 +52,7 @@ test('the shell and doctor tell of a pace: what was learned, until when it waits
   expect(await doctor()).toMatchObject([
     {
       ...{ status: 'warning', remedy: `satchel mailbox resume ${address}` },
+      acts: [{ kind: 'resume_mailbox', project: null, of: address }],
       message: expect.stringMatching(/waits until 2030.*\(454 4\.7\.0 Throttling\)\. .*--rate/),
     },
   ]);

@@ -236,6 +236,7 @@ describe('past the bounce threshold', () => {
         ...{ check: 'sequences', status: 'warning' },
         message: `The sequence Welcome of the project shop has paused: ${words}`,
         remedy: `satchel sequence why ${id}`,
+        acts: [{ kind: 'resume_sequence', project: 'shop', of: id }],
       },
     ]);
     dataOf(await on.call('POST', `/email-sequences/${id}/resume`));

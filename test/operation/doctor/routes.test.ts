@@ -4,9 +4,11 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { askServer } from '../../../src/operation/doctor/asking.ts';
 import type { Finding } from '../../../src/platform/host/health-check.ts';
+import { HELD_FROM, RESTORE_HOLD } from '../../../src/platform/jobs/restore-hold.ts';
 import {
   actor,
   addCapturingMailbox,
+  makeProject,
   startTestApp,
   type TestApp,
   type TestAppOptions,
@@ -36,7 +38,7 @@ test('are those of satchel doctor, the worst first', async () => {
   ]);
   expect(healthy).toEqual(
     expect.arrayContaining([
-      { check: 'clock', status: 'ok', message: 'It says 2030-01-15T12:00:00.000Z.', remedy: null },
+      { check: 'clock', status: 'ok', message: 'It says 2030-01-15T12:00:00.000Z.', remedy: null, acts: [] },
       expect.objectContaining({ check: 'database', status: 'ok' }),
       expect.objectContaining({ check: 'master key', status: 'ok' }),
       expect.objectContaining({ check: 'sending domains', message: expect.stringContaining('captured') }),
@@ -47,6 +49,43 @@ test('are those of satchel doctor, the worst first', async () => {
   expect(worst).toMatchObject({
     ...{ check: 'file modes', status: 'problem', remedy: expect.stringContaining('chmod') },
   });
+});
+
+test('what a page can mend comes with the requests that do', async () => {
+  const { app, admin } = await start();
+  await app.services.sending_domains.add(actor, { name: 'mail.example.com' });
+  const projects = await Promise.all(['shop', 'bakery'].map((slug) => makeProject(app, slug)));
+  const now_ms = app.clock.now();
+  await app.services.database.write((tx) => {
+    for (const [index, { id }] of projects.entries())
+      tx.$client
+        .query(
+          `INSERT INTO emails (id, project_id, source, status, from_email, domain, to_email, subject, message_id, created_at, failed_at)
+           VALUES (?, ?, 'api', 'failed', 'f', 'd', 'a@example.org', 's', 'm', ?, ?)`,
+        )
+        .run(`mail${index}`, id, now_ms, now_ms);
+    const held = { since_ms: now_ms, backup: { file: null, created_at: new Date(now_ms).toISOString() } };
+    tx.$client.query('INSERT INTO meta (name, value) VALUES (?, ?)').run(RESTORE_HOLD, JSON.stringify(held));
+    tx.$client
+      .query(
+        `INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, max_attempts, payload, queued_at)
+         VALUES ('held', 1, 'email.subscribe', 'pending', 0, 'email.subscribe', ?, 1, '{}', 0)`,
+      )
+      .run(HELD_FROM);
+  });
+  const found = listOf(await app.call('GET', `${PATH}?per_page=50`, { token: admin }));
+  const actsOf = (check: string) => found.find((each) => each.check === check)?.acts;
+  expect(actsOf('sending domains')).toEqual([
+    { kind: 'verify_domain', project: null, of: 'mail.example.com' },
+  ]);
+  expect(actsOf('failed emails')).toEqual(
+    ['bakery', 'shop'].map((project) => ({ kind: 'retry_mail', project, of: null })),
+  );
+  expect(actsOf('restore')).toEqual([
+    { kind: 'release', project: null, of: null },
+    { kind: 'drop', project: null, of: null },
+  ]);
+  expect(actsOf('clock')).toEqual([]);
 });
 
 test('who asks while an examination runs gets what that one finds; later ones ask anew', async () => {
@@ -128,7 +167,7 @@ test('a verb is told all of them by the key of the note, where the server listen
     findings_key: app.services.doctor.key,
     kept: [],
   };
-  expect(await askServer(note, { is_deep: true })).toEqual(many);
+  expect(await askServer(note, { is_deep: true })).toEqual(many.map((each) => ({ ...each, acts: [] })));
   // The other pages are of the same examination.
   expect(deep).toEqual([true]);
   await expect(askServer({ ...note, findings_key: 'x' }, { is_deep: false })).rejects.toThrow('status 401');

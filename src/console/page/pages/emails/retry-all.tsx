@@ -13,8 +13,8 @@ interface Filter {
   date_to?: string | undefined;
 }
 
-export function RetryAll(props: { project: string; filter: Filter; onChange(): void }) {
-  const { project, filter, onChange } = props;
+export function RetryAll(props: { project: string; filter: Filter; label?: string; onChange(): void }) {
+  const { project, filter, label = 'Try all again', onChange } = props;
   const retry = (dry_run: boolean): Promise<RetriedEmails> =>
     call('POST /projects/{project}/emails/retry', { path: { project }, body: { ...filter, dry_run } });
   const act = async (): Promise<void> => {
@@ -48,7 +48,7 @@ export function RetryAll(props: { project: string; filter: Filter; onChange(): v
   };
   return (
     <ActionButton act={act} kind="primary">
-      Try all again
+      {label}
     </ActionButton>
   );
 }

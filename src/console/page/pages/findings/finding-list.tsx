@@ -7,19 +7,20 @@ import { Remedy } from './remedy.tsx';
 
 const TONES = { ok: 'good', warning: 'warn', problem: 'bad' } as const;
 
-export function FindingList({ label, of }: { label: string; of: readonly Finding[] }) {
+export function FindingList(props: { label: string; of: readonly Finding[]; onChange(): void }) {
+  const { label, of, onChange } = props;
   return (
     <ul class="findings" aria-label={label}>
-      {of.map(({ check, status, message, remedy }) => (
-        <li key={check + message}>
+      {of.map((finding) => (
+        <li key={finding.check + finding.message}>
           <div class="row">
-            <Status of={status} tone={TONES[status]} />
-            <strong>{check}</strong>
+            <Status of={finding.status} tone={TONES[finding.status]} />
+            <strong>{finding.check}</strong>
           </div>
           <p class="said">
-            <WithTimes text={message} />
+            <WithTimes text={finding.message} />
           </p>
-          {remedy !== null && status !== 'ok' && <Remedy of={remedy} />}
+          {finding.status !== 'ok' && <Remedy of={finding} onChange={onChange} />}
         </li>
       ))}
     </ul>

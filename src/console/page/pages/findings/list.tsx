@@ -40,12 +40,12 @@ export default function FindingsPage() {
           <Skeleton lines={8} />
         </Panel>
       )}
-      {data && <Found of={data} />}
+      {data && <Found of={data} onChange={reload} />}
     </>
   );
 }
 
-function Found({ of }: { of: readonly Finding[] }) {
+function Found({ of, onChange }: { of: readonly Finding[]; onChange(): void }) {
   const amiss = of.filter(({ status }) => status !== 'ok');
   const fine = of.filter(({ status }) => status === 'ok');
   return (
@@ -58,7 +58,7 @@ function Found({ of }: { of: readonly Finding[] }) {
         </div>
       ) : (
         <Panel title="Needs attention">
-          <FindingList label="Needs attention" of={amiss} />
+          <FindingList label="Needs attention" of={amiss} onChange={onChange} />
         </Panel>
       )}
       {fine.length > 0 && (

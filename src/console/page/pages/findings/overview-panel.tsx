@@ -11,8 +11,8 @@ import { useFindings } from './latest.ts';
 const MAX_SHOWN = 5;
 
 function useToBeMended() {
-  const { data, error } = useFindings(person.value?.can_administer === true);
-  return { data, error, amiss: (data ?? []).filter(({ status }) => status !== 'ok') };
+  const { data, error, reload } = useFindings(person.value?.can_administer === true);
+  return { data, error, reload, amiss: (data ?? []).filter(({ status }) => status !== 'ok') };
 }
 
 export function FindingsLine() {
@@ -39,11 +39,13 @@ export function FindingsLine() {
 }
 
 export function FindingsPanel() {
-  const { amiss } = useToBeMended();
+  const { amiss: all, reload } = useToBeMended();
+  // What a restore holds has a line of its own.
+  const amiss = all.filter(({ acts }) => !acts.some(({ kind }) => kind === 'release'));
   if (amiss.length === 0) return null;
   return (
     <Panel title="Needs attention" actions={<a href={hrefOf('/findings')}>All findings</a>}>
-      <FindingList label="Needs attention" of={amiss.slice(0, MAX_SHOWN)} />
+      <FindingList label="Needs attention" of={amiss.slice(0, MAX_SHOWN)} onChange={reload} />
     </Panel>
   );
 }

@@ -1,15 +1,35 @@
-/** What mends a finding: the page where it is done, if there is one, and the command. */
+/** What mends a finding: the buttons that do, else the page where it is done, if there is one, and the command. */
+import type { Finding } from '../../api.generated.ts';
 import { Command } from '../../components/command.tsx';
 import { wayOf } from '../../components/refusal.ts';
 import { hrefOf } from '../../router.ts';
+import { ActButton, placeOf } from './act-button.tsx';
 
-export function Remedy({ of }: { of: string }) {
-  const page = wayOf(of, null);
-  const is_command = /^[a-z]\S* /.test(of) && !of.includes(', ');
+export function Remedy({ of: { remedy, acts }, onChange }: { of: Finding; onChange(): void }) {
+  if (acts.length > 0) {
+    const [first] = acts;
+    const place = acts.length === 1 && first ? placeOf(first) : null;
+    return (
+      <div class="row">
+        {acts.map((act) => (
+          <ActButton
+            key={`${act.kind} ${act.project} ${act.of}`}
+            of={act}
+            several={acts.length > 1}
+            onChange={onChange}
+          />
+        ))}
+        {place && <a href={hrefOf(place.path)}>{place.label}</a>}
+      </div>
+    );
+  }
+  if (remedy === null) return null;
+  const page = wayOf(remedy, null);
+  const is_command = /^[a-z]\S* /.test(remedy) && !remedy.includes(', ');
   return (
     <div class="row">
       {page && <a href={hrefOf(page.path)}>{page.label}</a>}
-      {is_command ? <Command of={of} /> : <p class="muted said">{of}</p>}
+      {is_command ? <Command of={remedy} /> : <p class="muted said">{remedy}</p>}
     </div>
   );
 }

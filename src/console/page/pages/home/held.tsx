@@ -9,7 +9,23 @@ import { person } from '../../session.ts';
 
 export function Held({ of, onChange }: { of: Overview['held']; onChange(): void }) {
   if (of === null) return null;
-  const told = tellHeld(of);
+  return (
+    <div class="notice warn">
+      <p>
+        <strong>A restore holds {tellHeld(of)}.</strong> They may have gone out since the backup of{' '}
+        <Time at={of.backup.created_at} /> was made, so that nothing of them goes on by itself.
+      </p>
+      {person.value?.can_administer && (
+        <div class="row">
+          <LetGoButtons told={tellHeld(of)} onChange={onChange} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Both ways on; `told`: what is held. */
+export function LetGoButtons({ told = 'They', onChange }: { told?: string; onChange(): void }) {
   const letGo = async (): Promise<void> => {
     await askFirst({
       title: 'Let all go on?',
@@ -35,22 +51,14 @@ export function Held({ of, onChange }: { of: Overview['held']; onChange(): void 
     await call('POST /release', { body: { drop: true } }).finally(onChange);
   };
   return (
-    <div class="notice warn">
-      <p>
-        <strong>A restore holds {told}.</strong> They may have gone out since the backup of{' '}
-        <Time at={of.backup.created_at} /> was made, so that nothing of them goes on by itself.
-      </p>
-      {person.value?.can_administer && (
-        <div class="row">
-          <ActionButton act={letGo} done="All goes on">
-            Let all go on
-          </ActionButton>
-          <ActionButton act={drop} kind="bad" done="What was due counts as done">
-            Drop what was due
-          </ActionButton>
-        </div>
-      )}
-    </div>
+    <>
+      <ActionButton act={letGo} done="All goes on">
+        Let all go on
+      </ActionButton>
+      <ActionButton act={drop} kind="bad" done="What was due counts as done">
+        Drop what was due
+      </ActionButton>
+    </>
   );
 }
 
