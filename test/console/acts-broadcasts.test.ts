@@ -90,6 +90,14 @@ const draft = async (name: string, fields: object = {}): Promise<string> =>
   ).id;
 const open = async (path: string) => openSignedIn(on, `/projects/magazine/broadcasts${path}`);
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true });
+/** In place of what a new mail starts with. */
+async function writeWords(page: Page, words: string): Promise<void> {
+  await page.getByLabel('Markdown of the mail').focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(words);
+  await page.keyboard.press('Control+s');
+  await page.getByText('Saved', { exact: true }).waitFor();
+}
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const refusals = (complaints: readonly string[]) => complaints.filter((told) => !/\b(409|422)\b/.test(told));
 /** Lets happen what is due by then. */
@@ -423,6 +431,10 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await page.getByText('Saved', { exact: true }).waitFor();
     await until(() => recordOf(id).template !== null);
     await page.getByRole('link', { name: 'Review and send' }).click();
+    await missing.getByText('The mail still says “Write here what the mail is about.”').waitFor();
+    await missing.getByRole('link', { name: 'Write the mail' }).click();
+    await writeWords(page, 'Words at last');
+    await page.getByRole('link', { name: 'Review and send' }).click();
     await page.getByText('Everything is in place').waitFor();
     const { templates } = on.app.services;
     expect(templates.get(magazine().id, String(recordOf(id).template))).toMatchObject({
@@ -486,8 +498,7 @@ describe.skipIf(executable === null)('a broadcast', () => {
     await tabTo(page, 'Subject');
     await page.keyboard.press('Control+a');
     await page.keyboard.type('By keys');
-    await page.keyboard.press('Control+s');
-    await page.getByText('Saved', { exact: true }).waitFor();
+    await writeWords(page, 'Written by keys');
     await page.getByRole('link', { name: 'Review and send' }).focus();
     await page.keyboard.press('Enter');
 

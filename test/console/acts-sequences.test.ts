@@ -381,6 +381,10 @@ describe.skipIf(executable === null)('in a browser', () => {
       await stepOf(page, 'step-3').getByRole('link', { name: 'Own words: step-3' }).click();
       await page.getByLabel('Subject').fill('First of all');
       await page.getByLabel('Preheader').fill('Soon');
+      await page.getByLabel('Markdown of the mail').click();
+      await page.keyboard.press('Control+a');
+      await page.keyboard.insertText('Words of its own');
+      await until(() => wordsOf('step-3').body_markdown === 'Words of its own');
       await page.getByText('Saved', { exact: true }).waitFor();
       await until(() => wordsOf('step-3').subject === 'First of all');
       expect(stepNamed('step-3')?.preheader).toBe('Soon');

@@ -57,11 +57,16 @@ export type { TemplateRow } from './tables.ts';
 const MAX_COMPILED_TEMPLATES_BYTES = 32 * 1024 * 1024;
 
 /** What a template must have to make marketing mail. */
+/** What the console's editors start with. */
+const UNWRITTEN = /write\s+here\s+what\s+the\s+mail\s+is\s+about\./i;
+
 export interface TemplateFacts {
   is_marketing: boolean;
   is_active: boolean;
   has_text: boolean;
   has_layout: boolean;
+  /** Whether a body still has the sentence that editors start with. */
+  is_unwritten: boolean;
   /** Names of placeholders in any of its parts. */
   placeholders: ReadonlySet<string>;
 }
@@ -241,6 +246,7 @@ export class Templates {
       is_active,
       has_text: body_text !== null,
       has_layout: row.layout === 'marketing',
+      is_unwritten: [row.body_html, row.body_text].some((body) => UNWRITTEN.test(body ?? '')),
       placeholders: new Set(names),
     };
     this.#facts.set(row.id, row.updated_at, facts, 1_024 + 4 * names.join('').length);

@@ -11,13 +11,13 @@ import { type Page, type PageQuery, paginate } from '../../platform/http/paginat
 import { parse } from '../../platform/http/schema.ts';
 import { explainHold } from '../../platform/jobs/restore-hold.ts';
 import { countAudience } from '../audience.ts';
-import { type Problem, problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
+import { type Problem, readinessProblems, templateProblems } from '../campaign-readiness.ts';
 import { type CampaignDeps, Campaigns } from '../campaigns.ts';
 import { type ContactFilter, contact_filter, NOT_BOTH } from '../contacts/service.ts';
 import type { ListRow } from '../lists/service.ts';
 import { type Mailing, type MailOwner, readVariables, type ShownMail } from '../mails/service.ts';
 import type { SegmentEvent, Segments } from '../segments/service.ts';
-import type { Settings } from '../settings/service.ts';
+import { lackIf, type Settings } from '../settings/service.ts';
 import { errorsInPlan, isTested, variantCalled, warningsOf } from './ab.ts';
 import { explainAddress, explainPause, turnsOf } from './explain.ts';
 import * as recipients from './recipient-store.ts';
@@ -203,7 +203,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     const gone = filter
       ? Object.keys(this.deps.contacts.errorsInFilter({ id: row.list_id }, filter, read))
       : [];
-    return problem(
+    return lackIf(
       gone.length > 0,
       'filter_gone',
       `The filter names what is gone, or was sent by a test key: ${gone.join(', ')}. Without it others would get the mail.`,

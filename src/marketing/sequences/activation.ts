@@ -5,11 +5,11 @@
 import type { TemplateFacts } from '../../mail/templates/service.ts';
 import {
   type Problem,
-  problem,
   type ReadinessFacts,
   readinessProblems,
   templateProblems,
 } from '../campaign-readiness.ts';
+import { lackIf } from '../settings/service.ts';
 import type { Step, Tracks } from './model.ts';
 
 interface ActivationFacts extends ReadinessFacts {
@@ -24,7 +24,7 @@ type Rule = (facts: ActivationFacts) => Problem[];
 
 const RULES: readonly Rule[] = [
   readinessProblems,
-  ({ steps }) => problem(steps.length === 0, 'no_steps', 'The sequence has no steps.'),
+  ({ steps }) => lackIf(steps.length === 0, 'no_steps', 'The sequence has no steps.'),
   ({ steps, templateOf }) =>
     steps.flatMap(({ key, template }) => templateProblems(template, templateOf(template), key)),
   trackRule,
@@ -41,7 +41,7 @@ const RULES: readonly Rule[] = [
         : [],
     ),
   ({ matching_contacts, max_recipients }) =>
-    problem(
+    lackIf(
       matching_contacts > max_recipients,
       'too_many_recipients',
       `${matching_contacts} contacts match, and max_recipients is ${max_recipients}.`,

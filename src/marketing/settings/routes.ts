@@ -14,11 +14,12 @@ export function marketingRoutes({ marketing }: { marketing: MarketingSettings })
     return caller.manager ? sent : rest;
   };
   /**
-   * The deployment's mailboxes are no business of a project: only the management plane shows and sets them.
+   * The deployment's mailboxes are no business of a project: only the management plane shows and sets them,
+   * and says what is missing.
    */
   const shown = (caller: ProjectCaller) => {
     const { accounts: named, ...rest } = marketing.settings(caller.project.id);
-    return caller.manager ? { ...rest, accounts: named } : rest;
+    return caller.manager ? { ...rest, accounts: named, lacks: marketing.lacks(caller.project.id) } : rest;
   };
   return [
     ...marketingRoute({
@@ -26,8 +27,9 @@ export function marketingRoutes({ marketing }: { marketing: MarketingSettings })
       path: '/email-marketing/settings',
       tag: TAG,
       summary: 'Marketing settings of the project',
-      unversioned: ['mailboxes', 'captured', 'problem_of_links'],
-      description: 'The management plane adds `accounts`, the mailboxes that marketing may go out from.',
+      unversioned: ['mailboxes', 'captured', 'problem_of_links', 'lacks'],
+      description:
+        'The management plane adds `accounts`, the mailboxes that marketing may go out from, and `lacks`.',
       query: t.Object({ dns: t.Optional(t.Boolean({ description: 'Adds `mailboxes`, looked up now.' })) }),
       response: shown_settings,
       handle: ({ caller, query }) =>

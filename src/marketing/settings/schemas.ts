@@ -125,12 +125,18 @@ const mailboxes = t.Array(
   { description: 'With `dns=1`: what receivers find of each mailbox.' },
 );
 const { accounts, ...settings } = recordOf(FIELDS).properties;
-/** `accounts` on the management plane, `mailboxes` where they were asked for. */
+/** `accounts` and `lacks` on the management plane, `mailboxes` where they were asked for. */
 export const shown_settings = named(
   'MarketingSettings',
   t.Object({
     ...settings,
     accounts: t.Optional(accounts),
+    lacks: t.Optional(
+      t.Array(t.Object({ code: t.String(), message: t.String() }), {
+        description:
+          'What the check of any sequence or broadcast would find missing, as far as no DNS is asked.',
+      }),
+    ),
     mailboxes: t.Optional(mailboxes),
     captured: t.Optional(
       t.Boolean({

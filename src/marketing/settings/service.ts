@@ -7,11 +7,13 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { isLoopback, isLoopbackUrl } from '../../platform/host/loopback.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { type KeyOwner, MarketingKeys } from './keys.ts';
+import { type Lack, outletLacks, senderLacks } from './lacks.ts';
 import type { Settings, SettingsChanges } from './schemas.ts';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.ts';
 import { findSettings, findTracking, saveSettings } from './store.ts';
 
 export { type KeyedHash, type KeyOwner, sameHash } from './keys.ts';
+export { type Lack, lackIf, type OutletFacts, outletLacks, senderLacks } from './lacks.ts';
 export { changes as settingsChanges, type Settings } from './schemas.ts';
 export { readUsage, takeUsage } from './store.ts';
 export { lackOf, nextOpening, type SendWindow, shutUntil } from './window.ts';
@@ -171,6 +173,19 @@ export class MarketingSettings {
   /** Why no mailbox takes a project's marketing mail, whatever its DNS records; null where one does. */
   problemOfMailboxes(project_id: number): string | null {
     return this.deps.mailboxes.refusalOf(project_id, this.settings(project_id).accounts);
+  }
+
+  /** What keeps all of a project's marketing mail from going out, as far as no DNS is asked. */
+  lacks(project_id: number): Lack[] {
+    const addresses = this.addressesOf(project_id);
+    const settings = this.settings(project_id);
+    const outlets = outletLacks({
+      settings,
+      mailboxes: this.isCaptured(project_id) ? null : addresses.length === 0 ? [] : 'not_looked_up',
+      problem_of_mailboxes: this.problemOfMailboxes(project_id),
+      problem_of_links: this.problemOfLinks(project_id),
+    });
+    return [...senderLacks(settings), ...outlets];
   }
 
   /**

@@ -1,7 +1,10 @@
 /** Sequences running: who gets what when, what ends it, what waits, and that nothing is sent twice. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { starterOf } from '../../../src/console/page/pages/templates/starter.ts';
 import { dataOf } from '../settings/setup.ts';
 import { type SequenceApp, startSequenceApp } from './setup.ts';
+
+let unwritten = 0;
 
 let on: SequenceApp;
 beforeAll(async () => {
@@ -181,6 +184,44 @@ describe('the life of a sequence', () => {
     const check = dataOf(await on.call('GET', `/email-sequences/${id}/check`));
     expect(check).toEqual({ ready: false, captured: true, problems: refused.body.problems });
     expect((await show(id)).status).toBe('draft');
+  });
+
+  test.each([
+    ['as HTML', starterOf('html', true)],
+    ['as a whole page of HTML', starterOf('html', false)],
+    ['as Markdown', starterOf('markdown', true)],
+    ['in the text alone', { body_text: starterOf('html', true).body_text, body_html: '<p>Own words</p>' }],
+    ['over two lines', { body_html: '<p>WRITE here what\n  the mail is about.</p>', body_text: 'Own words' }],
+  ])('is refused with the words that editors start with, %s, and so is a broadcast', async (_, bodies) => {
+    const slug = `unwritten${unwritten++}`;
+    await on.template(
+      slug,
+      'body_markdown' in bodies ? { ...bodies, body_html: null, body_text: undefined } : bodies,
+    );
+    const list = await on.list();
+    await on.contact(list, `${slug}@example.com`);
+    const id = await on.draft(list, [
+      { key: 'a', template: 'hello' },
+      { key: 'b', template: slug, is_final: true },
+    ]);
+    const problem = {
+      code: 'unwritten',
+      message: expect.stringContaining(`The template ${slug} still says`),
+    };
+    const check = dataOf(await on.call('GET', `/email-sequences/${id}/check`));
+    expect(check).toMatchObject({ ready: false, problems: [{ ...problem, step: 'b' }] });
+    expect((await post(id, 'activate')).body).toMatchObject({
+      code: 'activation_refused',
+      problems: [{ ...problem, step: 'b' }],
+    });
+    const draft = await on.call('POST', '/email-broadcasts', { name: 'June', list, template: slug });
+    const broadcast = String(dataOf(draft, 201).id);
+    const found = dataOf(await on.call('GET', `/email-broadcasts/${broadcast}/check`));
+    expect(found).toMatchObject({ ready: false, problems: [problem] });
+    expect((await on.call('POST', `/email-broadcasts/${broadcast}/send`, {})).status).toBe(422);
+    const own = { body_html: '<p>Own</p>', body_text: 'Own: what the mail is about.' };
+    await on.setTemplate(slug, 'body_markdown' in bodies ? { body_markdown: 'Own' } : own);
+    expect(dataOf(await on.call('GET', `/email-sequences/${id}/check`))).toMatchObject({ ready: true });
   });
 
   test('sends nothing while it is paused, and what fell due at resume', async () => {

@@ -42,6 +42,7 @@ const paths = (): [string, string, unknown?][] => [
 ];
 
 const CHANGING = [
+  'lacks',
   'id',
   'created_at',
   'updated_at',

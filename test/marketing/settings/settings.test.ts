@@ -1,6 +1,7 @@
 /** Marketing settings: defaults, the rules of each field, who may see mailboxes, and what the DNS says of them. */
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { type Answer, actor } from '../../support/helpers.ts';
 import { dataOf, type MarketingApp, startMarketingApp } from './setup.ts';
 
@@ -40,9 +41,51 @@ beforeAll(async () => {
 const errorsOf = (answer: Answer): string[] => Object.keys((answer.body.errors ?? {}) as object).sort();
 const stored = () => JSON.stringify(on.app.services.database.read.all(sql`SELECT * FROM marketing_settings`));
 
-test('a project that set none has defaults, on both planes; only the management plane has accounts', async () => {
+test('a project that set none has defaults, on both planes; only the management plane has accounts and what is missing', async () => {
   expect((await on.call('GET', PATH)).body).toEqual({ success: true, data: DEFAULTS });
-  expect((await on.mirror('GET', PATH)).body).toEqual({ data: { ...DEFAULTS, accounts: [] } });
+  const lacks = ['marketing_disabled', 'no_from_name', 'no_postal_address'].map((code) => ({
+    code,
+    message: expect.stringMatching(/^(Marketing is not enabled|The marketing settings have no)/),
+  }));
+  expect((await on.mirror('GET', PATH)).body).toEqual({ data: { ...DEFAULTS, accounts: [], lacks } });
+});
+
+test('what is missing is what any check would say without asking the DNS, and is no part of the ETag', async () => {
+  const one = await startMarketingApp({ env: { SATCHEL_PUBLIC_URL: 'http://localhost:7000' } });
+  const { sending_domains, mailboxes } = one.app.services;
+  const seen = async () => {
+    const answer = await one.mirror('GET', PATH);
+    const { lacks } = dataOf(answer) as { lacks: { code: string; message: string }[] };
+    return { codes: lacks.map(({ code }) => code), etag: answer.headers.get('etag'), lacks };
+  };
+  const set = dataOf(
+    await one.mirror('PATCH', PATH, { enabled: true, from_name: 'Shop', postal_address: '1 High Street' }),
+  );
+  expect(set.lacks).toEqual([
+    { code: 'no_mailbox', message: expect.stringContaining('satchel mailbox add') },
+  ]);
+  const without = await seen();
+  expect(without.codes).toEqual(['no_mailbox']);
+  await sending_domains.add(actor, { name: 'news.example.com', is_default: true });
+  const use = { daily_limit: null, return_path: null, for_transactional: false, for_marketing: true };
+  await mailboxes.add(actor, { address: 'a@news.example.com', relay: null, ...use });
+  // It captures, and its domain is not verified.
+  const unverified = await seen();
+  expect(unverified.lacks).toEqual([
+    { code: 'no_mailbox', message: expect.stringContaining('is of a domain that is not verified') },
+  ]);
+  await sending_domains.change(actor, 'news.example.com', { is_trusted: true });
+  expect((await seen()).codes).toEqual([]);
+  const relay = parseRelay('smtp://relay.example.net');
+  await mailboxes.add(actor, { address: 'b@news.example.com', relay, ...use });
+  // It mails the world, whose records nobody looks up here.
+  const relaying = await seen();
+  expect(relaying.codes).toEqual(['public_url']);
+  expect(new Set([without, unverified, relaying].map(({ etag }) => etag)).size).toBe(1);
+  const list = await one.list();
+  const draft = await one.mirror('POST', '/email-broadcasts', { name: 'June', list });
+  const check = dataOf(await one.mirror('GET', `/email-broadcasts/${dataOf(draft, 201).id}/check`));
+  expect(check.problems).toEqual(expect.arrayContaining(relaying.lacks));
 });
 
 test('every field is taken, kept through other changes, and cleared by null where it is optional', async () => {

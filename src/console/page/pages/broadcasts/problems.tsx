@@ -41,7 +41,7 @@ function placeOf({ path, of }: ProblemsProps, code: string): Place {
   const edit = to`/projects/${path.project}/broadcasts/${path.broadcast}/edit`;
   if (OF_THE_TEMPLATE.includes(code) && of.template && !isOwnSlug(of.template))
     return [to`/projects/${path.project}/templates/${of.template}`, 'The template'];
-  if (code === 'no_template' || code.startsWith('template_')) return [write, 'Write the mail'];
+  if (/^(no_template$|unwritten$|template_)/.test(code)) return [write, 'Write the mail'];
   if (code === 'nobody' || code === 'filter_gone') return [edit, 'Change the filter'];
   return [edit, 'Edit the broadcast'];
 }

@@ -5,6 +5,7 @@ export const LACKS = {
   no_from_name: 'There is no from name.',
   no_postal_address: 'There is no postal address.',
   no_template: 'There is no mail yet.',
+  unwritten: 'The mail still says “Write here what the mail is about.”',
 } as const;
 
 /** Where a command of the shell begins, instead of which the console has a link. */

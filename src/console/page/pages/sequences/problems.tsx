@@ -3,6 +3,7 @@ import type { Sequence } from '../../api.generated.ts';
 import type { Answer } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { to } from '../../router.ts';
+import { LACKS } from '../marketing/lacks.ts';
 import { Mend, type Place } from '../marketing/mend.tsx';
 import { isOwnSlug } from '../writing/words.ts';
 
@@ -52,6 +53,7 @@ export function Problems(props: ProblemsProps) {
 /** In the words of the page, where the API speaks of its own fields. */
 function tell({ code, message }: Problem): string {
   if (code === 'track_end') return 'Its track does not end with its last step: saving the steps mends that.';
+  if (code === 'unwritten') return LACKS.unwritten;
   return message.replace(/^route_to names/, 'It leads to').replace('max_recipients', 'their maximum number');
 }
 
@@ -64,7 +66,7 @@ function placeOf({ path, of }: ProblemsProps, { code, step }: Problem): Place {
   const template = of.steps.find(({ key }) => key === step)?.template;
   if (OF_THE_TEMPLATE.includes(code) && template && !isOwnSlug(template))
     return [to`/projects/${path.project}/templates/${template}`, 'The template'];
-  if (code.startsWith('template_') && step !== undefined)
+  if ((code === 'unwritten' || code.startsWith('template_')) && step !== undefined)
     return [`${here}/steps/${encodeURIComponent(step)}/write`, 'Write the mail'];
   return [at_step, 'Edit the step'];
 }
