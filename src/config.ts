@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { AppError, messageOf } from './errors.ts';
 import * as limits from './limits.ts';
@@ -26,6 +26,8 @@ export interface TlsSettings {
 
 export interface Config {
   readonly data_dir: string;
+  /** Where the server keeps its backups; null is in the data directory. */
+  readonly backup_dir: string | null;
   readonly host: string;
   readonly port: number;
   /** How HTTPS is served; null where a proxy does that, or nobody. */
@@ -81,6 +83,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Every setting there is. */
 export const SETTINGS = [
   'SATCHEL_DATA_DIR',
+  'SATCHEL_BACKUP_DIR',
   'SATCHEL_HOST',
   'SATCHEL_PORT',
   'SATCHEL_PUBLIC_URL',
@@ -177,8 +180,10 @@ export function loadConfig(given_env: Environment, flags: ConfigFlags = {}, is_t
     (name) => get(name),
   );
   if (sources.length > 1) throw bad(sources.join(' and '), 'exclude each other: set only one of them');
+  const data_dir = resolve(flags.data_dir ?? get('SATCHEL_DATA_DIR') ?? './data');
   return Object.freeze({
-    data_dir: resolve(flags.data_dir ?? get('SATCHEL_DATA_DIR') ?? './data'),
+    data_dir,
+    backup_dir: readBackupDir(given('SATCHEL_BACKUP_DIR'), data_dir),
     host,
     port,
     tls,
@@ -331,6 +336,13 @@ function readPublicUrl({ text, name }: Given, port: number, tls: TlsSettings | n
       'must have no path: Satchel wants a host name of its own (SATCHEL_PUBLIC_URL=https://files.example.com)',
     );
   return url.href.replace(/\/+$/, '');
+}
+
+function readBackupDir({ text, name }: Given, data_dir: string): string | null {
+  if (text === null) return null;
+  if (!isAbsolute(text)) throw bad(name, 'must be an absolute path, such as /var/lib/satchel-backups');
+  if (resolve(text) === data_dir) throw bad(name, 'must be another folder than the data directory');
+  return resolve(text);
 }
 
 function readList(text: string | null): string[] {

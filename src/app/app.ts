@@ -37,8 +37,9 @@ import {
   marketingCronEntries,
   marketingTasks,
 } from '../marketing/marketing.ts';
+import { BackupSchedule } from '../operation/backups/schedule.ts';
 import { Backups, type BackupWork } from '../operation/backups/service.ts';
-import { createBackupTask } from '../operation/backups/tasks.ts';
+import { backupCronEntries, createBackupTask } from '../operation/backups/tasks.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Holds } from '../operation/holds/service.ts';
 import { Jobs } from '../operation/jobs/service.ts';
@@ -284,6 +285,7 @@ function createWork(on: Tenancy) {
     object_links,
     object_moves: new ObjectMoves({ ...on, bytes, pins }),
     backups,
+    backup_schedule: new BackupSchedule({ ...on, backups }),
     transfers: new Transfers({ ...on, ...mail, ...marketing, bytes, engine }),
     holds: new Holds({ ...on, ...mail, ...marketing, ...webhooks, engine }),
     jobs: new Jobs(on),
@@ -307,6 +309,7 @@ function createCronEntries(services: Services): CronEntry[] {
     ...webhookCronEntries(services.webhooks),
     ...projectCronEntries(services),
     ...transferCronEntries(services),
+    ...backupCronEntries(services),
     { name: 'idempotency keys', expression: '51 * * * *', at_start: true, run: () => idempotency.sweep() },
     { name: 'rates', expression: '53 * * * *', at_start: true, run: () => rates.sweep() },
   ];

@@ -270,6 +270,8 @@ const GUARDS: Readonly<Record<string, string[]>> = {
     'GET /audit',
     'GET /backups',
     'GET /backups/:backup',
+    'GET /backups/schedule',
+    'PUT /backups/schedule',
     'GET /project-files',
     'GET /project-files/:project_file',
     'POST /project-files',

@@ -21,6 +21,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'api_key.updated': 'changed the key {name}',
   'backup.deleted': 'deleted the backup {name}',
   'backup.downloaded': 'downloaded the backup {name}',
+  'backup.scheduled': 'changed when backups are made',
   'backup.started': 'started the backup {name}',
   'broadcast.cancelled': 'cancelled the broadcast {name}',
   'broadcast.changed': 'changed the broadcast {name}',

@@ -1,17 +1,43 @@
-/** What doctor asks of backups: what restores left behind, on purpose or because they were cut off. */
+/** What doctor asks of backups: whether the last one failed, and what restores left behind, on purpose or cut off. */
+import type { Database as Sqlite } from 'bun:sqlite';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWord } from '../../platform/cli/shell-words.ts';
+import { toIso } from '../../platform/host/clock.ts';
 import {
   type CheckedDirectory,
   type Finding,
   type HealthCheck,
   ok,
+  problem,
   warning,
 } from '../../platform/host/health-check.ts';
+import { readHistoryOf } from './history-store.ts';
 import { REPLACED, RESTORE_SCRATCH } from './restore.ts';
 
-export function backupChecks({ data_dir, is_served }: CheckedDirectory): HealthCheck[] {
+const BACKUP = 'backup';
+
+export function backupChecks(on: CheckedDirectory): HealthCheck[] {
+  return [...leftoverChecks(on), { check: BACKUP, run: () => checkLast(on.sqlite) }];
+}
+
+/** Nothing is said before the first one. */
+function checkLast(sqlite: Sqlite): Finding[] {
+  const { made_ms, failure } = readHistoryOf(sqlite);
+  const last =
+    made_ms === null ? 'None was made before.' : `The last one that was made is of ${toIso(made_ms)}.`;
+  if (failure)
+    return [
+      problem(
+        BACKUP,
+        `One failed at ${toIso(failure.at_ms)}: ${failure.message} ${last}`,
+        'satchel backup --keep 7 /var/backups, once that is mended',
+      ),
+    ];
+  return made_ms === null ? [] : [ok(BACKUP, last)];
+}
+
+function leftoverChecks({ data_dir, is_served }: CheckedDirectory): HealthCheck[] {
   const check = 'leftovers';
   const run: HealthCheck['run'] = () =>
     readdirSync(data_dir).flatMap((name): Finding[] => {

@@ -11,11 +11,26 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { actAsCallerAt } from '../../platform/host/ownership.ts';
 import { DROP, describeHeld, type Held, isAny, RELEASE } from '../holds/service.ts';
 import { type BackupResult, backUp } from './making.ts';
+import { makeRemembered } from './remembering.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
+import { KEEP } from './schedule.ts';
+import { refuseScheduleOptions, SCHEDULE, type ScheduleServices, scheduleAction } from './schedule-cli.ts';
 import { type VerifyResult, verifyBackup } from './verification.ts';
 
-export function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
+export function registerBackup<S extends ScheduleServices>(cli: Cli<S>, clock: Clock): void {
+  const make = cli.plainAction((context, options, file = '') => {
+    refuseScheduleOptions(options);
+    cli.host.process.yieldToOthers();
+    actAsCallerAt(file);
+    return runBackup(context, {
+      file,
+      keep: numberOption(options, 'keep'),
+      with_store: options.withStore === true,
+      clock,
+    });
+  });
+  const schedule = scheduleAction(cli);
   cli
     .topVerb('backup')
     .option(
@@ -24,21 +39,20 @@ export function registerBackup<S>(cli: Cli<S>, clock: Clock): void {
       wholeNumber(1),
     )
     .option('--with-store', 'bring the bytes along that are in the object store; it lists them otherwise')
+    .option('--at <time>', 'with schedule: the time of day, such as 03:30, at which the server makes one')
+    .option('--timezone <zone>', 'with schedule: the IANA time zone of that time (UTC)')
+    .option('--off', 'with schedule: have the server make none')
     .remark(`Keep the master key apart from the backups: who has both has every secret, and without it
-the secrets in a backup are lost.`)
-    .example('satchel backup /var/backups/satchel-$(date +%F).tar', 'satchel backup --keep 7 /var/backups')
-    .action(
-      cli.plainAction((context, options, file = '') => {
-        cli.host.process.yieldToOthers();
-        actAsCallerAt(file);
-        return runBackup(context, {
-          file,
-          keep: numberOption(options, 'keep'),
-          with_store: options.withStore === true,
-          clock,
-        });
-      }),
-    );
+the secrets in a backup are lost.
+
+\`satchel backup schedule\` says when the server makes backups by itself, into its own folder, and changes it; there --keep is
+how many of those stay (${KEEP.fallback}). A file of that name is ./schedule.`)
+    .example(
+      'satchel backup /var/backups/satchel-$(date +%F).tar',
+      'satchel backup --keep 7 /var/backups',
+      'satchel backup schedule --at 03:30 --timezone Europe/Berlin --keep 14',
+    )
+    .action((...raw: unknown[]) => (raw[0] === SCHEDULE ? schedule(...raw) : make(...raw)));
 }
 
 async function runBackup(
@@ -54,11 +68,15 @@ async function runBackup(
   if (with_store && !config.object_store)
     throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
   const store = with_store && config.object_store ? new S3Store(config.object_store) : null;
+  const { data_dir } = config;
+  const onUnnoted = (why: string): void =>
+    note(`satchel: warning: what became of it could not be noted for satchel doctor: ${why}`);
   if (keep === undefined) {
-    const result = await backUp(config.data_dir, { file, clock, store, onProgress });
-    return presentBackup(result, note, {});
+    const make = () => backUp(data_dir, { file, clock, store, onProgress });
+    return presentBackup(await makeRemembered(data_dir, { clock, onUnnoted }, make), note, {});
   }
-  const result = await backUpInto(config.data_dir, { dir: file, keep, clock, store, onProgress });
+  const make = () => backUpInto(data_dir, { dir: file, keep, clock, store, onProgress });
+  const result = await makeRemembered(data_dir, { clock, onUnnoted }, make);
   for (const path of result.unsound)
     note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
   return presentBackup(result, note, { removed: result.removed.map((path) => basename(path)).join(', ') });

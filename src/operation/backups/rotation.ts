@@ -17,6 +17,26 @@ interface RotatedBackup extends BackupResult {
 /** Without milliseconds they are of an older Satchel. */
 const DATED_NAME = /^satchel-\d{8}T\d{6}(\.\d{3})?Z\.tar$/;
 
+const NIGHTLY_NAME = /^nightly-\d{8}T\d{6}\.\d{3}Z\.tar$/;
+
+/** What one is called that the server makes by itself. */
+export function nightlyName(at_ms: number): string {
+  return datedName(at_ms).replace('satchel', 'nightly');
+}
+
+/** Removes all but the newest `keep` whole ones that the server made by itself. */
+export function pruneNightly(dir: string, keep: number): void {
+  for (const path of newestFirst(dir, NIGHTLY_NAME).filter(looksWhole).slice(keep)) rmSync(path);
+}
+
+function newestFirst(dir: string, name: RegExp): string[] {
+  return readdirSync(dir)
+    .filter((each) => name.test(each))
+    .sort()
+    .reverse()
+    .map((each) => join(dir, each));
+}
+
 /** What a backup of a moment is called. */
 export function datedName(at_ms: number): string {
   return `satchel-${toIso(at_ms).replaceAll(/[-:]/g, '')}.tar`;
@@ -33,11 +53,7 @@ export async function backUpInto(
   const dir = resolve(options.dir);
   const file = join(dir, datedName(options.clock.now()));
   const result = await backUp(data_dir, { ...options, file });
-  const dated = readdirSync(dir)
-    .filter((name) => DATED_NAME.test(name))
-    .sort()
-    .reverse()
-    .map((name) => join(dir, name));
+  const dated = newestFirst(dir, DATED_NAME);
   const whole = dated.filter(looksWhole);
   const removed = whole.slice(options.keep).filter((path) => path !== result.file);
   for (const path of removed) rmSync(path);

@@ -31,7 +31,7 @@ export function backupRoutes(backups: Backups): Route[] {
       tag,
       summary: 'List backups',
       description:
-        'Those in the folder `backups` of the data directory, newest first; `?name=` is one of them. Such as `satchel backup` makes ' +
+        'Those in the folder `backups` of the data directory, or SATCHEL_BACKUP_DIR, newest first; `?name=` is one of them. Such as `satchel backup` makes ' +
         'elsewhere are not among them.',
       query: t.Object({ ...pageQuery, name: t.Optional(t.String()) }),
       response: t.Array(backup),

@@ -3,8 +3,9 @@
  * work is a job, done in a thread (src/app/maintenance.ts). One that was cut off starts anew at the next
  * start.
  */
-import { lstatSync, readdirSync, rmSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Config } from '../../config.ts';
 import { AppError, conflict, errorCodeOf, messageOf, notFound } from '../../errors.ts';
 import { recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -13,13 +14,14 @@ import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { makeFolder } from '../../platform/host/folders.ts';
 import type { Logger } from '../../platform/host/logger.ts';
 import type { Actor } from '../../platform/http/callers.ts';
-import { t } from '../../platform/http/schema.ts';
+import { type Static, t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
 import type { TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { noteBackup } from './history-store.ts';
 import type { BackupResult } from './making.ts';
 import { looksWhole } from './reader.ts';
-import { datedName } from './rotation.ts';
+import { datedName, nightlyName, pruneNightly } from './rotation.ts';
 import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
 
@@ -53,34 +55,35 @@ interface BackupsDeps {
   database: Database;
   clock: Clock;
   logger: Logger;
-  config: { data_dir: string };
+  config: Pick<Config, 'data_dir' | 'backup_dir'>;
   work: BackupWork;
   enqueue(tx: Tx, job: NewJob): string;
 }
 
 /** A backup that takes the server down must not do so at each start. */
 const BACKUP_MAX_ATTEMPTS = 3;
-const job_payload = t.Object({ name: t.String() });
+/** `keep`: of one that the server makes by itself, how many of those stay. */
+const job_payload = t.Object({ name: t.String(), keep: t.Optional(t.Integer()) });
 /** Names that can't lead out of the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.tar$/;
 /** Names of what a backup or verification leaves that was cut off, with the number of its process. */
-const LEFTOVER = /^\.satchel-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))?$/;
+const LEFTOVER = /^\.(?:satchel|nightly)-.*?(\d+)(?:\.(?:partial|snapshot|snapshot-journal))?$/;
 
 export class Backups {
-  readonly #folder: string;
+  readonly folder: string;
   #is_verifying = false;
   /** Names of those that are being removed: they are gone for everybody else. */
   readonly #removing = new Set<string>();
 
   constructor(private readonly deps: BackupsDeps) {
-    this.#folder = join(deps.config.data_dir, 'backups');
+    this.folder = deps.config.backup_dir ?? join(deps.config.data_dir, 'backups');
   }
 
   /* --- Making one ------------------------------------------------------------------------------------------------- */
 
   /** Begins a backup. Throws AppError `conflict` while a backup or a verification is under way. */
   async make(actor: Actor): Promise<BackupRecord> {
-    const { database, clock, enqueue } = this.deps;
+    const { database, clock } = this.deps;
     const name = datedName(clock.now());
     const is_taken = this.#statOf(name) !== null;
     await database.write((tx) => {
@@ -90,34 +93,77 @@ export class Backups {
       if (other) throw conflict('A backup is being made already.', { details: { job_id: other.id } });
       if (is_taken || runs.some((run) => run.name === name))
         throw conflict(`There is a backup ${name} already. Try again.`);
-      const of = { type: BACKUP_MAKE, priority: PRIORITY.background, max_attempts: BACKUP_MAX_ATTEMPTS };
-      enqueue(tx, { ...of, project_id: null, payload: { name } });
+      this.#enqueue(tx, { name });
       this.#audit(tx, actor, 'backup.started', name);
     });
     return this.require(name);
   }
 
+  /** As `make`, of one that nobody asked for. False while a backup or a verification is under way. */
+  beginNightly(tx: Tx, keep: number): boolean {
+    if (this.#is_verifying || listRuns(tx).some(isUnderWay)) return false;
+    this.#enqueue(tx, { name: nightlyName(this.deps.clock.now()), keep });
+    return true;
+  }
+
+  #enqueue(tx: Tx, payload: Static<typeof job_payload>): void {
+    const of = { type: BACKUP_MAKE, priority: PRIORITY.background, max_attempts: BACKUP_MAX_ATTEMPTS };
+    this.deps.enqueue(tx, { ...of, project_id: null, payload });
+  }
+
+  /** Remembers one that the server did not live to finish, time and again. */
+  noteFailed(tx: Tx, message: string): void {
+    noteBackup(tx, { failure: { at_ms: this.deps.clock.now(), message } });
+  }
+
   /** Does the job of a backup: for its task. */
   async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
-    const { logger, work, clock } = this.deps;
-    const { name } = parse(job_payload, job.payload);
+    const { logger, work, clock, database } = this.deps;
+    const { name, keep } = parse(job_payload, job.payload);
     // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
     this.removeLeftovers();
-    const size_bytes = this.#wholeSizeOf(name);
-    if (size_bytes !== null) return { status: 'completed', error: null, result: { name, size_bytes } };
     try {
-      makeFolder(this.#folder);
-      const { file: _, ...result } = await work.backUp(join(this.#folder, name), clock.now());
-      return { status: 'completed', error: null, result: { name, ...result } };
+      this.#makeFolder();
+      const size_bytes = this.#wholeSizeOf(name);
+      if (size_bytes !== null)
+        return await this.#complete({ name, size_bytes }, { made_ms: job.queued_at, keep });
+      const made_ms = clock.now();
+      const { file: _, ...result } = await work.backUp(join(this.folder, name), made_ms);
+      return await this.#complete({ name, ...result }, { made_ms, keep });
     } catch (error) {
       const message = messageOf(error);
       if (stopping.aborted) return { status: 'retry', error: message, run_at: AT_ONCE, is_cut_off: true };
       // A thread that died has removed nothing.
       this.removeLeftovers();
+      await database.write((tx) => this.noteFailed(tx, message));
       if (!(error instanceof AppError) || error.kind === 'internal') throw error;
       logger.error('a backup failed', { job_id: job.id, error: message });
       return { status: 'failed', error: message, result: null };
     }
+  }
+
+  #makeFolder(): void {
+    try {
+      makeFolder(this.folder);
+      if (!statSync(this.folder).isDirectory()) throw new Error('it is no folder');
+    } catch (cause) {
+      throw new AppError('unavailable', `The folder ${this.folder} can't be used: ${messageOf(cause)}.`, {
+        cause,
+      });
+    }
+  }
+
+  async #complete(
+    result: { name: string; size_bytes: number },
+    { made_ms, keep }: { made_ms: number; keep: number | undefined },
+  ): Promise<TaskOutcome> {
+    await this.deps.database.write((tx) => noteBackup(tx, { made_ms }));
+    try {
+      if (keep !== undefined) pruneNightly(this.folder, keep);
+    } catch (error) {
+      this.deps.logger.error('older nightly backups could not be removed', { error: messageOf(error) });
+    }
+    return { status: 'completed', error: null, result };
   }
 
   /**
@@ -129,7 +175,7 @@ export class Backups {
       for (const name of this.#names()) {
         const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
         if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
-        rmSync(join(this.#folder, name), { recursive: true, force: true });
+        rmSync(join(this.folder, name), { recursive: true, force: true });
       }
     } catch (error) {
       this.deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
@@ -168,7 +214,7 @@ export class Backups {
     requireWhole(status);
     await this.deps.database.write((tx) => this.#audit(tx, actor, 'backup.downloaded', name));
     if (!this.#statOf(name)) throw notFound('Backup');
-    return join(this.#folder, name);
+    return join(this.folder, name);
   }
 
   /** Checks all of a backup in a scratch folder. Throws AppError `conflict`, `unavailable` without room. */
@@ -179,7 +225,7 @@ export class Backups {
       throw conflict('A backup is being made or verified. Try again when that is done.');
     this.#is_verifying = true;
     try {
-      return await work.verify(join(this.#folder, name), clock.now());
+      return await work.verify(join(this.folder, name), clock.now());
     } finally {
       this.#is_verifying = false;
     }
@@ -201,7 +247,7 @@ export class Backups {
         if (run) deleteJob(tx, run.id);
         this.#audit(tx, actor, 'backup.deleted', name);
       });
-      rmSync(join(this.#folder, name), { force: true });
+      rmSync(join(this.folder, name), { force: true });
     } finally {
       this.#removing.delete(name);
     }
@@ -213,7 +259,7 @@ export class Backups {
 
   #names(): string[] {
     try {
-      return readdirSync(this.#folder);
+      return readdirSync(this.folder);
     } catch (error) {
       if (errorCodeOf(error) === 'ENOENT') return [];
       throw error;
@@ -223,17 +269,17 @@ export class Backups {
   /** Null for what is no file, or has no name of a backup: a link might lead anywhere. */
   #statOf(name: string): Stats | null {
     if (!NAME.test(name)) return null;
-    const stat = lstatSync(join(this.#folder, name), { throwIfNoEntry: false });
+    const stat = lstatSync(join(this.folder, name), { throwIfNoEntry: false });
     return stat?.isFile() ? stat : null;
   }
 
   #wholeSizeOf(name: string): number | null {
     const stat = this.#statOf(name);
-    return stat && looksWhole(join(this.#folder, name)) ? stat.size : null;
+    return stat && looksWhole(join(this.folder, name)) ? stat.size : null;
   }
 
   #recordOf(name: string, stat: Stats, run: Run | null): BackupRecord {
-    const is_whole = looksWhole(join(this.#folder, name));
+    const is_whole = looksWhole(join(this.folder, name));
     return {
       name,
       size_bytes: is_whole ? stat.size : null,
