@@ -104,14 +104,14 @@ export function findContactById(read: Tx, id: number): ContactRow | undefined {
   return byId.get(read, id) ?? undefined;
 }
 
+const ofAddress = rawSql<ContactRow, [number, string]>(
+  'SELECT * FROM contacts WHERE project_id = ? AND email = ? ORDER BY id',
+  contacts,
+);
+
 /** Every contact of an address in a project, on whatever list. */
 export function listContactsOfAddress(read: Tx, project_id: number, email: string): ContactRow[] {
-  return read
-    .select()
-    .from(contacts)
-    .where(and(eq(contacts.project_id, project_id), eq(contacts.email, email)))
-    .orderBy(contacts.id)
-    .all();
+  return ofAddress.all(read, project_id, email);
 }
 
 const pauseOf = rawSql<{ paused_until: number | null }, [number, string]>(

@@ -175,21 +175,22 @@ function presentBriefly(context: CliContext, record: ImportRecord): CliResult {
 function columnsTold({ columns }: ImportRecord): Record<string, string> {
   if (columns === null) return {};
   const fields = Object.entries(columns.fields).map(([header, field]) => `${header} is ${field}`);
-  const left_out = columns.left_out.map(
-    ({ column, header, reason }) => `column ${column} ${header && `(${header}) `}${LEFT_OUT_WORDS[reason]}`,
+  const left_out = columns.left_out.flatMap(({ column, header, reason }) =>
+    reason === 'ours' ? [] : [`column ${column} ${header && `(${header}) `}${LEFT_OUT_WORDS[reason]}`],
   );
+  const ours = columns.left_out.filter(({ reason }) => reason === 'ours').map(({ header }) => header);
   return {
     columns: fields.join(', '),
     ...(columns.kept.length > 0 ? { 'custom fields': columns.kept.join(', ') } : {}),
     ...(left_out.length > 0 ? { 'left out': left_out.join(', ') } : {}),
+    ...(ours.length > 0 ? { 'left out as ours': ours.join(', ') } : {}),
     ...(columns.unknown_words.length > 0 ? { 'unknown words': columns.unknown_words.join(', ') } : {}),
   };
 }
 
-const LEFT_OUT_WORDS: Readonly<Record<LeftOutReason, string>> = {
+const LEFT_OUT_WORDS: Readonly<Record<Exclude<LeftOutReason, 'ours'>, string>> = {
   no_name: 'has no name',
   name_too_long: `has a name of more than ${MAX_CUSTOM_FIELD_NAME_CHARS} characters`,
   repeated: 'has the name of another',
-  ours: 'is ours, and stays as it is',
   too_many: `is past the ${MAX_CUSTOM_FIELDS} custom fields that there may be`,
 };

@@ -24,6 +24,8 @@ import type { ImportRow } from './tables.ts';
 const IMPORT_SCREEN_ROWS = 100;
 /** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
 const IMPORT_COMMIT_ROWS = 50;
+/** Of these, rows whose address leaves: whatever it is in hears of it. */
+const IMPORT_COMMIT_LEAVES = 5;
 /** So many are told of what stands in place of a status. */
 const MAX_UNKNOWN_WORDS = 20;
 /** Rows that wait for an answer of the DNS are tried again after this long, doubling up to the other. */
@@ -225,8 +227,15 @@ export class ImportRun {
       const one = screened[index];
       return one ? [{ row, screened: one }] : [];
     });
-    for (let from = 0; from < judged.length; from += IMPORT_COMMIT_ROWS)
-      await this.#commit(judged.slice(from, from + IMPORT_COMMIT_ROWS));
+    let piece: Judged[] = [];
+    for (const one of judged) {
+      piece.push(one);
+      const leaves = piece.filter(leavesBy).length;
+      if (piece.length < IMPORT_COMMIT_ROWS && leaves < IMPORT_COMMIT_LEAVES) continue;
+      await this.#commit(piece);
+      piece = [];
+    }
+    if (piece.length > 0) await this.#commit(piece);
   }
 
   #candidateOf(fields: WaitingFields): Candidate {
@@ -273,7 +282,9 @@ export class ImportRun {
       const waiting: store.Waiting[] = [];
       const settled: number[] = [];
       let admitted = 0;
-      for (const { row, screened } of piece) {
+      for (const judged of piece) {
+        const { row, screened } = judged;
+        const leaves = leavesBy(judged);
         if (screened.verdict === 'waiting') {
           if (row.end_byte !== null)
             waiting.push({ import_id: id, row_number: row.row_number, fields: row.fields });
@@ -285,8 +296,7 @@ export class ImportRun {
             : (admissions[admitted++]?.outcome ?? 'suppressed');
         counters[outcome] += 1;
         if (row.end_byte === null) settled.push(row.row_number);
-        if (screened.verdict === 'rejected' && screened.leaves)
-          contacts.imported.leave(tx, { owner: this.owner, list, import_id: id }, screened.leaves);
+        if (leaves) contacts.imported.leave(tx, { owner: this.owner, list, import_id: id }, leaves);
         if (isRejection(outcome) && !isForgotten(row.fields)) {
           const email = this.#addressOf(row.fields, screened.candidate);
           rejected.push({ import_id: id, row_number: row.row_number, email, reason: outcome });
@@ -341,6 +351,11 @@ export class ImportRun {
 
 function isRejection(outcome: keyof Counters): boolean {
   return outcome !== 'accepted' && outcome !== 'duplicate' && outcome !== 'updated_existing';
+}
+
+/** Whose row says that it left. */
+function leavesBy({ screened }: Judged) {
+  return screened.verdict === 'rejected' ? screened.leaves : undefined;
 }
 
 /** Emptied while it waited. */

@@ -3,6 +3,7 @@ import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts'
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
+import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, VerbSession } from '../../platform/cli/verb.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import type { KeyOwner } from '../settings/service.ts';
@@ -102,10 +103,12 @@ async function liftImport(
   const { suppressions, imports } = services;
   const import_id = imports.requireEnded(project.id, id).id;
   const count = suppressions.countImported(import_id);
-  if (count > 0) consent(`takes back ${count} suppressions of this import`);
+  const suppressionsOf = (n: number): string => counted(n, 'suppression', 'suppressions');
+  if (count > 0) consent(`takes back ${suppressionsOf(count)} of this import`);
   const done = await suppressions.liftImport(actor, project, import_id);
-  const kept = done.kept === 0 ? '' : `; ${done.kept} more stay suppressed, for other reasons`;
-  const text = `${done.lifted} suppressions of ${project.name} are lifted${kept}; ${done.restored} contacts have the status that they had.`;
+  const kept = done.kept === 0 ? '' : ` ${suppressionsOf(done.kept)} stay, for other reasons.`;
+  const contacts = `${counted(done.restored, 'contact has', 'contacts have')} the status that they had`;
+  const text = `Lifted in ${project.name}: ${suppressionsOf(done.lifted)} of the import. ${contacts}.${kept}`;
   return { json: done, text };
 }
 

@@ -25,6 +25,8 @@ export { SUPPRESSION_KINDS, type SuppressionKind } from './tables.ts';
  */
 const LIFT_BATCH = 50;
 const LIFT_PAUSE_MS = 25;
+/** As many of an import, whose contacts get their status back one by one. */
+const LIFT_IMPORTED_BATCH = 10;
 
 export interface SuppressionRecord {
   id: string;
@@ -262,13 +264,15 @@ export class Suppressions {
     const total = { lifted: 0, kept: 0, restored: 0 };
     for (;;) {
       const done = await this.deps.database.writePiece((tx) =>
-        store.listImported(tx, import_id, LIFT_BATCH).map((of) => this.#liftImported(tx, actor, owner, of)),
+        store
+          .listImported(tx, import_id, LIFT_IMPORTED_BATCH)
+          .map((of) => this.#liftImported(tx, actor, owner, of)),
       );
       for (const { is_lifted, restored } of done) {
         total[is_lifted ? 'lifted' : 'kept'] += 1;
         total.restored += restored;
       }
-      if (done.length < LIFT_BATCH) return total;
+      if (done.length < LIFT_IMPORTED_BATCH) return total;
       await Bun.sleep(LIFT_PAUSE_MS);
     }
   }

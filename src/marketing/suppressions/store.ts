@@ -85,33 +85,37 @@ export function deleteSuppression(tx: Tx, id: string): void {
 
 export type Imported = typeof suppressionImports.$inferSelect;
 
-const isOne = (import_id: string, suppression_id: string) =>
-  and(eq(suppressionImports.import_id, import_id), eq(suppressionImports.suppression_id, suppression_id));
+// Written out, as each row of an import passes that says that somebody left.
+const importedById = rawSql<Imported, [string, string]>(
+  'SELECT * FROM suppression_imports WHERE import_id = ? AND suppression_id = ?',
+  suppressionImports,
+);
+const save = rawSql<never, [string, string, string, string]>(
+  `INSERT INTO suppression_imports (import_id, suppression_id, kind, departures) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET kind = excluded.kind, departures = excluded.departures`,
+);
+const remove = rawSql<never, [string, string]>(
+  'DELETE FROM suppression_imports WHERE import_id = ? AND suppression_id = ?',
+);
+const kindsOf = rawSql<{ kind: SuppressionKind }, [string]>(
+  'SELECT kind FROM suppression_imports WHERE suppression_id = ?',
+);
 
-export function findImported(read: Tx, import_id: string, suppression_id: string): Imported | undefined {
-  return read.select().from(suppressionImports).where(isOne(import_id, suppression_id)).get();
+export function findImported(read: Tx, import_id: string, suppression_id: string): Imported | null {
+  return importedById.get(read, import_id, suppression_id);
 }
 
 /** In place of what the same import said of it before. */
-export function saveImported(tx: Tx, row: Imported): void {
-  const { import_id, suppression_id } = suppressionImports;
-  tx.insert(suppressionImports)
-    .values(row)
-    .onConflictDoUpdate({ target: [import_id, suppression_id], set: row })
-    .run();
+export function saveImported(tx: Tx, { import_id, suppression_id, kind, departures }: Imported): void {
+  save.run(tx, import_id, suppression_id, kind, JSON.stringify(departures));
 }
 
 export function deleteImported(tx: Tx, import_id: string, suppression_id: string): void {
-  tx.delete(suppressionImports).where(isOne(import_id, suppression_id)).run();
+  remove.run(tx, import_id, suppression_id);
 }
 
 export function listImportedKinds(read: Tx, suppression_id: string): SuppressionKind[] {
-  return read
-    .select({ kind: suppressionImports.kind })
-    .from(suppressionImports)
-    .where(eq(suppressionImports.suppression_id, suppression_id))
-    .all()
-    .map(({ kind }) => kind);
+  return kindsOf.all(read, suppression_id).map(({ kind }) => kind);
 }
 
 /** Up to `limit` of those that an import gave. */
