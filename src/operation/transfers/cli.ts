@@ -52,7 +52,9 @@ Without --with-store, the other Satchel must reach the same bucket.`)
         onProgress: progress('exporting'),
       });
       for (const id of exported.left_out)
-        note(`satchel: warning: the bytes of object ${id} are gone or damaged; it is not in the file`);
+        note(
+          `satchel: warning: object ${id} is not in the file: it was deleted meanwhile, or its bytes are gone or damaged`,
+        );
       return {
         json: exported,
         text: presentExported(exported, { ...found, is_copy: options.copy === true }),

@@ -1,11 +1,12 @@
 /**
  * Writing a project's file beside a server: all rows of one committed state, then the bytes that they name.
- * It appears under its name once it is whole and durable.
+ * Those take as long as there are files, and no committed state is held for them: what was deleted meanwhile
+ * is left out. The file appears under its name once it is whole and durable.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, conflict, messageOf } from '../../errors.ts';
+import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
@@ -15,17 +16,19 @@ import { openBlob } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, withScratch } from '../../platform/host/scratch.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { WrappedKey } from '../../platform/secrets/key-ring.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 import { lineOf } from './arriving.ts';
 import { LEFT_OUT, MANIFEST, type ProjectFile, ProjectWriter, rowsName } from './format.ts';
 import { type Manifest, readManifest } from './manifest-store.ts';
 import type { Going, Ranges } from './rows-store.ts';
-import { listObjects, listPinned, type ObjectBytesRow, readContents, sumBytes } from './store.ts';
+import { type BytesRow, findBytes, listBytes, readContents, sumBytes } from './store.ts';
 
 const WHAT = 'an export';
 /** Rows are written so many bytes at a time; a row is never cut. */
 const PIECE_BYTES = 1024 * 1024;
+const IDS_A_TURN = 1000;
 
 /** What is to be written, and under which key. */
 export interface ExportJob {
@@ -51,7 +54,7 @@ export interface Exported {
   object_bytes: number;
   /** Objects whose bytes are in the object store, and not in the file. */
   stored_objects: number;
-  /** Objects that are not in the file, as their bytes were gone or damaged. */
+  /** Objects that are not in the file, as they were deleted meanwhile, or their bytes were gone or damaged. */
   left_out: string[];
 }
 
@@ -77,8 +80,6 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
       });
       let exported: Omit<Exported, 'file'>;
       try {
-        // Until its end, all that is read is of one committed state.
-        sqlite.run('BEGIN');
         exported = await new Export(sqlite, fd, job).write();
       } finally {
         closeSync(fd);
@@ -119,11 +120,15 @@ class Export {
 
   async write(): Promise<Omit<Exported, 'file'>> {
     const { project_id, ranges, wrapKeys } = this.job;
+    // Until its end, all that is read is of one committed state.
+    this.sqlite.run('BEGIN');
     const manifest: Manifest = { ...readManifest(this.sqlite, project_id, ranges), data_keys: wrapKeys() };
     this.#writer.writeText(MANIFEST, JSON.stringify(manifest));
     for (const going of this.job.going) await this.#writeRows(going);
-    for (const object of listObjects(this.sqlite, project_id)) await this.#writeObject(object);
-    for (const pinned of listPinned(this.sqlite, project_id)) await this.#writePinned(pinned);
+    const { going, staying } = await this.#listNamed();
+    this.sqlite.run('COMMIT');
+    for (const public_id of going) await this.#writeBytes(public_id);
+    for (const public_id of staying) await this.#countStored(public_id);
     this.#writer.writeText(LEFT_OUT, JSON.stringify({ objects: this.#written.left_out }));
     return { ...this.#written, size_bytes: await this.#writer.finish() };
   }
@@ -139,8 +144,8 @@ class Export {
       lines = [];
       size = 0;
       this.#tell();
-      // Signals are heard, and others have a turn.
-      await new Promise((done) => setImmediate(done));
+      // Signals are heard, too.
+      await letOthers();
     };
     const rows = this.sqlite.query<Record<string, unknown>, [number]>(select);
     for (const row of rows.iterate(this.job.project_id)) {
@@ -153,59 +158,65 @@ class Export {
     await flush();
   }
 
-  async #writeObject(object: ObjectBytesRow): Promise<void> {
-    const is_stored = object.store === 's3';
-    if (is_stored && !this.job.about.with_store) {
-      this.#written.stored_objects += 1;
-      return;
+  /** Whose bytes the rows name: those that go into the file, and those that stay in the object store. */
+  async #listNamed(): Promise<{ going: string[]; staying: string[] }> {
+    const named: { going: string[]; staying: string[] } = { going: [], staying: [] };
+    let listed = 0;
+    for (const { public_id, is_stored } of listBytes(this.sqlite, this.job.project_id)) {
+      (is_stored && !this.job.about.with_store ? named.staying : named.going).push(public_id);
+      listed += 1;
+      if (listed % IDS_A_TURN === 0) await letOthers();
     }
-    const is_written = is_stored ? await this.#writeStored(object) : await this.#writeFile(object);
-    if (!is_written) {
-      this.#written.left_out.push(object.public_id);
+    return named;
+  }
+
+  async #countStored(public_id: string): Promise<void> {
+    await letOthers();
+    if (findBytes(this.sqlite, public_id)) this.#written.stored_objects += 1;
+    else this.#written.left_out.push(public_id);
+  }
+
+  async #writeBytes(public_id: string): Promise<void> {
+    await letOthers();
+    const of = findBytes(this.sqlite, public_id);
+    const size_bytes = of && (await (of.store === 's3' ? this.#writeStored(of) : this.#writeFile(of)));
+    if (size_bytes === null) {
+      this.#written.left_out.push(public_id);
       return;
     }
     this.#written.objects += 1;
-    this.#written.object_bytes += object.size_bytes;
+    this.#written.object_bytes += size_bytes;
     this.#tell();
   }
 
-  async #writePinned({ public_id, is_stored }: { public_id: string; is_stored: number }): Promise<void> {
-    const size_bytes = is_stored ? await this.job.store?.sizeOf(public_id) : null;
-    const file = { public_id, size_bytes: size_bytes ?? null, sha256: null };
-    await (typeof size_bytes === 'number'
-      ? this.#writeStored({ ...file, size_bytes })
-      : this.#writeFile(file));
-  }
-
-  async #writeFile(of: {
-    public_id: string;
-    size_bytes: number | null;
-    sha256: string | null;
-  }): Promise<boolean> {
-    const { public_id, sha256 } = of;
+  /** Returns their number; null, writing nothing, where they are gone or not those that the row tells of. */
+  async #writeFile({ public_id, sha256, ...of }: BytesRow): Promise<number | null> {
     const held = readContents(this.sqlite, public_id);
     if (held) {
       const file = { bytes: new Blob([held]).stream(), size_bytes: held.byteLength, sha256 };
-      return this.#writer.writeStream(blobName(public_id), file);
+      return (await this.#writer.writeStream(blobName(public_id), file)) ? held.byteLength : null;
     }
     const fd = openBlob(this.job.data_dir, public_id);
-    if (fd === null) return false;
+    if (fd === null) return null;
     try {
       const size_bytes = fstatSync(fd).size;
-      if (of.size_bytes !== null && of.size_bytes !== size_bytes) return false;
-      return await this.#writer.writeFile(blobName(public_id), { fd, size_bytes, sha256 });
+      if (of.size_bytes !== null && of.size_bytes !== size_bytes) return null;
+      const file = { fd, size_bytes, sha256 };
+      return (await this.#writer.writeFile(blobName(public_id), file)) ? size_bytes : null;
     } finally {
       closeSync(fd);
     }
   }
 
-  async #writeStored(of: { public_id: string; size_bytes: number; sha256: string | null }): Promise<boolean> {
-    const { public_id, size_bytes } = of;
+  /** As `#writeFile`, of bytes in the object store. */
+  async #writeStored({ public_id, sha256, ...of }: BytesRow): Promise<number | null> {
     const { store } = this.job;
-    if (!store)
-      throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
+    const size_bytes = of.size_bytes ?? (await store?.sizeOf(public_id)) ?? null;
+    if (!store || size_bytes === null) return null;
     const bytes = await store.read(public_id, { start: 0, end: size_bytes, size_bytes });
-    return bytes !== null && (await this.#writer.writeStream(blobName(public_id), { ...of, bytes }));
+    if (bytes === null) return null;
+    const file = { bytes, size_bytes, sha256 };
+    return (await this.#writer.writeStream(blobName(public_id), file)) ? size_bytes : null;
   }
 
   #tell(): void {

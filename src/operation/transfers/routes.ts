@@ -24,7 +24,9 @@ const exported = named(
     objects: t.Integer({ description: 'Files whose bytes are in it.' }),
     object_bytes: t.Integer(),
     stored_objects: t.Integer({ description: 'Files whose bytes are in the object store, and not in it.' }),
-    left_out: t.Array(t.String(), { description: 'Objects whose bytes were gone or damaged already.' }),
+    left_out: t.Array(t.String(), {
+      description: 'Objects that were deleted meanwhile, or whose bytes were gone or damaged already.',
+    }),
   }),
 );
 const names = () => t.Array(t.String());

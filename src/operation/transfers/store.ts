@@ -8,20 +8,43 @@ import { HELD } from '../../platform/jobs/store.ts';
 
 /* --- Of one committed state, as it is exported ------------------------------------------------------------------- */
 
-export interface ObjectBytesRow {
+/** What has bytes. `size_bytes` and `sha256` are null where the object is gone, and waiting mails keep its bytes. */
+export interface BytesRow {
   public_id: string;
-  size_bytes: number;
-  sha256: string;
+  size_bytes: number | null;
+  sha256: string | null;
   store: StoreName;
 }
 
-/** What has bytes, in the order in which it is stored. */
-export function listObjects(sqlite: Sqlite, project_id: number): IterableIterator<ObjectBytesRow> {
-  return sqlite
-    .query<ObjectBytesRow, [number]>(
-      'SELECT public_id, size_bytes, sha256, store FROM objects WHERE project_id = ? ORDER BY id',
-    )
-    .iterate(project_id);
+export interface NamedBytes {
+  public_id: string;
+  /** Whether an object's bytes are in the object store. */
+  is_stored: number;
+}
+
+/** Objects, in the order in which they are stored, and those that are gone and whose bytes waiting mails keep. */
+export function* listBytes(sqlite: Sqlite, project_id: number): Generator<NamedBytes> {
+  const objects = sqlite.query<NamedBytes, [number]>(
+    "SELECT public_id, store = 's3' AS is_stored FROM objects WHERE project_id = ? ORDER BY id",
+  );
+  yield* objects.iterate(project_id);
+  const pinned = sqlite.query<NamedBytes, [number]>(
+    `SELECT DISTINCT p.object_public_id AS public_id, 0 AS is_stored
+     FROM attachment_pins p CROSS JOIN emails e ON e.id = p.email_id
+     WHERE e.project_id = ? AND p.object_public_id NOT IN (SELECT public_id FROM objects)`,
+  );
+  yield* pinned.iterate(project_id);
+}
+
+/** Null where neither an object nor a waiting mail has these bytes any more. */
+export function findBytes(sqlite: Sqlite, public_id: string): BytesRow | null {
+  const found = sqlite.query<BytesRow, [string]>(
+    `SELECT public_id, size_bytes, sha256, store FROM objects WHERE public_id = ?1
+     UNION ALL SELECT object_public_id, NULL, NULL,
+       CASE WHEN object_public_id IN (SELECT public_id FROM store_removals) THEN 's3' ELSE 'local' END
+     FROM attachment_pins WHERE object_public_id = ?1 LIMIT 1`,
+  );
+  return found.get(public_id);
 }
 
 /** The bytes that the database has of an object, or of a gone one that waiting mails keep; else null. */
@@ -31,18 +54,6 @@ export function readContents(sqlite: Sqlite, public_id: string): Uint8Array | nu
      UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
   );
   return contents.get(public_id)?.bytes ?? null;
-}
-
-/** Objects that are gone, and whose bytes waiting mails keep. */
-export function listPinned(sqlite: Sqlite, project_id: number): { public_id: string; is_stored: number }[] {
-  return sqlite
-    .query<{ public_id: string; is_stored: number }, [number]>(
-      `SELECT DISTINCT p.object_public_id AS public_id,
-         p.object_public_id IN (SELECT public_id FROM store_removals) AS is_stored
-       FROM emails e CROSS JOIN attachment_pins p ON p.email_id = e.id
-       WHERE e.project_id = ? AND p.object_public_id NOT IN (SELECT public_id FROM objects)`,
-    )
-    .all(project_id);
 }
 
 export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean): number {
@@ -149,7 +160,9 @@ export function setStanding(tx: Tx, { table, id, status }: Standing): void {
 }
 
 /** An object whose bytes are to come. */
-export interface ArrivingObject extends Pick<ObjectBytesRow, 'sha256' | 'store'> {
+export interface ArrivingObject {
+  sha256: string;
+  store: StoreName;
   mime_type: string;
   is_utf8: number;
 }

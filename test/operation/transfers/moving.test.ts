@@ -1,13 +1,14 @@
 /** What happens to what is at work as a project leaves, to mail that waits, and to a project that comes back. */
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
+import { connect } from '../../../src/platform/database/plain-connection.ts';
 import { lockDirectory } from '../../../src/platform/host/directory-lock.ts';
 import { addDomain, type Sender, senderOf, startSender } from '../../mail/emails/setup.ts';
 import { startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { startSequenceApp } from '../../marketing/sequences/setup.ts';
-import { sql, upload } from '../../support/deployment.ts';
+import { blobPath, sql, upload, uploadFile } from '../../support/deployment.ts';
 import { actor, startTestApp } from '../../support/helpers.ts';
 import { startSmtpSink } from '../../support/smtp-sink.ts';
 import { makeTempDir } from '../../support/temp.ts';
@@ -191,4 +192,37 @@ test('mail of a broadcast that waits for its relay goes out where its project is
   ]);
   expect(services.broadcasts.require(services.projects.require('shop').id, id).status).toBe('sent');
   expect(sink.mails).toEqual([]);
+});
+
+test('no read of the database is held while bytes are written, and what is deleted meanwhile is named as left out', async () => {
+  const { on, there } = await startPair();
+  const { app, key } = on;
+  const kept = await uploadFile(app, key, 'x'.repeat(2_000_000));
+  const deleted = await uploadFile(app, key, 'deleted meanwhile');
+  const attached = await uploadFile(app, key, 'attached');
+  const later = { scheduled_at: '2030-01-16T00:00:00Z', attachments: [attached] };
+  expect((await on.send(later)).status).toBe(201);
+
+  let checkpoint: unknown[] | undefined;
+  const onProgress = (done: number): void => {
+    if (checkpoint || done < 2_000_000) return;
+    sql(app.data_dir, 'DELETE FROM objects WHERE public_id IN (?, ?)', deleted, attached);
+    rmSync(blobPath(app.data_dir, deleted));
+    const sqlite = connect(join(app.data_dir, 'satchel.db'), { query_only: false });
+    // `busy` first: whether some reader needs what is in the log still.
+    checkpoint = sqlite.query('PRAGMA wal_checkpoint(TRUNCATE)').values()[0];
+    sqlite.close();
+  };
+  const file = join(makeTempDir(), 'shop.satchel');
+  const how = { passphrase: PASSPHRASE, is_copy: false, with_store: false, actor, onProgress };
+  const left = await app.services.transfers.export(app.services.projects.require('shop'), { ...how, file });
+  expect(checkpoint).toEqual([0, 0, 0]);
+  expect(left).toMatchObject({ objects: 2, left_out: [deleted] });
+
+  const arrived = await imported(there.app, file);
+  expect(arrived).toMatchObject({ objects: 2 });
+  const statusOf = async (id: string): Promise<number> =>
+    (await there.app.call('GET', `/api/v1/objects/${id}`, { key })).status;
+  // The rows are as of one moment; a waiting mail kept the bytes of the last one.
+  expect([await statusOf(kept), await statusOf(deleted), await statusOf(attached)]).toEqual([200, 404, 200]);
 });

@@ -119,7 +119,10 @@ function Made(props: { project: ProjectWithKeys; file: ExportedProject; is_copy:
           <p>{counted(stored_objects, 'file')} stay in the object store, and are not in it.</p>
         )}
         {left_out.length > 0 && (
-          <p class="said">Left out, as their bytes were gone or damaged: {left_out.join(', ')}</p>
+          <p class="said">
+            Left out, as they were deleted meanwhile, or their bytes were gone or damaged:{' '}
+            {left_out.join(', ')}
+          </p>
         )}
         <p>
           It is kept here until <Time at={file.expires_at} />. In the other Satchel, choose Import a project
