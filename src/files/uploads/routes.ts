@@ -45,6 +45,7 @@ const HEADERS = {
 /** What all of them have in common. */
 const TUS = {
   tag: 'Objects',
+  is_bodiless: true,
   always: { 'Tus-Resumable': TUS_VERSION, 'Tus-Version': TUS_VERSION },
 } as const;
 const REFUSED = { 412: '`Tus-Resumable` is missing, or another version than `Tus-Version`' };

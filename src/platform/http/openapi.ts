@@ -171,9 +171,13 @@ const BODILESS: readonly string[] = ['204', '304'];
 function responsesOf(route: Route, book: SchemaBook): Json {
   const { docs, plane } = route;
   const headers = successHeaders(route);
-  const content = successContent(route, book);
-  const success = BODILESS.includes(String(route.status)) ? { headers } : { headers, content };
-  const responses: Json = { [String(route.status)]: { description: 'Success', ...success } };
+  const success = docs.is_bodiless ? {} : { content: successContent(route, book) };
+  const bodyOf = (status: string): Json => {
+    if (BODILESS.includes(status)) return {};
+    return Number(status) < 300 ? success : { content: failureContent(plane, status, book) };
+  };
+  const responses: Json = {};
+  responses[route.status] = { description: 'Success', headers, ...bodyOf(String(route.status)) };
   const failing = plane === 'machine' ? 'management' : plane;
   for (const status of Object.keys(FAILURES[failing])) {
     responses[status] = docs.always
@@ -181,8 +185,7 @@ function responsesOf(route: Route, book: SchemaBook): Json {
       : { $ref: `#/components/responses/${failing}${status}` };
   }
   for (const [status, description] of Object.entries(docs.also ?? {})) {
-    const told = Number(status) < 300 ? content : failureContent(plane, status, book);
-    responses[status] = { description, headers, ...(BODILESS.includes(status) ? {} : { content: told }) };
+    responses[status] = { description, headers, ...bodyOf(status) };
   }
   return responses;
 }

@@ -22,6 +22,8 @@ export interface RouteDocs {
   produces?: string;
   /** A body that works as it stands. */
   example?: unknown;
+  /** Whether its successes are headers alone, whatever their status. */
+  is_bodiless?: boolean;
   /** Headers of the success besides those of every answer, with what they mean. */
   headers?: Readonly<Record<string, string>>;
   /** Headers of every answer, refusals too, with their values. */

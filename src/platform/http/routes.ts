@@ -173,6 +173,7 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
     | 'unversioned'
     | 'may_be_capped'
     | 'produces'
+    | 'is_bodiless'
   > {
   method: Method;
   path: string;

@@ -91,7 +91,7 @@ test('every route of the planes is documented, with its credential and the shape
       expect({ name, status, schemas }).toEqual({
         name,
         status,
-        schemas: BODILESS.has(status) ? [] : [true],
+        schemas: BODILESS.has(status) || (/^\/uploads/.test(route.path) && status < '300') ? [] : [true],
       });
     }
     expect({ name, statuses: keysOf(responses) }).toEqual({
