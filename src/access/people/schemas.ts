@@ -5,6 +5,7 @@ import { changesOfFields, optional, preset } from '../../platform/http/fields.ts
 import {
   changesOf,
   emailAddress,
+  line,
   named,
   nullable,
   optionals,
@@ -59,7 +60,7 @@ export const personMade = named(
 );
 
 const send = t.Optional(t.Boolean({ description: 'Mail the link to them, in place of answering with it.' }));
-const name = text({ min: 1, max: MAX_NAME_CHARS });
+const name = line({ min: 1, max: MAX_NAME_CHARS });
 
 export const newPerson = named(
   'NewPerson',

@@ -26,6 +26,10 @@ export function text(options: { min?: number; max: number; description?: string 
   return Type.String({ minLength: min, maxLength: max, ...(description ? { description } : {}) });
 }
 
+/** As `text`, without line breaks and other control characters: what may stand in a header of mail. */
+export const line = (options: { min: number; max: number }) =>
+  Type.String({ ...text(options), format: 'line' });
+
 /** An email address; parsed to its canonical form (host in ASCII). */
 export const emailAddress = () => Type.String({ format: 'email' });
 /** An ISO 8601 moment; parsed to the same moment in UTC. Without a zone it is UTC. */

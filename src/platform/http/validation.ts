@@ -7,6 +7,7 @@ import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { MAX_WARNED_FIELD_CHARS } from '../../limits.ts';
 import { isUlid } from '../host/ids.ts';
 import { parseAddress } from '../mail/address.ts';
+import { hasControls } from '../mail/header-text.ts';
 
 /** On an object: null is refused in a field that does not take it, instead of counting as absent. */
 export const REFUSES_NULL = Symbol('refuses null');
@@ -173,6 +174,8 @@ function checkFormat(format: string | undefined, input: string, path: string, wa
     const address = parseAddress(input);
     return address ? address.address : fail(walk, path, 'must be an email address, such as ann@example.com');
   }
+  if (format === 'line' && hasControls(input))
+    return fail(walk, path, 'must have no line breaks or other control characters');
   if (format === 'date-time') {
     const at = parseDateTime(input);
     if (at === null) return fail(walk, path, 'must be an ISO 8601 date-time, such as 2030-01-31T09:00:00Z');

@@ -150,6 +150,13 @@ describe('a body is refused whole, and nothing changes', () => {
     ['POST', { email: CHIEF.toUpperCase(), all_projects: true }, 409, ['email']],
     ['PATCH', { email: CHIEF }, 409, ['email']],
     ['PATCH', { is_active: null, can_read_vault: 'yes' }, 422, ['is_active', 'can_read_vault']],
+    [
+      'POST',
+      { email: 'a@example.com', all_projects: true, name: 'Ann\r\nBcc: b@example.com' },
+      422,
+      ['name'],
+    ],
+    ['PATCH', { name: 'Ann\n' }, 422, ['name']],
     ['PATCH', { projects: [] }, 422, ['projects']],
     ['PATCH', { all_projects: false }, 422, ['projects']],
     ['PATCH', { projects: ['one'] }, 422, ['can_administer']],
