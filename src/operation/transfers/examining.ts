@@ -110,6 +110,9 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
         checkRow(table, columns, row);
       }
     }
+    for (const column of ['id', 'token_hash'])
+      if (new Set(found.tokens.map((token) => token[column])).size < found.tokens.length)
+        throw new AppError('invalid', `The project file ${job.path} has one token twice, which none has.`);
     const { public_id } = job.about.project;
     const scope = projectScope(public_id);
     if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))

@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
 import { TRANSFER_FILE_MS } from '../../limits.ts';
@@ -177,10 +177,20 @@ export class ProjectFiles {
     } catch (error) {
       throw error instanceof WrongPassphrase
         ? invalid({ passphrase: ['is not the one that the file was exported with'] })
-        : error;
+        : this.#namingFiles(error);
     } finally {
       this.#under_way = IDLE;
     }
+  }
+
+  /** Whoever asks over HTTP knows the files by their names; where they are is the machine's business. */
+  #namingFiles(error: unknown): unknown {
+    const data_dir = resolve(this.deps.config.data_dir);
+    if (!(error instanceof AppError && error.message.includes(data_dir))) return error;
+    const message = error.message
+      .replaceAll(`${resolve(this.#folder)}/`, '')
+      .replaceAll(data_dir, 'the data directory');
+    return new AppError(error.kind, message, { cause: error });
   }
 
   #names(): string[] {

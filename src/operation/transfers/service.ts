@@ -12,6 +12,7 @@ import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { isServed, lockImports } from '../../platform/host/directory-lock.ts';
+import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import { requireRoom } from '../../platform/host/scratch.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { countCodePoints, parse } from '../../platform/http/schema.ts';
@@ -258,7 +259,8 @@ export class Transfers {
     } catch (cause) {
       left = `What it wrote could not be removed (${messageOf(cause)}): nobody sees it, and the next start of the server removes it.`;
     }
-    const kind = error instanceof AppError ? error.kind : 'internal';
+    const is_forged = sqliteErrorOf(error)?.code?.startsWith('SQLITE_CONSTRAINT');
+    const kind = error instanceof AppError ? error.kind : is_forged ? 'invalid' : 'internal';
     const why = messageOf(error).replace(/\.?$/, '.');
     return new AppError(kind, `${project.name} was not imported: ${why} ${left}`, { cause: error });
   }

@@ -134,6 +134,8 @@ test('a wrong passphrase, a file that is none, a damaged one and a project that 
   ]);
   const refused = await call(other, 'POST', `/project-files/${data.id}/import`, { passphrase });
   expect(refused.status).toBe(422);
+  expect(refused.text).toContain(`${data.id}.satchel`);
+  expect(refused.text).not.toContain(other.data_dir);
   expect((await call(other, 'GET', '/projects')).body.data).toEqual([]);
   expect((await call(other, 'DELETE', `/project-files/${data.id}`)).status).toBe(200);
   expect([filesOf(other), (await call(other, 'GET', `/project-files/${data.id}`)).status]).toEqual([[], 404]);

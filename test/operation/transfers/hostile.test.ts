@@ -109,6 +109,23 @@ describe('a forged file', () => {
     expect(await messageOf(imported(app, pins))).toContain(`A row of attachment_pins ${named}`);
   });
 
+  test('is refused in words where it has one thing twice, and nothing of it stays', async () => {
+    const { database } = app.services;
+    const before = () => database.read.$client.query('SELECT count(*) n FROM projects').all();
+    const projects = before();
+    const tokens = await forged(
+      manifestWith(({ tokens: [first = {}, ...rest] }) => ({
+        tokens: [first, { ...first, id: 999_999 }, ...rest],
+      })),
+    );
+    const refused = await imported(app, tokens).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ kind: 'invalid' });
+    expect(messageOfError(refused)).toContain('has one token twice');
+    const keys = await forged(manifestWith(({ data_keys }) => ({ data_keys: [...data_keys, ...data_keys] })));
+    expect(await imported(app, keys).catch((error: unknown) => error)).toMatchObject({ kind: 'invalid' });
+    expect(before()).toEqual(projects);
+  });
+
   test('is refused where it is of another project than it says, or has keys for another', async () => {
     const { public_id } = app.services.projects.require('victim');
     const keys = await forged(
