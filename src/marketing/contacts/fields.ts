@@ -12,6 +12,9 @@ import { countCodePoints } from '../../platform/http/schema.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
 import type { CustomFields, CustomValue } from './schemas.ts';
 
+/** What a product event may be called. */
+export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+export const NO_EVENT = 'must be the name of an event: lowercase letters, digits, dashes and underscores';
 /** What a contact or an import may be said to come from: any lowercase slug. */
 export const SOURCE_PLATFORM = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 

@@ -1,8 +1,9 @@
-/** What a filter must be beyond its shape, for a list: its domains are some, and what it names by id is there. */
+/** What a filter must be beyond its shape, for a list: its domains and events are some, and what it names by id is there. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
+import { EVENT_SLUG, NO_EVENT } from './fields.ts';
 import { type ContactFilter, criteriaOf, pieceOf } from './filter.ts';
 import { nameOf } from './filter-past-store.ts';
 import type { Criteria } from './filter-store.ts';
@@ -22,6 +23,8 @@ export function errorsInFilter(read: Tx, list_id: number, filter: ContactFilter,
     if (canonicalDomain(domain) === null)
       errors[`${path}domains.${index}`] = ['must be a domain such as example.com, without @ and *'];
   });
+  for (const member of ['event', 'no_event'] as const)
+    if (filter[member] && !EVENT_SLUG.test(filter[member].name)) errors[`${path}${member}.name`] = [NO_EVENT];
   for (const [member, what] of NAMED) {
     const id = filter[member];
     if (id !== undefined && nameOf(read, list_id, what, id.toUpperCase()) === null)

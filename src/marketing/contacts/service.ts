@@ -52,7 +52,14 @@ import { type ContactSelection, type TagChange, tagContacts } from './tagging.ts
 
 export type { ContactChange, ContactPause } from './choices.ts';
 export type { ContactEvent } from './departures.ts';
-export { contactAddress, createContactToken, readTags, SOURCE_PLATFORM } from './fields.ts';
+export {
+  contactAddress,
+  createContactToken,
+  EVENT_SLUG,
+  NO_EVENT,
+  readTags,
+  SOURCE_PLATFORM,
+} from './fields.ts';
 export {
   type ContactFilter,
   contact_filter,

@@ -5,10 +5,9 @@ import { MAX_EVENT_META_BYTES } from '../../limits.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, SECOND_MS, toIso } from '../../platform/host/clock.ts';
-import type { ContactRow, Contacts } from '../contacts/service.ts';
+import { type ContactRow, type Contacts, EVENT_SLUG } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { type EventRow, findEvent, listEventNamesSince, listEventsOf, saveEvent } from './event-store.ts';
-import { EVENT_SLUG } from './steps.ts';
 
 /** Contract: made by the service itself. */
 const RESERVED_EVENTS = [

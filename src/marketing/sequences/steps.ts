@@ -4,13 +4,12 @@ import { conflict, type FieldErrors } from '../../errors.ts';
 import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
+import { EVENT_SLUG, NO_EVENT } from '../contacts/service.ts';
 import { readVariables } from '../mails/service.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
 import { type BareStep, STEP_FIELDS, type StepInput } from './schemas.ts';
 import type { SequenceRow } from './tables.ts';
 
-/** What an event may be called. */
-export const EVENT_SLUG = /^[a-z0-9][a-z0-9_-]{0,99}$/;
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;
 
@@ -53,7 +52,7 @@ function readCondition(input: Record<string, unknown>, place: Place): Condition 
 
 function readEvent(event: unknown, at: string, errors: FieldErrors): string {
   if (typeof event === 'string' && EVENT_SLUG.test(event)) return event;
-  errors[`${at}.event`] = ['must be the name of an event: lowercase letters, digits, dashes and underscores'];
+  errors[`${at}.event`] = [NO_EVENT];
   return '';
 }
 
@@ -141,9 +140,6 @@ export function refuseOthersMail(
 /** Names of events that are none, by field. */
 export function refuseBadEvents(events: readonly string[], errors: FieldErrors): void {
   events.forEach((event, index) => {
-    if (!EVENT_SLUG.test(event))
-      errors[`exit_events.${index}`] = [
-        'must be the name of an event: lowercase letters, digits, dashes and underscores',
-      ];
+    if (!EVENT_SLUG.test(event)) errors[`exit_events.${index}`] = [NO_EVENT];
   });
 }

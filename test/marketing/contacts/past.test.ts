@@ -168,6 +168,9 @@ describe('what is no filter', () => {
     ]);
     expect(await refusedIn({ not_mailed_within_days: 366 })).toEqual([422, 'filter.not_mailed_within_days']);
     expect(await refusedIn({ domains: ['example.com', '*.com'] })).toEqual([422, 'filter.domains.1']);
+    expect(
+      await refusedIn({ no_event: { name: 'Ordered' }, any: [{ q: 'a' }, { event: { name: 'a b' } }] }),
+    ).toEqual([422, 'filter.any.1.event.name filter.no_event.name']);
   });
 
   test('ids of another list, of what is none, and of a test', async () => {
