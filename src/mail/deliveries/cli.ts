@@ -125,8 +125,18 @@ waited, which was told and may have sent them again; mails of test keys; and tho
           : await services.deliveries.requeueFailed(actor, momentSince(since, services.clock.now()));
       const queued = results.flatMap((result) => ('job_id' in result ? [result] : []));
       const refused = results.flatMap((result) => ('refusal' in result ? [result] : []));
+      const [first] = refused;
+      const error = first && {
+        code: first.code ?? 'conflict',
+        message: `${first.id} is not queued: ${first.refusal}`,
+      };
       return {
-        json: { queued, refused, left_out },
+        json: {
+          queued,
+          refused: refused.map(({ id, refusal }) => ({ id, refusal })),
+          left_out,
+          ...(error && { error }),
+        },
         text: [
           ...queued.map((one) => `${one.id} is queued again`),
           ...refused.map((one) => `${one.id} is not queued: ${one.refusal}`),

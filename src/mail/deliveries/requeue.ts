@@ -28,7 +28,11 @@ export function auditTargetOf(email_id: string): string {
   return `email:${email_id}`;
 }
 
-export type RetryResult = { id: string; job_id: string | null } | { id: string; refusal: string };
+/** `code` as the API has it; `conflict` where none is given. */
+export type RetryResult =
+  | { id: string; job_id: string | null }
+  | { id: string; refusal: string; code?: 'not_found' | 'project_inactive' };
+const OF_INACTIVE = 'its project is inactive';
 
 /** A failed email that is not queued again unless it is named. */
 export interface LeftOut {
@@ -63,7 +67,7 @@ export function reasonToLeave(
   { listeners, projects }: Pick<RequeueDeps, 'listeners' | 'projects'>,
 ): string | null {
   const { is_test, job_id, status } = email;
-  if (!projects.isActive(email.project_id, tx)) return 'its project is inactive';
+  if (!projects.isActive(email.project_id, tx)) return OF_INACTIVE;
   if (status === 'unknown') return 'its relay may have taken it: sent again, it may arrive twice';
   if (is_test) return 'it is of a test key';
   if (job_id !== null && findJob(tx, job_id)?.max_attempts === 1)
@@ -106,7 +110,7 @@ export async function requeueEmails(
     } catch (error) {
       // After a failure, too, it must be told what is queued already.
       if (from === 0 || !mayPass(error)) throw error;
-      return [...results, ...ids.slice(from).map((id) => ({ id, refusal: messageOf(error) }))];
+      return [...results, ...ids.slice(from).map((id) => refused(id, messageOf(error)))];
     }
   }
   return results;
@@ -124,11 +128,11 @@ function requeueEmail(
 ): RetryResult {
   const { deps, actor, now_ms } = options;
   const email = emailLife.find(tx, id);
-  if (!email) return { id, refusal: 'there is no such email' };
+  if (!email) return { id, refusal: 'there is no such email', code: 'not_found' };
   const refusal = refusalOf(tx, email, deps);
-  if (refusal !== null) return { id, refusal };
+  if (refusal !== null) return refused(id, refusal);
   const place = takePlace(tx, email, options);
-  if ('refusal' in place) return { id, refusal: place.refusal };
+  if ('refusal' in place) return refused(id, place.refusal);
   keepFirstAttempt(tx, email);
   const job_id = deps.emails.reopen(tx, email, place, now_ms);
   const project = deps.projects.findById(email.project_id);
@@ -142,6 +146,10 @@ function requeueEmail(
   return { id, job_id };
 }
 
+function refused(id: string, refusal: string): RetryResult {
+  return { id, refusal, ...(refusal === OF_INACTIVE && { code: 'project_inactive' }) };
+}
+
 /** Why an email can't be queued again, whatever the mailboxes have room for; null where it can. */
 export function refusalOf(
   tx: Tx,
@@ -151,7 +159,7 @@ export function refusalOf(
   const { status, project_id } = email;
   if (!['failed', 'bounced', 'unknown'].includes(status))
     return `it is ${status}; only failed, bounced and unknown emails can be tried again`;
-  if (!deps.projects.isActive(project_id, tx)) return 'its project is inactive';
+  if (!deps.projects.isActive(project_id, tx)) return OF_INACTIVE;
   if (!deps.emails.hasContent(tx, email)) return 'its content is no longer kept';
   const attachments = email.attachments.map((attachment) => attachment.public_id);
   const found = deps.objects.findMany(tx, project_id, attachments);

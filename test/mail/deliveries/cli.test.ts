@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { run, runJson, runRecord } from '../../support/command.ts';
+import { actor } from '../../support/helpers.ts';
 import { type SmtpSink, startSmtpSink } from '../../support/smtp-sink.ts';
 import { type Sender, senderOf, startSender } from '../emails/setup.ts';
 
@@ -174,6 +175,24 @@ describe('email', () => {
     expect(await sender.log(id)).toMatchObject({ status: 'sent', attempts: 4, error: null, failed_at: null });
     const again = await run(dir, 'email', 'retry', String(id));
     expect([again.exit, again.stdout]).toEqual([1, expect.stringContaining('it is sent')]);
+    expect(await refusalOf(id)).toEqual([1, 'conflict']);
+    expect(await refusalOf('01J00000000000000000000000')).toEqual([1, 'not_found']);
+  });
+
+  async function refusalOf(id: unknown): Promise<[number, unknown]> {
+    const { exit, stdout } = await run(dir, 'email', 'retry', String(id), '--json');
+    return [exit, JSON.parse(stdout).error.code];
+  }
+
+  test('retry of a project that is inactive says so in --json, too', async () => {
+    sink.behavior.rcpt = { 'ada@example.org': { code: 550, message: '5.7.1 Blocked' } };
+    const { body } = await sender.send();
+    await sender.settle();
+    sink.behavior.rcpt = {};
+    const { projects } = sender.app.services;
+    await projects.update(actor, projects.require('shop'), { status: 'inactive' });
+    expect(await refusalOf(body.id)).toEqual([1, 'project_inactive']);
+    await projects.update(actor, projects.require('shop'), { status: 'active' });
   });
 
   /** Lets all three attempts that an operator's retry has given fail. */
