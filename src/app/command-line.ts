@@ -19,8 +19,8 @@ Examples:
   satchel help key                      # what can be done with keys; likewise with every noun
   satchel --version                     # which Satchel this is, as satchel version
 
-A table that is wider than the terminal (80 columns where there is none) leaves out its last columns,
-and says which. With --json a refusal is a document too: {"error":{"code","message"}}.`,
+A table that is wider than the terminal, or than COLUMNS says, leaves out its last columns, and says which;
+in a pipe or a file it has them all. With --json a refusal is a document too: {"error":{"code","message"}}.`,
     );
   const open: CliHost<Services>['open'] = async (config) =>
     (await import('./open-services.ts')).openServices(config);

@@ -16,7 +16,7 @@ import { uncoloured } from './colour.ts';
 import { envFileOption, type Options, textOption, UsageError } from './options.ts';
 import { createProgress, type OnProgress } from './progress.ts';
 import { shellActor } from './shell-actor.ts';
-import { PLAIN_COLUMNS, type Table } from './tables.ts';
+import { PLAIN_COLUMNS, roomFor, type Table } from './tables.ts';
 import { Noun, type Run, Verb } from './verb.ts';
 
 /** The hidden verb that shells complete lines by. */
@@ -243,7 +243,7 @@ export class Cli<S> {
         progress.end();
       }
       const { json, text } = result;
-      const shown = typeof text === 'string' ? text : text(process.out_columns ?? PLAIN_COLUMNS);
+      const shown = typeof text === 'string' ? text : text(roomFor(process.out_columns, process.environment));
       // Only what was laid out for people has colours. Other text, such as a .env file, stays exactly as it
       // is.
       if (this.#is_json) this.print(JSON.stringify(json, null, 2));

@@ -24,8 +24,17 @@ export type Table = (columns: number) => string;
 
 const GAP = '  ';
 
-/** What help and tables fit into where no terminal says its width. */
+/** What help fits into where no terminal says its width. */
 export const PLAIN_COLUMNS = 80;
+
+/** How wide a table may be: as COLUMNS says, else as the terminal is that shows it; where none does, nothing is left out. */
+export function roomFor(
+  terminal: number | null,
+  { COLUMNS }: Readonly<Record<string, string | undefined>>,
+): number {
+  const said = Number(COLUMNS);
+  return Number.isInteger(said) && said > 0 ? said : (terminal ?? Number.POSITIVE_INFINITY);
+}
 
 /**
  * Rows in aligned columns under their titles, which are the names of their cells; `empty` is said when there are none. Where they do not fit the last columns

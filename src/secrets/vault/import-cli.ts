@@ -5,7 +5,7 @@ import type { Cli } from '../../platform/cli/cli.ts';
 import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { readFileText } from '../../platform/cli/secret-input.ts';
-import { counted, formatTable, PLAIN_COLUMNS } from '../../platform/cli/tables.ts';
+import { counted, formatTable, roomFor } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import type { EnvImport, ImportedName } from './schemas.ts';
 import type { Vault } from './service.ts';
@@ -37,7 +37,7 @@ terminal or as --yes, nothing is stored.`)
       const submission = { text, plain, field: '_' };
       const planned = await services.vault.importEnv(actor, project, { ...submission, is_dry: true });
       const { process } = cli.host;
-      cli.note(formatTable(planned.names.map(rowOf), '')(process.err_columns ?? PLAIN_COLUMNS));
+      cli.note(formatTable(planned.names.map(rowOf), '')(roomFor(process.err_columns, process.environment)));
       if (options.yes !== true) {
         const answer = process.ask(`Store ${describe(planned)} in env of ${project.slug}? [y/N] `);
         if (answer === null) requireYes(options, `stores ${describe(planned)} in env of ${project.slug}`);

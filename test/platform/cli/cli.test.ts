@@ -29,6 +29,7 @@ import {
   runJson,
   runRecord,
   runSpawned,
+  runWith,
   satchel,
 } from '../../support/command.ts';
 import { makeDataDir, makeTempDir, placeDatabase } from '../../support/temp.ts';
@@ -401,13 +402,21 @@ test('a table leaves out its last columns until it fits, says which, and never t
   expect(formatTable([{ one, two }], '', { keep: 2 })(10)).not.toContain('Not shown');
 });
 
-test('a table fits 80 columns where no terminal is, and the terminal where one is', async () => {
+test('a table has all its columns where no terminal is, and fits the terminal where one is, or COLUMNS', async () => {
   const dir = makeDataDir();
-  await runRecord(dir, 'project', 'create', '--name', 'A project with quite a long name', '--slug', 'shop');
+  const long = { name: 'A project with quite a long name', slug: 'a-project-with-quite-a-long-slug' };
+  await runRecord(dir, 'project', 'create', '--name', long.name, '--slug', long.slug);
   const { stdout } = await run(dir, 'project', 'list');
-  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(stdout).toContain('Not shown for want of room: ulid, created.');
+  expect(stdout).toContain('CREATED');
+  expect(stdout).not.toContain('Not shown');
+  const [head = ''] = stdout.split('\n');
+  expect(head.length).toBeGreaterThan(80);
   expect(await runInTerminal(dir, 'project', 'list')).toContain('CREATED');
+  const narrow = await runWith({ SATCHEL_DATA_DIR: dir, COLUMNS: '80' }, 'project', 'list');
+  expect(narrow.stdout).toContain('Not shown for want of room: ');
+  expect(Math.max(...narrow.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  for (const COLUMNS of ['0', 'wide', ''])
+    expect((await runWith({ SATCHEL_DATA_DIR: dir, COLUMNS }, 'project', 'list')).stdout).toBe(stdout);
 });
 
 test('a refusal is one document on stdout with --json, and the sentence on stderr all the same', async () => {
