@@ -7,6 +7,7 @@
 import { messageOf } from '../../errors.ts';
 import { type Database, mayPass, type Tx } from '../../platform/database/database.ts';
 import { persist } from '../../platform/database/persisting.ts';
+import { PieceSize } from '../../platform/database/piece-size.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
 import type { Logger } from '../../platform/host/logger.ts';
@@ -33,8 +34,9 @@ import { endWithheld } from './withholding.ts';
  */
 export const LEAST_IN_FLIGHT = 10;
 const MOST_IN_FLIGHT = 100;
-/** Answers settled and mails begun in one transaction, as requests wait for one: some milliseconds. */
-const PIECE = 25;
+/** Answers settled, and as many mails begun, in one transaction: of a first one, and of any. More would save no more of the disk. */
+const FIRST_PIECE = 25;
+const MOST_IN_PIECE = 50;
 /** An answer is settled with those that come in this time after it. */
 const SETTLE_MS = 50;
 /** How soon a queue looks for more mail while what is in flight leaves room. */
@@ -101,9 +103,10 @@ export class BulkSending {
   /** Sends what is due until nothing is, or `stopping`. */
   async #run(mailbox_id: number, stopping: AbortSignal): Promise<TaskOutcome> {
     const in_flight = new InFlight();
+    const size = new PieceSize(FIRST_PIECE, MOST_IN_PIECE);
     for (;;) {
-      const ended = in_flight.takeEnded(PIECE);
-      const room = stopping.aborted ? 0 : Math.min(in_flight.room, PIECE);
+      const ended = in_flight.takeEnded(size.next);
+      const room = stopping.aborted ? 0 : Math.min(in_flight.room, size.next);
       const piece = (tx: Tx): Begun => {
         const now_ms = this.deps.clock.now();
         for (const end of ended) this.#settle(tx, end, { now_ms, is_stopping: stopping.aborted });
@@ -112,7 +115,13 @@ export class BulkSending {
           : this.#begin(tx, mailbox_id, { now_ms, room });
       };
       const begun = await persist(
-        () => this.deps.database.writePiece(piece),
+        () =>
+          this.deps.database.writePiece((tx) =>
+            size.learn(
+              () => piece(tx),
+              ({ attempts }) => Math.max(ended.length, attempts.length),
+            ),
+          ),
         () => stopping.aborted,
       );
       for (const { conclusion } of ended) conclusion?.afterCommit?.();

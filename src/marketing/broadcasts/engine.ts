@@ -6,6 +6,7 @@
 import { AppError } from '../../errors.ts';
 import type { AcceptBulk, NewEmail } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { PieceSize } from '../../platform/database/piece-size.ts';
 import { utcDay } from '../../platform/host/clock.ts';
 import { judge } from '../audience.ts';
 import {
@@ -29,14 +30,16 @@ import { type Broadcasts, mailingOf } from './service.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, LeftOutReason } from './tables.ts';
 
-/** Contacts who have their turn in one transaction, so that nobody waits long behind it. */
-const BROADCAST_PIECE = 25;
+/** Contacts who have their turn in one transaction: in a first one, and in any. */
+const FIRST_PIECE = 25;
+const MOST_IN_PIECE = 50;
 /** Contacts of whom the share of an A/B is drawn in one transaction: most of them get no mail yet. */
 const DRAWN_PIECE = 100;
 
 export class BroadcastEngine {
   readonly what = 'broadcast';
   readonly job_type = BROADCAST_SEND;
+  readonly #size = new PieceSize(FIRST_PIECE, MOST_IN_PIECE);
 
   constructor(
     private readonly deps: CampaignDeps & { broadcasts: Broadcasts; broadcast_life: BroadcastLife },
@@ -88,11 +91,14 @@ export class BroadcastEngine {
     const ahead = MAILS_AHEAD - store.countWaiting(tx, row.id);
     if (ahead <= 0) return now_ms + MAILS_AHEAD_WAIT_MS;
     const capped = settings.daily_cap === null || row.is_test ? ahead : settings.daily_cap - usedToday();
-    const limit = Math.min(BROADCAST_PIECE, ahead, capped);
+    const limit = Math.min(this.#size.next, ahead, capped);
     const filter = broadcasts.filterOf(row, tx);
-    const piece = this.#piece(tx, { owner, row, list, settings, filter, limit, now_ms, accept: of.accept });
+    const on = { owner, row, list, settings, filter, limit, now_ms, accept: of.accept };
+    const turnsOf = ({ counts }: { counts: Map<string, number> }): number =>
+      [...counts.values()].reduce((sum, n) => sum + n, 0);
+    const piece = this.#size.learn(() => this.#piece(tx, on), turnsOf);
     const mails = piece.counts.get('waiting') ?? 0;
-    const turns = [...piece.counts.values()].reduce((sum, n) => sum + n, 0);
+    const turns = turnsOf(piece);
     if (turns > 0) store.addCounts(tx, row.id, piece.counts.set('to_come', -turns));
     if (mails > 0 && !row.is_test) takeUsage(tx, owner.id, day, mails);
     store.rows.update(tx, row.id, { decided_to: piece.decided_to });

@@ -7,6 +7,7 @@
 import { SCANNER_WINDOW_MS, TEMPLATE_WAIT_MS } from '../../limits.ts';
 import type { AcceptBulk } from '../../mail/emails/service.ts';
 import type { Tx } from '../../platform/database/database.ts';
+import { PieceSize } from '../../platform/database/piece-size.ts';
 import { DAY_MS, utcDay } from '../../platform/host/clock.ts';
 import {
   LOOK_AGAIN_MS,
@@ -41,8 +42,9 @@ import {
 import { rows } from './store.ts';
 import type { EnrollmentRow, SequenceRow } from './tables.ts';
 
-/** Enrollments that one transaction moves: a few milliseconds, so that nobody waits long behind it. */
-const SEQUENCE_PIECE = 20;
+/** Enrollments that one transaction moves: a first one, and any. */
+const FIRST_PIECE = 20;
+const MOST_IN_PIECE = 50;
 
 interface EngineDeps extends CampaignDeps {
   contact_events: Pick<ContactEvents, 'since'>;
@@ -66,6 +68,8 @@ interface Piece {
   /** Whether more may be due. */
   is_full: boolean;
   shut: Shut | null;
+  /** How many enrollments it looked at. */
+  count: number;
 }
 
 export class SequenceEngine {
@@ -76,6 +80,8 @@ export class SequenceEngine {
    * there.
    */
   readonly #asked = new Map<number, store.DuePlace>();
+
+  readonly #size = new PieceSize(FIRST_PIECE, MOST_IN_PIECE);
 
   constructor(private readonly deps: EngineDeps) {}
 
@@ -90,8 +96,12 @@ export class SequenceEngine {
       const from: Shut | null = shut;
       const now_ms = clock.now();
       const piece: Piece | null = await database.writePiece((tx) =>
-        emails.acceptBulk(tx, (accept) =>
-          this.#movePiece(tx, owner, { sequence_id, job_id, shut: from, now_ms, accept }),
+        this.#size.learn(
+          () =>
+            emails.acceptBulk(tx, (accept) =>
+              this.#movePiece(tx, owner, { sequence_id, job_id, shut: from, now_ms, accept }),
+            ),
+          (moved) => moved?.count ?? 0,
         ),
       );
       shut = piece?.shut ?? null;
@@ -129,12 +139,13 @@ export class SequenceEngine {
     if (room <= 0)
       return {
         is_full: false,
+        count: 0,
         shut: {
           waits_until: now_ms + MAILS_AHEAD_WAIT_MS,
           after: this.#asked.get(sequence_id) ?? store.FIRST_DUE,
         },
       };
-    const limit = Math.min(SEQUENCE_PIECE, room);
+    const limit = Math.min(this.#size.next, room);
     const due = store.listDue(tx, sequence_id, { now_ms, limit, after: shut?.after ?? store.FIRST_DUE });
     const settings = marketing.settings(owner.id, tx);
     const have_links_a_place = marketing.problemOfLinks(owner.id) === null;
@@ -168,9 +179,13 @@ export class SequenceEngine {
       const after = { next_at: enrollment.next_at ?? 0, id: enrollment.id };
       if (shut) shut = { ...shut, after };
       else if (waits_until !== null)
-        return { is_full: true, shut: { waits_until, after: this.#asked.get(sequence_id) ?? after } };
+        return {
+          is_full: true,
+          count: due.indexOf(enrollment) + 1,
+          shut: { waits_until, after: this.#asked.get(sequence_id) ?? after },
+        };
     }
-    return { is_full: due.length === limit, shut };
+    return { is_full: due.length === limit, count: due.length, shut };
   }
 
   /**
