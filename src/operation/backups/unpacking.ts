@@ -10,6 +10,7 @@ import { connect, listDefects, readCount, readMetaValue } from '../../platform/d
 import { blobIdOf } from '../../platform/files/archive.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
+import { letOthers } from '../../platform/host/waiting.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
 import { DATABASE, STORED } from './format.ts';
 import type { BackupReader } from './reader.ts';
@@ -182,7 +183,7 @@ async function checkBlobs(
     if (unpaced < buffer.length) continue;
     unpaced = 0;
     // Signals are heard between files.
-    await new Promise((resolve) => setImmediate(resolve));
+    await letOthers();
   }
   const wrong = [
     ...describeIds(missing, 'has no bytes', 'have no bytes'),

@@ -4,6 +4,7 @@ import { AppError, messageOf } from '../../errors.ts';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
 import { asCaller } from '../host/ownership.ts';
 import { explainDescriptors } from '../host/shortages.ts';
+import { letOthers } from '../host/waiting.ts';
 import { isPlainObject } from '../http/schema.ts';
 import {
   type About,
@@ -137,7 +138,7 @@ export abstract class ArchiveReader {
       unpaced += chunk.length;
       if (unpaced < BACKUP_PACE_BYTES) continue;
       unpaced = 0;
-      await new Promise((resolve) => setImmediate(resolve));
+      await letOthers();
     }
     this.#expectZeros(paddingOf(size_bytes));
     this.noteSum(sumLine(hasher.digest('hex'), name));

@@ -20,7 +20,20 @@ export async function within<T>(work: Promise<T>, wait_ms: number): Promise<T | 
   }
 }
 
-/** Resolves in the next turn of the event loop, after all that waits: long work is done a piece a turn. */
+/** Those who do long work, in the order in which they let others go first. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Resolves in a later turn of the event loop, after all that waits: long work is done a piece a turn. Of several that do such work
+ * one goes on in each turn, so that nobody waits for more than a piece.
+ */
 export function letOthers(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(goOn);
+  });
+}
+
+function goOn(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(goOn);
 }

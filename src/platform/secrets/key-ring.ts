@@ -8,6 +8,7 @@ import { type Database, statement, type Tx } from '../database/database.ts';
 import { readMeta, writeMeta } from '../database/meta.ts';
 import { dataKeys } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
+import { letOthers } from '../host/waiting.ts';
 import {
   createKeyFile,
   createSalt,
@@ -102,7 +103,7 @@ export async function createKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const master = await obtainMasterKey(database, source, bound_id);
   if (master.id !== bound_id) {
     // Tried again in another turn of the event loop: within one, every read shows the same snapshot.
-    await new Promise((resolve) => setImmediate(resolve));
+    await letOthers();
     const is_outdated = readMeta(database.read, MASTER_KEY_ID) !== bound_id;
     // A rotation ended between our two reads; another try finds what came of it.
     if (is_outdated && source.kind === 'file') return createKeyRing(options);
