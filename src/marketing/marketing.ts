@@ -43,7 +43,7 @@ import { GoingOn } from './sequences/going-on.ts';
 import { SequenceLife } from './sequences/lifecycle.ts';
 import { noteReplyToSequence } from './sequences/replied.ts';
 import { Sequences } from './sequences/service.ts';
-import { MarketingSettings, nextOpening } from './settings/service.ts';
+import { type KeyOwner, MarketingSettings, nextOpening } from './settings/service.ts';
 import type { LayOut, LayoutOf } from './subscriptions/confirmation-mail.ts';
 import { PagePreviews, type PagePreviewsDeps } from './subscriptions/previews.ts';
 import {
@@ -167,7 +167,7 @@ function createPrivacy(
     Pick<ReturnType<typeof createSequences>, 'sequences' | 'contact_events'> & { broadcasts: Broadcasts },
 ): Privacy {
   const { clicks, deliveries, subscriptions, contact_events, sequences, broadcasts } = on;
-  const waiting = [importsHolder(on.database), subscriptions.holderOfAddresses()];
+  const waiting = [importsHolder(on.database), ...subscriptions.holdersOfAddresses()];
   const holders = [
     contact_events.holderOfAddresses(),
     sequences.holderOfAddresses(),
@@ -178,7 +178,9 @@ function createPrivacy(
     deliveries.holderOfAddresses(),
     on.webhooks.holderOfAddresses(),
   ];
-  function* explainMore(project_id: number, email: string) {
+  function* explainMore(owner: KeyOwner, email: string) {
+    const { id: project_id } = owner;
+    yield subscriptions.explainAddress(owner, email);
     yield contact_events.explainAddress(project_id, email);
     yield* sequences.explainAddress(project_id, email);
     yield* broadcasts.explainAddress(project_id, email);

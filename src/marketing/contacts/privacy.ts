@@ -41,7 +41,7 @@ export interface PrivacyDeps {
   /** In the order in which they forget. */
   holders: readonly AddressHolder[];
   /** What else an address gets, and why: some sentences at a time, each read in a turn of its own. */
-  explainMore(project_id: number, email: string): Iterable<string[]>;
+  explainMore(owner: KeyOwner, email: string): Iterable<string[]>;
 }
 
 /** How long one transaction forgets, and one turn writes an export, before others have their turn. */
@@ -193,7 +193,7 @@ export class Privacy {
       const one = this.#recordOf(row);
       why.push(...explainPause(one, clock.now()), ...explainTracking(one));
     }
-    for (const sentences of explainMore(owner.id, email)) {
+    for (const sentences of explainMore(owner, email)) {
       why.push(...sentences);
       await letOthers();
     }

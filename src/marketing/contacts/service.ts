@@ -113,10 +113,16 @@ export class Contacts {
   /* --- Adding ----------------------------------------------------------------------------------------------------- */
 
   /** The first half of the pipeline, for many at once; changes nothing. */
-  screen(owner: KeyOwner, list: ListRow, candidates: readonly Candidate[]): Promise<Screened[]> {
+  screen(
+    owner: KeyOwner,
+    list: ListRow,
+    candidates: readonly Candidate[],
+    of: { may_come_back?: boolean } = {},
+  ): Promise<Screened[]> {
     const { database, suppressions, marketing } = this.deps;
     const resolver = marketing.isCaptured(owner.id) ? null : this.deps.resolver;
-    return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner) });
+    const suppressed = suppressions.checker(database.read, owner, of);
+    return screen(candidates, list, { resolver, suppressed });
   }
 
   /**
@@ -138,10 +144,10 @@ export class Contacts {
     owner: KeyOwner,
     list: ListRow,
     passed: readonly Extract<Screened, { verdict: 'passed' }>[],
-    options: Pick<AdmitOptions, 'status' | 'update_existing'>,
+    options: Pick<AdmitOptions, 'status' | 'update_existing'> & { may_come_back?: boolean },
   ): Admission[] {
     const now_ms = this.deps.clock.now();
-    const suppressed = this.deps.suppressions.checker(tx, owner);
+    const suppressed = this.deps.suppressions.checker(tx, owner, options);
     const on = { ...options, suppressed, tracking: this.deps.tracking, now_ms };
     return passed.map((each) => {
       const admission = admit(tx, list, each, on);

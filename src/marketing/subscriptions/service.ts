@@ -6,17 +6,11 @@
 
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, invalid } from '../../errors.ts';
-import {
-  CONFIRMATION_EXPIRY_MS,
-  MAX_CONFIRMATIONS_PER_DAY,
-  SUBSCRIBE_MAX_ATTEMPTS,
-  SUBSCRIBES_PER_HOUR,
-  TAKING_BACK_MS,
-} from '../../limits.ts';
+import { SUBSCRIBE_MAX_ATTEMPTS, SUBSCRIBES_PER_HOUR, TAKING_BACK_MS } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
-import { type Clock, DAY_MS } from '../../platform/host/clock.ts';
+import type { Clock } from '../../platform/host/clock.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import type { DurableRates, Rate } from '../../platform/http/rate-limit.ts';
 import { forgetPayload, listOpenJobsWith, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
@@ -25,7 +19,6 @@ import {
   type ContactRow,
   type Contacts,
   contactAddress,
-  createContactToken,
   hasLeftByChoice,
 } from '../contacts/service.ts';
 import { type ListRow, type Lists, signUpUrl } from '../lists/service.ts';
@@ -33,10 +26,11 @@ import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { Suppressions } from '../suppressions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
 import { type Brand, brandOf } from './brand.ts';
+import { carryOut, takeConfirmation } from './carrying-out.ts';
 import { type Choices, type Chosen, choicesOf, differencesOf, type SentChoices } from './choices.ts';
-import { confirmationValues, dressOf, type LayOut } from './confirmation-mail.ts';
+import { bringBack, explainSignUpOfLeft, signUpsOfLeftHolder } from './coming-back.ts';
+import type { LayOut } from './confirmation-mail.ts';
 import {
-  confirmUrl,
   contactOfToken,
   hashOfToken,
   isTrueToken,
@@ -44,7 +38,8 @@ import {
   takingBackValue,
   unsubscribeUrl,
 } from './links.ts';
-import { candidateOf, errorsInSignUp, type SignUp } from './sign-ups.ts';
+import type { ComingBack } from './schemas.ts';
+import { errorsInSignUp, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
 
 export { CONFIRMATION_VALUES } from './confirmation-mail.ts';
@@ -54,13 +49,6 @@ export { testUnsubscribeUrl } from './links.ts';
 export const EMAIL_SUBSCRIBE = 'email.subscribe';
 
 const SIGN_UPS: Rate = { limit: SUBSCRIBES_PER_HOUR, per: 'hour', what: 'Sign-ups from this IP address' };
-const CONFIRMATIONS = {
-  per: 'utc_day',
-  what: 'Sign-ups for lists of this project that ask for a confirmation',
-} as const;
-
-/** What a sign-up came to. `waiting`: the DNS gave no answer. */
-type SignUpEnd = 'active' | 'confirmation_sent' | 'unchanged' | 'rejected' | 'waiting';
 
 export interface SubscriptionsDeps {
   database: Database;
@@ -125,6 +113,8 @@ interface Confirming extends Visitor {
   is_test: boolean;
   /** The evidence that they allowed to be tracked; null where they did not tick that. */
   allowed_tracking: AllowedTracking | null;
+  /** Of somebody who had left: their sign-up. */
+  comes_back: ComingBack | null;
 }
 
 /** When, from where and on which page somebody ticked the box. */
@@ -224,7 +214,7 @@ export class Subscriptions {
 
   /** Each sign-up counts, with or without a mail: otherwise the count would tell who is on the list. */
   #take(tx: Tx, owner: KeyOwner, list: ListRow, sign_up: SignUp): void {
-    if (list.double_opt_in) this.#takeConfirmation(tx, owner, 'sign-up');
+    if (list.double_opt_in) takeConfirmation(this.deps, tx, owner, 'sign-up');
     this.deps.enqueue(tx, {
       project_id: owner.id,
       type: EMAIL_SUBSCRIBE,
@@ -232,11 +222,6 @@ export class Subscriptions {
       payload: { ...sign_up },
       max_attempts: SUBSCRIBE_MAX_ATTEMPTS,
     });
-  }
-
-  #takeConfirmation(tx: Tx, owner: KeyOwner, what: 'sign-up' | 'mail'): void {
-    const rate: Rate = { ...CONFIRMATIONS, limit: this.deps.confirmations_per_day };
-    this.deps.rates.take(tx, `confirmation ${what} of project ${owner.id}`, rate);
   }
 
   async #checkCaptcha(owner: KeyOwner, token: string, ip: string | null): Promise<void> {
@@ -247,98 +232,9 @@ export class Subscriptions {
     if (!verdict.success) throw invalid({ captcha_token: ['did not pass; let the visitor try again'] });
   }
 
-  /**
-   * Carries a sign-up out: a new contact, active or waiting for its click, or another confirmation mail for
-   * one that waits. Throws AppError `rate_limited` or `unavailable` where the mail must wait; then nothing
-   * has changed.
-   */
-  async carryOut(project_id: number, sign_up: SignUp): Promise<SignUpEnd> {
-    const { contacts, database, lists, projectOf } = this.deps;
-    const owner = projectOf(project_id);
-    const list = lists.findById(sign_up.list_id);
-    if (!owner || !list || list.archived_at !== null) return 'rejected';
-    const [screened] = await contacts.screen(owner, list, [candidateOf(sign_up)]);
-    if (!screened || screened.verdict === 'rejected') return 'rejected';
-    if (screened.verdict === 'waiting') return 'waiting';
-    return database.write((tx) => {
-      const current = lists.requireOpen(tx, list);
-      const status = current.double_opt_in ? 'pending' : 'active';
-      const is_new = contacts.rowsOfAddress(tx, { project_id, email: screened.email }).length === 0;
-      const [admission] = contacts.admit(tx, owner, current, [screened], { status, update_existing: false });
-      if (!admission || !('contact' in admission)) return 'rejected';
-      let { contact } = admission;
-      if (contact.status === 'active' && admission.outcome === 'duplicate') return 'unchanged';
-      if (hasLeftByChoice(contact) && !current.double_opt_in && !sign_up.is_of_mail) return 'unchanged';
-      // They had left, and the suppression was lifted since: now they ask to be back.
-      if (admission.outcome === 'duplicate' && contact.status !== 'pending')
-        contact = contacts.renew(tx, contact, screened.candidate, {
-          is_confirmed_at_once: !current.double_opt_in,
-        });
-      const { is_test, at, ip, origin } = sign_up;
-      const allowed_tracking = sign_up.tracking ? { at, ip, origin } : null;
-      // Anybody can type in any address: what is known of one, that changes nothing of.
-      if (!current.double_opt_in && is_new) this.#allowTracking(tx, contact, allowed_tracking);
-      if (!current.double_opt_in)
-        return contacts.confirm(tx, contact, { by: 'form', is_test }).status === 'active'
-          ? 'active'
-          : 'unchanged';
-      return this.#askForConfirmation(tx, { owner, list: current, contact, is_test, allowed_tracking });
-    });
-  }
-
-  #allowTracking(tx: Tx, contact: ContactRow, evidence: AllowedTracking | null): void {
-    if (evidence) this.deps.tracking.set(tx, contact, { ...evidence, tracking: 'allowed', by: 'form' });
-  }
-
-  #askForConfirmation(
-    tx: Tx,
-    to: {
-      owner: { id: number; public_id: string; name: string };
-      list: ListRow;
-      contact: ContactRow;
-      is_test: boolean;
-      allowed_tracking: AllowedTracking | null;
-    },
-  ): SignUpEnd {
-    const { clock, marketing, link_domains } = this.deps;
-    const { owner, list, contact } = to;
-    const now = clock.now();
-    const day_began = now - (now % DAY_MS);
-    const of = { project_id: owner.id, email: contact.email, since_ms: day_began };
-    const sent = this.deps.emails.countConfirmations(tx, of);
-    if (sent >= MAX_CONFIRMATIONS_PER_DAY) return 'unchanged';
-    // A sign-up of yesterday may get its mail today.
-    this.#takeConfirmation(tx, owner, 'mail');
-    const template = this.deps.lists.requireConfirmationTemplate(list);
-    const settings = marketing.settings(owner.id, tx);
-    const token = createContactToken();
-    store.insertConfirmation(tx, {
-      token_hash: hashOfToken(token),
-      contact_id: contact.id,
-      expires_at: now + CONFIRMATION_EXPIRY_MS,
-      is_test: to.is_test,
-      tracking_at: to.allowed_tracking?.at ?? null,
-      tracking_ip: to.allowed_tracking?.ip ?? null,
-      tracking_origin: to.allowed_tracking?.origin ?? null,
-      created_at: now,
-    });
-    const confirm_url = confirmUrl(link_domains.baseOf(owner.id, tx), token);
-    const confirmation = { contact, list, owner, settings, confirm_url };
-    this.deps.emails.acceptConfirmation(tx, {
-      project_id: owner.id,
-      is_test: to.is_test,
-      to: contact.email,
-      from_name: settings.from_name,
-      reply_to: settings.reply_to,
-      template,
-      allowed_mailboxes: marketing.confirmingAccounts(owner.id, list.from_address),
-      variables: confirmationValues(confirmation),
-      layOut: (content) => {
-        const dress = dressOf(content, confirmation);
-        return dress ? { ...content, ...this.deps.layOut(content, dress) } : content;
-      },
-    });
-    return 'confirmation_sent';
+  /** As `carryOut` of `carrying-out.ts`. */
+  carryOut(project_id: number, sign_up: SignUp) {
+    return carryOut(this.deps, project_id, sign_up);
   }
 
   /* --- Pages ------------------------------------------------------------------------------------------------------ */
@@ -348,25 +244,30 @@ export class Subscriptions {
     const found = store.findConfirmation(this.deps.database.read, hashOfToken(token));
     if (!found || found.expires_at <= this.deps.clock.now()) return null;
     const visitor = this.#visitor(this.deps.contacts.findById(found.contact_id));
-    const { is_test, tracking_at: at, tracking_ip: ip, tracking_origin: origin } = found;
-    return visitor && { ...visitor, is_test, allowed_tracking: at === null ? null : { at, ip, origin } };
+    const { is_test, comes_back, tracking_at: at, tracking_ip: ip, tracking_origin: origin } = found;
+    const allowed_tracking = at === null ? null : { at, ip, origin };
+    return visitor && { ...visitor, is_test, comes_back, allowed_tracking };
   }
 
   /**
-   * Makes the contact active whose click it is, and has the box hold that they ticked. May be repeated. `closed`: the list was archived; `left`: the
-   * address was suppressed since.
+   * Makes the contact active whose click it is, of somebody who had left, too, and has the box hold that they ticked. May be repeated.
+   * `closed`: the list was archived; `left`: the address was suppressed since.
    */
   confirm(visitor: Confirming): Promise<'confirmed' | 'closed' | 'left'> {
     const { contacts, database, lists, suppressions } = this.deps;
     return database.write((tx) => {
-      const contact = contacts.findById(visitor.contact.id, tx);
+      const found = contacts.findById(visitor.contact.id, tx);
       const list = lists.findById(visitor.list.id, tx);
+      const { owner, comes_back } = visitor;
+      const is_back = found !== null && comes_back !== null && list?.archived_at === null;
+      const contact = is_back ? bringBack(this.deps, tx, owner, { contact: found, comes_back }) : found;
       const bar = contact && barOf(contact, suppressions.checker(tx, visitor.owner));
       if (!contact || !list || bar?.is_suppressed) return 'left';
       if (bar !== null && list.archived_at !== null) return 'closed';
       const { is_test } = visitor;
       if (contacts.confirm(tx, contact, { by: 'click', is_test }).status !== 'active') return 'left';
-      this.#allowTracking(tx, contact, visitor.allowed_tracking);
+      const allowed = visitor.allowed_tracking;
+      if (allowed) this.deps.tracking.set(tx, contact, { ...allowed, tracking: 'allowed', by: 'form' });
       return 'confirmed';
     });
   }
@@ -455,10 +356,10 @@ export class Subscriptions {
     return ({ public_id }) => unsubscribeUrl(base, public_id, hash);
   }
 
-  /** Sign-ups that are not carried out yet: what is done keeps no address. */
-  holderOfAddresses(): AddressHolder {
-    const { database } = this.deps;
-    return {
+  /** Sign-ups that are not carried out yet, and the last one of who had left; what else is done keeps no address. */
+  holdersOfAddresses(): AddressHolder[] {
+    const { database, suppressions } = this.deps;
+    const sign_ups: AddressHolder = {
       name: 'sign_ups',
       *find({ id: project_id }, email) {
         const of = { project_id, type: EMAIL_SUBSCRIBE, field: 'email', value: email };
@@ -468,6 +369,14 @@ export class Subscriptions {
         }));
       },
     };
+    return [sign_ups, signUpsOfLeftHolder(database, suppressions)];
+  }
+
+  /** What came of the last sign-up of an address that was suppressed then. */
+  explainAddress(owner: KeyOwner, email: string): string[] {
+    const { database, lists, suppressions } = this.deps;
+    const nameOf = (id: number) => lists.findById(id)?.name;
+    return explainSignUpOfLeft(database.read, owner, email, { suppressions, nameOf });
   }
 
   /** Forgets confirmations that have expired. */

@@ -121,12 +121,38 @@ export class Suppressions {
   }
 
   /**
-   * Looks addresses up within a read or a transaction. Throws AppError `unavailable` where the project's key
-   * does not open.
+   * Looks addresses up within a read or a transaction; with `may_come_back` those who just left (`hasJustLeft`) pass, as they ask to
+   * come back. Throws AppError `unavailable` where the project's key does not open.
    */
-  checker(read: Tx, owner: KeyOwner): SuppressionCheck {
+  checker(read: Tx, owner: KeyOwner, { may_come_back = false } = {}): SuppressionCheck {
     const hash = this.#hash(read, owner);
-    return (address) => this.#find(read, owner, hash, address)?.kind ?? null;
+    return (address) => {
+      const row = this.#find(read, owner, hash, address);
+      return row === undefined || (may_come_back && hasJustLeft(row)) ? null : row.kind;
+    };
+  }
+
+  /** Since when an address is suppressed as `unsubscribed` and for nothing else; null where it is not. */
+  hasJustLeft(read: Tx, owner: KeyOwner, address: string): number | null {
+    const row = this.#find(read, owner, this.#hash(read, owner), address);
+    return row && hasJustLeft(row) ? row.created_at : null;
+  }
+
+  /** The hash under which an address is, or was, suppressed; null in a project that never suppressed any. */
+  hashOf(read: Tx, owner: KeyOwner, address: string): string | null {
+    return this.#hash(read, owner)?.(address) ?? null;
+  }
+
+  /**
+   * Lifts the suppression of an address that just left before a moment, within a transaction. False, and nothing is changed, where it
+   * is suppressed otherwise, or since.
+   */
+  comeBack(tx: Tx, owner: KeyOwner, address: string, before_ms: number): boolean {
+    const row = this.#find(tx, owner, this.#hash(tx, owner), address);
+    if (!row) return true;
+    if (!hasJustLeft(row) || row.created_at >= before_ms) return false;
+    store.deleteSuppression(tx, row.id);
+    return true;
   }
 
   /**
@@ -393,6 +419,11 @@ function reasonsOf(read: Tx, row: SuppressionRow): { own: Reasons; imported: Sup
     own: imported.length > 0 ? { kind: own_kind, also_kind: own_also_kind } : { kind, also_kind },
     imported,
   };
+}
+
+/** Whether it unsubscribed, however often, and nothing else. */
+function hasJustLeft({ kind, also_kind }: SuppressionRow): boolean {
+  return kind === 'unsubscribed' && (also_kind === null || also_kind === 'unsubscribed');
 }
 
 /** Whether lifting it gives contacts that bounced their status back. */

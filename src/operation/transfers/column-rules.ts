@@ -22,6 +22,12 @@ const isObjects = isListOf(isPlainObject);
 const isVariants = isListOf((one) => isPlainObject(one) && typeof one.name === 'string');
 const isDeparture = (one: unknown) =>
   isPlainObject(one) && typeof one.contact === 'string' && typeof one.status === 'string';
+const isSignUp = (value: unknown) =>
+  isPlainObject(value) &&
+  Number.isSafeInteger(value.at) &&
+  ['ip', 'origin', 'first_name', 'last_name'].every(
+    (name) => value[name] === null || typeof value[name] === 'string',
+  );
 const isPlan = (value: unknown) =>
   isPlainObject(value) && isVariants(value.variants) && typeof value.share === 'number';
 
@@ -37,6 +43,7 @@ export const JSON_TEXTS: readonly { is: string; names: readonly string[]; fits(v
     },
     { is: 'the plan of an A/B', names: words('ab'), fits: isPlan },
     { is: 'a list of objects', names: words('attachments recipients refused steps'), fits: isObjects },
+    { is: 'a sign-up', names: words('comes_back'), fits: isSignUp },
     { is: 'a list of departures', names: words('departures'), fits: isListOf(isDeparture) },
     {
       is: 'an object',

@@ -191,7 +191,7 @@ describe('a double opt-in', () => {
     }
     expect(bodies.size).toBe(1);
     await settled();
-    expect(await confirmLinks('gone@example.com')).toEqual([]);
+    expect(await confirmLinks('gone@example.com')).toHaveLength(1);
     expect(await confirmLinks('member@example.com')).toEqual([]);
     expect(await confirmLinks('fresh@example.com')).toHaveLength(1);
     expect((await contactOf(list, 'gone@example.com'))?.status).toBe('unsubscribed');

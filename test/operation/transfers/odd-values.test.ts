@@ -87,7 +87,7 @@ const IN_ONE_FORM = words(`
   marketing_settings.brand_logo_url marketing_settings.brand_website_url marketing_settings.send_window_start
   marketing_settings.send_window_end marketing_settings.timezone marketing_keys.sealed_key marketing_usage.day
   contact_lists.confirmation_template contact_lists.from_address contact_lists.signed_up_url contact_lists.confirmed_url contacts.email
-  contacts.contact_token contacts.consent_basis contacts.source_platform contact_confirmations.token_hash
+  contacts.contact_token contacts.consent_basis contacts.source_platform contact_confirmations.token_hash sign_ups_of_left.hash
   contact_import_rejections.reason suppressions.hash suppressions.mailbox tracking_choices.email addresses_to_forget.email
   merge_sources.hash merge_links.target jobs.type jobs.lane emails.requested_domain emails.quota_day emails.from_email emails.domain
   emails.to_email emails.reply_to emails.template emails.ip emails.tls email_bodies.message email_attempts.mailbox email_attempts.tls

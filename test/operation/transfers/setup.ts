@@ -121,11 +121,16 @@ export async function startFilled(options: TestAppOptions = {}): Promise<Filled>
   const import_id = String(dataOf(pasted, pasted.status).id);
   const insert = (text: string, ...values: (string | number)[]): void => sql(app.data_dir, text, ...values);
   insert(
-    "INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1, '192.0.2.1', 'https://a.example', 1)",
+    "INSERT INTO contact_confirmations VALUES ('hash', ?, 9999999999999, 0, 1, '192.0.2.1', 'https://a.example', 1, ?)",
     contact_id,
+    JSON.stringify({ at: 1, ip: null, origin: 'https://a.example', first_name: 'Ann', last_name: null }),
   );
   insert(
     "INSERT INTO tracking_choices VALUES (?, 'ann@example.com', 'allowed', 1, 'form', '192.0.2.1', NULL)",
+    owner.id,
+  );
+  insert(
+    "INSERT INTO sign_ups_of_left SELECT ?, 'hash', id, 1, 'asked', 1 FROM contact_lists LIMIT 1",
     owner.id,
   );
   insert("INSERT INTO addresses_to_forget (project_id, email) VALUES (?, 'gone@example.com')", owner.id);

@@ -1199,10 +1199,21 @@ CREATE TABLE contact_confirmations (
   tracking_at INTEGER,  -- when the box was ticked that allows tracking, which holds with the click; null where it was not
   tracking_ip TEXT,
   tracking_origin TEXT, -- the web page whose form it was
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  comes_back TEXT -- JSON ComingBack; the sign-up of somebody who had left, as it was sent: the click brings them back on its evidence
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX contact_confirmations_by_contact ON contact_confirmations (contact_id);
 CREATE INDEX contact_confirmations_by_end ON contact_confirmations (expires_at);
+-- The last sign-up by form of an address that was suppressed, and what came of it, by the hash of its suppression: that may be gone since.
+CREATE TABLE sign_ups_of_left ( -- SignUpOfLeftRow
+  project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  list_id INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('asked', 'confirmed', 'mails_used_up', 'no_double_opt_in', 'other_reason', 'no_mx', 'test')), -- SignUpOutcome
+  outcome_at INTEGER NOT NULL,
+  PRIMARY KEY (project_id, hash)
+) STRICT, WITHOUT ROWID;
 
 -- --- marketing: tracking -------------------------------------------------------------------------------------------
 
