@@ -7,14 +7,13 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { isUlid } from '../../platform/host/ids.ts';
 import type { CsvTable } from '../../platform/http/csv.ts';
-import { present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, pageOf } from '../../platform/http/pagination.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import type { TakesMail } from '../../platform/mail/mx-cache.ts';
 import type { ListRow, Lists } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings } from '../settings/service.ts';
 import type { AddedBy, Suppressions } from '../suppressions/service.ts';
-import { presentTracking, type TrackingChoice, type TrackingChoices } from '../tracking/service.ts';
+import type { TrackingChoices } from '../tracking/service.ts';
 import { changeContact, readChanges } from './changing.ts';
 import { ContactChoices } from './choices.ts';
 import {
@@ -43,7 +42,8 @@ import {
   type Screened,
   screen,
 } from './pipeline.ts';
-import { type ContactChanges, type ContactRecord, FIELDS } from './schemas.ts';
+import { presentContact } from './records.ts';
+import type { ContactChanges, ContactRecord } from './schemas.ts';
 import type { ContactStanding } from './store.ts';
 import * as store from './store.ts';
 import { sweepContacts } from './sweeping.ts';
@@ -121,8 +121,7 @@ export class Contacts {
   ): Promise<Screened[]> {
     const { database, suppressions, marketing } = this.deps;
     const resolver = marketing.isCaptured(owner.id) ? null : this.deps.resolver;
-    const suppressed = suppressions.checker(database.read, owner, of);
-    return screen(candidates, list, { resolver, suppressed });
+    return screen(candidates, list, { resolver, suppressed: suppressions.checker(database.read, owner, of) });
   }
 
   /**
@@ -147,8 +146,8 @@ export class Contacts {
     options: Pick<AdmitOptions, 'status' | 'update_existing'> & { may_come_back?: boolean },
   ): Admission[] {
     const now_ms = this.deps.clock.now();
-    const suppressed = this.deps.suppressions.checker(tx, owner, options);
-    const on = { ...options, suppressed, tracking: this.deps.tracking, now_ms };
+    const { suppressions, tracking } = this.deps;
+    const on = { ...options, suppressed: suppressions.checker(tx, owner, options), tracking, now_ms };
     return passed.map((each) => {
       const admission = admit(tx, list, each, on);
       if (admission.outcome === 'accepted')
@@ -485,18 +484,4 @@ export class Contacts {
     const tags = store.listTags(read, [row.id]).get(row.id);
     return presentContact(row, list, { tags, choice: this.deps.tracking.find(read, row) });
   }
-}
-
-function presentContact(
-  row: ContactRow,
-  list: ListRow,
-  { tags = [], choice }: { tags: string[] | undefined; choice: TrackingChoice | null | undefined },
-): ContactRecord {
-  return present(FIELDS, {
-    ...row,
-    ...presentTracking(choice),
-    id: row.public_id,
-    list: list.public_id,
-    tags,
-  });
 }
