@@ -51,20 +51,24 @@ export class ImportedDepartures {
     tx: Tx,
     owner: KeyOwner,
     { departures, remaining }: { departures: readonly Departed[]; remaining: SuppressionKind | null },
-  ): string[] {
+  ): { restored: string[]; standing: Departed[] } {
     const left = new Map(departures.map((one) => [one.contact, one]));
     const still = remaining === null || remaining === 'manual' ? null : STATUS_AFTER[remaining];
-    return store.findContacts(tx, owner.id, [...left.keys()]).flatMap((row) => {
+    const restored: string[] = [];
+    const standing: Departed[] = [];
+    for (const row of store.findContacts(tx, owner.id, [...left.keys()])) {
       const departed = left.get(row.public_id);
       const had = CONTACT_STATUSES.find((status) => status === departed?.status);
-      const status = had && still && isLater(still, had) ? still : had;
-      if (!status || status === row.status || departed?.at !== row.status_changed_at) return [];
-      this.#change(tx, row, status);
-      return [row.public_id];
-    });
+      if (!departed || !had || departed.at !== row.status_changed_at) continue;
+      const status = still && isLater(still, had) ? still : had;
+      const at = status === row.status ? departed.at : this.#change(tx, row, status);
+      if (status !== row.status) restored.push(row.public_id);
+      if (status !== had) standing.push({ ...departed, at });
+    }
+    return { restored, standing };
   }
 
-  #change(tx: Tx, row: ContactRow, status: ContactRow['status']): void {
+  #change(tx: Tx, row: ContactRow, status: ContactRow['status']): number {
     const at = this.deps.clock.now();
     const contact = store.updateContact(tx, row.id, {
       status,
@@ -75,5 +79,6 @@ export class ImportedDepartures {
     });
     if (row.status === 'unsubscribed') this.deps.announce(tx, { kind: 'resubscribed', contact, at });
     this.deps.choices.tell(tx, { contact, changes: { status: { from: row.status, to: status } } });
+    return at;
   }
 }

@@ -59,13 +59,13 @@ export interface Bounced {
   restore(tx: Tx, owner: KeyOwner, address: string): string[];
   /**
    * Gives contacts that left by an import the status that they had, unless it changed since, or what that of `remaining` is, for which
-   * the address is suppressed still. Within a transaction; their ids.
+   * the address is suppressed still. Within a transaction; `standing` are those that have not got back what they had.
    */
   giveBack(
     tx: Tx,
     owner: KeyOwner,
     of: { departures: readonly Departed[]; remaining: SuppressionKind | null },
-  ): string[];
+  ): { restored: string[]; standing: Departed[] };
 }
 
 /** The outcome of lifting in bulk. */
@@ -314,7 +314,9 @@ export class Suppressions {
     store.deleteImported(tx, import_id, suppression_id);
     const saved = row ? this.#save(tx, row, own, store.listImportedKinds(tx, row.id)) : null;
     const remaining = saved?.kind ?? null;
-    const contacts = this.#bounced?.giveBack(tx, owner, { departures, remaining }) ?? [];
+    const given = this.#bounced?.giveBack(tx, owner, { departures, remaining });
+    const contacts = given?.restored ?? [];
+    store.handOn(tx, suppression_id, given?.standing ?? []);
     if (row && !saved) {
       const { id, hash } = row;
       this.#noteLift(tx, actor, owner, { id, metadata: { hash, kind, import: import_id, contacts } });

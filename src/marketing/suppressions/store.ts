@@ -3,6 +3,7 @@ import { and, count, desc, eq, gte } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
 import { rawSql } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
+import type { Departed } from './schemas.ts';
 import { type SuppressionKind, type SuppressionRow, suppressionImports, suppressions } from './tables.ts';
 
 // Written out, where every row of an import and every mail of a sequence passes.
@@ -112,6 +113,15 @@ export function saveImported(tx: Tx, { import_id, suppression_id, kind, departur
 
 export function deleteImported(tx: Tx, import_id: string, suppression_id: string): void {
   remove.run(tx, import_id, suppression_id);
+}
+
+/** Lets another import that suppressed the address, if one did, take back what one that is taken back leaves standing. */
+export function handOn(tx: Tx, suppression_id: string, standing: readonly Departed[]): void {
+  if (standing.length === 0) return;
+  const of = eq(suppressionImports.suppression_id, suppression_id);
+  const other = tx.select().from(suppressionImports).where(of).limit(1).get();
+  if (!other) return;
+  saveImported(tx, { ...other, departures: [...other.departures, ...standing] });
 }
 
 export function listImportedKinds(read: Tx, suppression_id: string): SuppressionKind[] {

@@ -350,23 +350,39 @@ describe('taking an import back', () => {
     await takeBack(second.id, '--yes');
     expect(await kindOf('bob@example.com')).toBeUndefined();
 
+    expect((await person('ann@example.com', other))?.status).toBe('active');
     const third = await importCsv(csv);
-    await run(
-      on.app.data_dir,
-      'suppression',
-      'remove',
-      'ann@example.com',
-      '--project',
-      on.project.slug,
-      '--yes',
-    );
     await on.app.services.database.write((tx) =>
       tx.$client.run(
         "UPDATE contacts SET status = 'complained', status_changed_at = 1 WHERE email = 'ann@example.com'",
       ),
     );
     await takeBack(third.id, '--yes');
-    expect((await person('ann@example.com', other))?.status).toBe('complained');
+    expect([await kindOf('ann@example.com'), (await person('ann@example.com', other))?.status]).toEqual([
+      undefined,
+      'complained',
+    ]);
+  });
+
+  test('gives back what two imports took, whichever of them is taken back first', async () => {
+    const other = await on.list({ name: 'Other' });
+    const seen: unknown[] = [];
+    for (const first_says of ['unsubscribed', 'complained'])
+      for (const goes_first of ['first', 'second']) {
+        const email = `${first_says}-${goes_first}@example.com`;
+        await on.contact(other, email);
+        const first = await importCsv(`email,status\n${email},${first_says}\n`);
+        const second = await importCsv(`email,status\n${email},unsubscribed\n`);
+        for (const { id } of goes_first === 'first' ? [first, second] : [second, first]) {
+          await takeBack(id, '--yes');
+          seen.push((await person(email, other))?.status);
+        }
+        seen.push(await kindOf(email));
+      }
+    expect(seen).toEqual([
+      ...['unsubscribed', 'active', undefined, 'unsubscribed', 'active', undefined],
+      ...['unsubscribed', 'active', undefined, 'complained', 'active', undefined],
+    ]);
   });
 
   test("is of one's own project, and of an import that has ended", async () => {
