@@ -137,6 +137,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     const name = made?.name ?? '';
     expect(made).toMatchObject({ status: 'completed', size_bytes: expect.any(Number) });
 
+    await page.getByText(`satchel restore ${join(on.app.data_dir, 'backups', name)} --yes`).waitFor();
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByText('The backup is sound.').waitFor();
 
@@ -154,6 +155,34 @@ describe.skipIf(executable === null)('in a browser', () => {
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor();
     expect([backups.list(), existsSync(file)]).toEqual([[], false]);
     expect(complaints).toEqual([]);
+  });
+
+  test('the server is told to back up each day, and to stop that; where the key comes from and the way back are shown', async () => {
+    const { backup_schedule, backups } = on.app.services;
+    const { page, complaints } = await open('/backups');
+    const of = backup_schedule.show();
+    await page.getByText(of.master_key.id).waitFor();
+    await page.getByText('None was made here yet').or(page.getByText('Last backup')).first().waitFor();
+    await page.getByLabel('Time', { exact: true }).fill('04:15');
+    await page.getByLabel('Time zone').fill('Mars/Base');
+    await page.getByLabel('How many of these stay').fill('9');
+    await page.getByRole('button', { name: 'Back up each day' }).click();
+    await page.getByText(/must be an IANA time zone/i).waitFor();
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByRole('button', { name: 'Back up each day' }).click();
+    await page.getByRole('button', { name: 'Make none by itself' }).waitFor();
+    expect(backup_schedule.show()).toMatchObject({ at: '04:15', timezone: 'Europe/Berlin', keep: 9 });
+    const made = await backups.make(actor);
+    await on.app.app.engine.whenIdle();
+    await page.reload();
+    await page.getByText(`satchel restore ${join(on.app.data_dir, 'backups', made.name)} --yes`).waitFor();
+    await page.getByRole('button', { name: 'Make none by itself' }).click();
+    await page.getByRole('button', { name: 'Back up each day' }).waitFor();
+    expect(backup_schedule.show()).toMatchObject({ at: null, timezone: 'Europe/Berlin', keep: 9 });
+    await backups.remove(actor, backups.require(made.name));
+    on.app.clock.advance(1_000);
+    // The zone that there is none of.
+    expect(complaints).toEqual([expect.stringContaining('422')]);
   });
 
   test('the trail is filtered by event and day, and shows hostile names as the text they are', async () => {

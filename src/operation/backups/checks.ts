@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import {
+  act,
   type CheckedDirectory,
   type Finding,
   type HealthCheck,
@@ -32,6 +33,7 @@ function checkLast(sqlite: Sqlite): Finding[] {
         BACKUP,
         `One failed at ${toIso(failure.at_ms)}: ${failure.message} ${last}`,
         'satchel backup --keep 7 /var/backups, once that is mended',
+        [act('make_backup')],
       ),
     ];
   return made_ms === null ? [] : [ok(BACKUP, last)];

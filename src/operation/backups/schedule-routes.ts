@@ -39,6 +39,7 @@ export function backupScheduleRoutes(schedules: BackupSchedule): Route[] {
         '`last_backup_at` is the last one that was made here, by whatever verb, timer or page; `last_failure` why one failed since. ' +
         '`master_key.from` is `file`, or the name of the setting that says where the key comes from: it is in no backup.',
       response: schedule,
+      unversioned: ['next_at', 'last_backup_at', 'last_failure'],
       handle: () => schedules.show(),
     }),
     managementRoute({

@@ -15,6 +15,7 @@ import type { PageProps } from '../../pages.ts';
 import { hrefOf, navigate, to } from '../../router.ts';
 import { useLoad } from '../../use-load.ts';
 import { Download } from './download.tsx';
+import { GoingBack } from './going-back.tsx';
 import { Verify } from './verify.tsx';
 
 const REFRESH_MS = 1000;
@@ -25,6 +26,7 @@ export default function BackupPage({ params }: PageProps<'backup'>) {
     { query: { name: params.backup } },
     { every_ms: ({ data }) => (data[0]?.status === 'processing' ? REFRESH_MS : null) },
   );
+  const schedule = useLoad('GET /backups/schedule', {});
   const backup = load.data?.data[0] ?? null;
   return (
     <>
@@ -41,6 +43,9 @@ export default function BackupPage({ params }: PageProps<'backup'>) {
               <State key={backup.status} of={backup} />
               {backup.status === 'completed' && <Download of={backup} />}
               {backup.status === 'completed' && <Verify of={backup} />}
+              {backup.status === 'completed' && schedule.data && (
+                <GoingBack directory={schedule.data.directory} name={backup.name} title="Go back to it" />
+              )}
               {backup.status !== 'processing' && <BackupEnd of={backup} />}
             </div>
           ) : (
