@@ -7,6 +7,7 @@ import { AppError } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
 import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
+import { PieceSize } from '../../platform/database/piece-size.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { letOthers } from '../../platform/host/waiting.ts';
 import { readCell } from '../../platform/http/csv.ts';
@@ -20,9 +21,9 @@ import type { ImportPosition, WaitingFields } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
-/** Rows that are looked up and judged together before one commit, which takes some milliseconds. */
-const IMPORT_SCREEN_ROWS = 100;
-/** Rows that one transaction of an import takes: a few milliseconds, so that nobody waits long behind it. */
+/** Rows that are looked up and judged together; no transaction takes more. */
+const IMPORT_SCREEN_ROWS = 200;
+/** Rows of the first transaction of an import. */
 const IMPORT_COMMIT_ROWS = 50;
 /** Of these, rows whose address leaves: whatever it is in hears of it. */
 const IMPORT_COMMIT_LEAVES = 5;
@@ -89,6 +90,7 @@ interface Judged {
 }
 
 export class ImportRun {
+  readonly #size = new PieceSize(IMPORT_COMMIT_ROWS, IMPORT_SCREEN_ROWS);
   #import: ImportRow;
 
   private constructor(
@@ -231,7 +233,7 @@ export class ImportRun {
     for (const one of judged) {
       piece.push(one);
       const leaves = piece.filter(leavesBy).length;
-      if (piece.length < IMPORT_COMMIT_ROWS && leaves < IMPORT_COMMIT_LEAVES) continue;
+      if (piece.length < this.#size.next && leaves < IMPORT_COMMIT_LEAVES) continue;
       await this.#commit(piece);
       piece = [];
     }
@@ -306,16 +308,19 @@ export class ImportRun {
       store.insertWaiting(tx, waiting);
       if (settled.length > 0) store.deleteWaiting(tx, id, settled);
       return { ...counters, ...this.#wordsWith(piece), position: positionAfter(current.position, piece) };
-    });
+    }, piece.length);
   }
 
-  /** Changes the import, unless somebody else has changed it since this run saw it last. */
-  async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>): Promise<void> {
+  /** Changes the import, with so many rows of it, unless somebody else has changed it since this run saw it last. */
+  async #write(change: (current: ImportRow, tx: Tx) => Partial<ImportRow>, rows = 0): Promise<void> {
     this.#import = await this.deps.database.writePiece((tx) => {
       const current = store.findImport(tx, this.#import.id);
       const { status, position } = this.#import;
       if (current?.status !== status || current.position.commits !== position.commits) throw new Superseded();
-      const changes = change(current, tx);
+      const changes = this.#size.learn(
+        () => change(current, tx),
+        () => rows,
+      );
       const { position: next = current.position } = changes;
       return store.updateImport(tx, current.id, {
         ...changes,

@@ -113,7 +113,7 @@ describe('the pace', () => {
   test('of one that goes as fast as it can is told by its speed so far, and in turns, so that others come in between', async () => {
     const list = await on.list();
     const record = dataOf(await start(on.mirror, list, csvOf(1_000, 'slow')), 202);
-    // The clock goes on by a minute for each look-up of who is suppressed: as if each hundred rows took so long.
+    // The clock goes on by a minute for each look-up of who is suppressed: as if each two hundred rows took so long.
     const { contacts } = on.app.services;
     const screen = contacts.screen.bind(contacts);
     const seen: unknown[] = [];
@@ -136,8 +136,8 @@ describe('the pace', () => {
     }
     expect(seen.slice(0, 3)).toEqual([
       [0, null],
-      [100, 9 * 60_000],
-      [200, 8 * 60_000],
+      [200, 4 * 60_000],
+      [400, 3 * 60_000],
     ]);
     expect(await show(record.id)).toMatchObject({ status: 'completed', accepted: 1_000 });
   });
