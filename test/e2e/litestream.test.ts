@@ -241,6 +241,26 @@ with_litestream.each(['ended', 'killed', 'without its store'])(
   },
 );
 
+with_litestream('killed, and started anew as soon as the log has begun anew, it misses nothing', async () => {
+  const place = makePlace();
+  const { data_dir } = place;
+  const server = await startServer(data_dir, ROOM);
+  const key = await makeKey(data_dir);
+  const killed = startLitestream(place.config, place);
+  const ids = await uploadMany(server.url, key, 50);
+  await killed.catchUp(data_dir);
+  await killed.stop('SIGKILL');
+  const log = join(data_dir, 'satchel.db-wal');
+  const before = readSalts(log);
+  // What it replicated last of the log before still stands behind the end of this one.
+  while (readSalts(log) === before) ids.push(...(await uploadMany(server.url, key, 1)));
+  const replication = startLitestream(place.config, place);
+  await replication.catchUp(data_dir);
+  await replication.stop();
+  const there = await idsInReplica(place);
+  expect(ids.filter((id) => !there.has(id))).toEqual([]);
+});
+
 with_litestream(
   'what is deleted beside it leaves the database and its log, and the replica misses nothing',
   async () => {

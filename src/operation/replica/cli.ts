@@ -22,7 +22,7 @@ export function registerReplicaCommands<S>(cli: Cli<S>, clock: Clock): void {
       'write both files into this folder, which the unit then names, and over no other file',
     )
     .remark(`The replica is kept under PREFIX/litestream. The store's keys go into ${REPLICA_PATHS.keys}, or
-litestream.env of the folder (mode 0600), as LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY. Litestream 0.5 or later.`)
+litestream.env of the folder (mode 0600), as LITESTREAM_ACCESS_KEY_ID and LITESTREAM_SECRET_ACCESS_KEY. Litestream 0.5.18 or later.`)
     .example(
       "satchel replica config --to 's3://backups/satchel?endpoint=https%3A%2F%2Fs3.example.com'",
       "satchel replica config --to 's3://backups/satchel?endpoint=https%3A%2F%2Fs3.example.com' --out /etc/satchel",

@@ -86,7 +86,7 @@ function flush(): number {
     if (isSettled()) cut();
   });
   if (checkpoint('NOOP').in_log < worth_frames) return synced_s;
-  const { in_log, moved } = checkpoint('PASSIVE');
+  const { in_log, moved } = moveAll();
   // A reader of another process can keep the log from being moved whole: it is tried again once it has grown.
   worth_frames = moved === in_log ? WAL_CHECKPOINT_FRAMES : in_log + WAL_CHECKPOINT_FRAMES;
   return synced_s;
@@ -106,7 +106,18 @@ function tidy(): boolean {
   const is_left_alone = is_replicated && (seen.looks <= LOOKS_BESIDE_LITESTREAM || !seen.has_commits);
   if (is_left_alone || in_log === 1) return false;
   Object.assign(seen, { looks: 0, has_commits: false });
-  return checkpoint('PASSIVE').moved === in_log;
+  return moveAll().moved === in_log;
+}
+
+/**
+ * Moves the log into the database. Beside Litestream a log that is moved whole is emptied, so that nothing of it stands behind the end
+ * of the next: a Litestream that was away, and found there the last frame that it knows, would take it that none followed.
+ */
+function moveAll(): ReturnType<typeof checkpoint> {
+  const done = checkpoint('PASSIVE');
+  // It fails while Litestream is there, which keeps its place in the log.
+  if (done.moved === done.in_log && quietly(isReplicated)) checkpoint('TRUNCATE');
+  return done;
 }
 
 /** Null where it fails: it is tried again, and the log is as good as before. */
@@ -150,7 +161,7 @@ function isReplicated(): boolean {
 }
 
 /** How many frames the log holds, and how many of them are in the database by now. NOOP moves none. */
-function checkpoint(mode: 'NOOP' | 'PASSIVE'): { in_log: number; moved: number } {
+function checkpoint(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { in_log: number; moved: number } {
   try {
     const [, in_log, moved] = database?.query(`PRAGMA wal_checkpoint(${mode})`).values()[0] ?? [];
     return { in_log: Number(in_log), moved: Number(moved) };

@@ -230,6 +230,25 @@ describe('the thread', () => {
   });
 });
 
+test('where Litestream has worked, nothing of a log that was ended stands behind the end of the next', async () => {
+  const { database, path } = open();
+  await database.write((tx) =>
+    tx.$client.run('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'),
+  );
+  /** The salts of the log, and of each of its frames. */
+  const salts = (): string[] => {
+    const log = readFileSync(`${path}-wal`);
+    const found = [log.toString('hex', 16, 24)];
+    for (let at = 32; at < log.length; at += 24 + 4_096) found.push(log.toString('hex', at + 8, at + 16));
+    return found;
+  };
+  const [before] = salts();
+  for (let n = 0; salts()[0] === before; n += 1)
+    await database.write((tx) => put(tx, `n${n}`, 'x'.repeat(40_000)));
+  expect(new Set(salts()).size).toBe(1);
+  await database.close();
+});
+
 describe('what was deleted', () => {
   const SECRET = 'a secret that is to go ';
   /** In which of its files the database still has it. */
