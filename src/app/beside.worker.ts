@@ -2,7 +2,7 @@
 
 import { MAKE_BODIES, PREVIEW } from '../mail/templates/beside.ts';
 import { READ_PASTE } from '../marketing/imports/beside.ts';
-import { LAY_OUT, OUTLOOK, SHOW, SHOW_DRAFT } from '../marketing/mails/beside.ts';
+import { COMPOSE, LAY_OUT, OUTLOOK, SHOW, SHOW_DRAFT } from '../marketing/mails/beside.ts';
 import { serveTasks } from '../platform/host/beside.ts';
 
-serveTasks([MAKE_BODIES, PREVIEW, LAY_OUT, SHOW, SHOW_DRAFT, OUTLOOK, READ_PASTE]);
+serveTasks([MAKE_BODIES, PREVIEW, COMPOSE, LAY_OUT, SHOW, SHOW_DRAFT, OUTLOOK, READ_PASTE]);

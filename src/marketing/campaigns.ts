@@ -18,7 +18,7 @@ import type { Clock } from '../platform/host/clock.ts';
 import { isUlid, newId } from '../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../platform/http/pagination.ts';
 import type { JobQueue } from '../platform/jobs/engine.ts';
-import type { ReadinessFacts } from './campaign-readiness.ts';
+import type { Problem, ReadinessFacts } from './campaign-readiness.ts';
 import type { CampaignRow, CampaignStore, EndedStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Lists } from './lists/service.ts';
@@ -198,11 +198,31 @@ export abstract class Campaigns<
   }
 
   /**
+   * What can't be made of a mail within its share of the processor; what can is composed for when it is sent, so that nobody
+   * waits for it then.
+   */
+  protected async problemsOfMaking(of: Mailing, step?: string): Promise<Problem[]> {
+    const { marketing_mail, database } = this.deps;
+    try {
+      await marketing_mail.prepare(database.read, of);
+      return [];
+    } catch (error) {
+      if (!(error instanceof AppError && error.kind === 'invalid')) throw error;
+      const message = `The template ${of.template} ${error.errors?.template?.[0] ?? error.message}.`;
+      return [{ code: 'template_too_long', message, ...(step === undefined ? {} : { step }) }];
+    }
+  }
+
+  /**
    * Sends a test mail, in the transaction that reads what it is made of. Throws AppError `invalid` where it
    * can't be made.
    */
-  protected sendAsTest(of: (tx: Tx) => Mailing, to: string): Promise<{ email_id: string; job_id: string }> {
+  protected async sendAsTest(
+    of: (read: Tx) => Mailing,
+    to: string,
+  ): Promise<{ email_id: string; job_id: string }> {
     const { database, marketing_mail, emails } = this.deps;
+    await marketing_mail.prepare(database.read, { ...of(database.read), track_opens: false });
     return database.write((tx) => {
       const planned = marketing_mail.planTest(tx, of(tx), to);
       if (!planned.ok) throw new AppError('invalid', planned.reason);

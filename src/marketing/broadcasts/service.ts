@@ -251,6 +251,13 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     };
     const count = await countAudience(this.deps, database.read, audience, to_come);
     const problems = this.problemsOf(row, mailboxes);
+    if (problems.length === 0 && row.started_at === null)
+      for (const { name: variant } of row.ab?.variants ?? [{ name: null }])
+        problems.push(
+          ...(await this.problemsOfMaking(
+            this.#mailingOf(database.read, project_id, { public_id, variant }),
+          )),
+        );
     if (count.recipients === 0 && row.started_at === null) problems.push(NOBODY);
     const warnings = row.started_at === null ? warningsOf(row, count.recipients) : [];
     const found = {

@@ -3,6 +3,12 @@ import type { Task } from '../../platform/host/beside.ts';
 import { type DraftToShow, type Preview, showDraft } from './drafts.ts';
 import { type Bodies, type LayoutValues, layOutBodies } from './layout.ts';
 import { type MailOutlook, outlookOf, type ShownMail, showMail, type ToShow } from './showing.ts';
+import { type ComposedTwice, composeBoth, type SourceInput } from './source.ts';
+
+export const COMPOSE: Task<Omit<SourceInput, 'is_tracked'>, ComposedTwice> = {
+  name: 'marketing mail: compose',
+  run: composeBoth,
+};
 
 export const LAY_OUT: Task<{ bodies: Bodies; values: LayoutValues }, Bodies> = {
   name: 'marketing mail: lay out',

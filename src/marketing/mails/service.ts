@@ -24,7 +24,7 @@ import type { ListRow } from '../lists/service.ts';
 import type { KeyOwner, MarketingSettings, Settings } from '../settings/service.ts';
 import { type Subscriptions, testUnsubscribeUrl } from '../subscriptions/service.ts';
 import type { TrackingChoices } from '../tracking/service.ts';
-import { OUTLOOK, SHOW } from './beside.ts';
+import { COMPOSE, OUTLOOK, SHOW } from './beside.ts';
 import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
@@ -41,7 +41,7 @@ import {
   withoutContactFields,
 } from './merging.ts';
 import { type MailOutlook, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
-import { composeSource, type Link, type Source, type SourceInput } from './source.ts';
+import { type ComposedTwice, composeBoth, type Link, type Source, type SourceInput } from './source.ts';
 import * as store from './store.ts';
 import { linkToken } from './tokens.ts';
 
@@ -137,6 +137,8 @@ export class MarketingMail {
   readonly #sources = new CompiledCache<FramedSource, string>(MAX_SOURCES_CACHE_BYTES);
   /** The hash of the source that a combination has. */
   readonly #hashes = new Map<string, string>();
+  /** Sources that are about to be stored. */
+  readonly #composed = new CompiledCache<ComposedTwice, string>(MAX_SOURCES_CACHE_BYTES);
   /** The links of mails, as they are followed. */
   readonly links: MailLinks;
 
@@ -338,6 +340,23 @@ export class MarketingMail {
     };
   }
 
+  /**
+   * Has the source of a mailing composed beside the server, unless it is known: who wrote it decides how long that takes. Throws
+   * AppError `invalid` where it takes too long, and what Beside throws.
+   */
+  async prepare(read: Tx, of: Mailing): Promise<void> {
+    const state = this.deps.templates.stateOf(read, of.owner.id, of.template);
+    const template = state && this.deps.templates.rowOf(read, of.owner.id, of.template);
+    if (!state || !template) return;
+    const input = this.#inputOf(of);
+    const name = nameOf(state, input);
+    if (this.#hashes.has(name) || this.#composed.get(name, SAME)) return;
+    const beside = { project_id: of.owner.id, field: 'template' };
+    const composed = await this.deps.beside.do(beside, COMPOSE, { ...input, template });
+    // Two bodies, twice.
+    this.#composed.set(name, SAME, composed, 8 * JSON.stringify(template).length);
+  }
+
   /** The source of a mailing as things stand now, stored if it is new. */
   #sourceOf(tx: Tx, of: Mailing): ({ ok: true } & StoredSource) | Refusal {
     const state = this.deps.templates.stateOf(tx, of.owner.id, of.template);
@@ -345,15 +364,16 @@ export class MarketingMail {
     if (!state || refusal !== null)
       return { ok: false, is_template: true, reason: `The template ${of.template} ${refusal}.` };
     const input = this.#inputOf(of);
-    const name = JSON.stringify([state.id, state.updated_at, input]);
+    const name = nameOf(state, input);
     const known = this.#hashes.get(name);
     const known_id = known === undefined ? null : store.findSourceId(tx, of.owner.id, known);
     const held = known_id === null ? null : this.#load(tx, of.owner.id, known_id, known);
     if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
     const template = this.deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
-    const untracked = this.#keep(tx, of.owner.id, composeSource({ ...input, template, is_tracked: false }));
-    const { source, links } = composeSource({ ...input, template, is_tracked: true });
+    const composed = this.#composed.get(name, SAME) ?? composeBoth({ ...input, template });
+    const untracked = this.#keep(tx, of.owner.id, composed.untracked);
+    const { source, links } = composed.tracked;
     const tracked = { ...source, untracked: untracked.hash };
     const { id, hash } = this.#keep(tx, of.owner.id, { source: tracked, links });
     if (this.#hashes.size >= MAX_SOURCE_NAMES) this.#hashes.clear();
@@ -446,6 +466,11 @@ export class MarketingMail {
 
 /** A mail that is not tracked tells nobody who its reader is, where its template would have it do so, neither. */
 const UNTRACKED_VALUES = { contact_token: '' } as const;
+
+/** By what a source is told from others. */
+function nameOf({ id, updated_at }: TemplateState, input: object): string {
+  return JSON.stringify([id, updated_at, input]);
+}
 
 /** Cached by hash, so it never changes. */
 const SAME = 0;

@@ -64,12 +64,28 @@ export interface SourceInput {
 const WEB = /^https?:\/\//i;
 const TOO_LONG = `has more than ${MAX_RENDERED_CHARS} characters once its variables are filled in`;
 
-/** The source, its links from position 1 on, and its preheader, which is in its HTML too. */
-export function composeSource(input: SourceInput): {
+interface Composed {
   source: Source;
+  /** From position 1 on. */
   links: Link[];
+  /** It is in the HTML, too. */
   preheader: readonly Part[] | null;
-} {
+}
+
+/** What is sent to those whose opens and clicks are counted, and to all others. */
+export interface ComposedTwice {
+  tracked: Composed;
+  untracked: Composed;
+}
+
+export function composeBoth(input: Omit<SourceInput, 'is_tracked'>): ComposedTwice {
+  return {
+    tracked: composeSource({ ...input, is_tracked: true }),
+    untracked: composeSource({ ...input, is_tracked: false }),
+  };
+}
+
+export function composeSource(input: SourceInput): Composed {
   const { template, values, public_url } = input;
   const { body_html, body_text } = template;
   const { subject = template.subject } = input;

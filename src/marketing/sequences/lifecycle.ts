@@ -89,8 +89,9 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     sequences.refuseFrom(sequences.require(owner.id, public_id), ['draft'], 'activated');
     projects.requireActive(owner.id);
     const mailboxes = await marketing.checkBeforeStart(owner.id);
+    const unmade = await sequences.problemsOfMails(owner.id, public_id);
     await this.#run(actor, owner, public_id, ['draft'], () => {
-      const problems = sequences.problemsOf(owner.id, public_id, mailboxes);
+      const problems = [...sequences.problemsOf(owner.id, public_id, mailboxes), ...unmade];
       if (problems.length > 0)
         throw new AppError(
           'invalid',

@@ -161,8 +161,25 @@ export class Sequences extends Campaigns<
   ): Promise<{ ready: boolean; captured: boolean; problems: Problem[] }> {
     this.require(project_id, public_id);
     const mailboxes = await this.deps.marketing.checkBeforeStart(project_id);
-    const problems = this.problemsOf(project_id, public_id, mailboxes);
+    const known = this.problemsOf(project_id, public_id, mailboxes);
+    const problems = known.length > 0 ? known : await this.problemsOfMails(project_id, public_id);
     return { ready: problems.length === 0, captured: mailboxes === null, problems };
+  }
+
+  /** What of its mails can't be made; see `problemsOfMaking`. */
+  async problemsOfMails(project_id: number, public_id: string): Promise<Problem[]> {
+    const { lists, marketing } = this.deps;
+    const owner = this.ownerOf(project_id);
+    const sequence = this.require(project_id, public_id);
+    const list = lists.findById(sequence.list_id);
+    const settings = marketing.settings(project_id);
+    const problems: Problem[] = [];
+    if (!list) return problems;
+    for (const step of stepsOf(sequence)) {
+      const of = mailOfStep({ owner, sequence, list, settings, step, is_test: false });
+      problems.push(...(await this.problemsOfMaking(of, step.key)));
+    }
+    return problems;
   }
 
   /** As `check`, with what was looked up already. */
