@@ -15,7 +15,7 @@ import { isRefusedTooMuch, returnsTooMuch } from './campaign-brakes.ts';
 import type { CampaignRow, EndedStore, PauseReason } from './campaign-store.ts';
 import type { CampaignDeps, Campaigns } from './campaigns.ts';
 import { barOf, type ContactRow, type ContactStanding } from './contacts/service.ts';
-import { lastMailTo, type Reading, readAt } from './mails/service.ts';
+import { lastMailsTo, type Reading, readAt } from './mails/service.ts';
 import { type KeyOwner, nextOpening } from './settings/service.ts';
 
 /** What is noted of a mail: each the column that keeps when it happened. */
@@ -27,7 +27,11 @@ type Mark =
   | { unsubscribed_at: number | null };
 
 /** `Mail` is the row of a mail, or of whom it was for. */
-export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends CampaignDeps> {
+export abstract class CampaignLife<
+  Row extends CampaignRow,
+  Mail extends { unsubscribed_at: number | null },
+  Deps extends CampaignDeps,
+> {
   protected abstract readonly campaigns: Pick<
     Campaigns<Row, unknown, never>,
     'what' | 'rows' | 'require' | 'refuseFrom' | 'ownerOf'
@@ -189,12 +193,12 @@ export abstract class CampaignLife<Row extends CampaignRow, Mail, Deps extends C
 
   /**
    * Marks the last mail that somebody got before they left; null where they took that back. It may be another campaign's: then
-   * nothing is marked here.
+   * nothing is marked here. One that was with its relay as they left takes the mark from the one before, once it is sent.
    */
-  protected markLeft(tx: Tx, contact: ContactRow, at: number | null): void {
-    const email_id = lastMailTo(tx, contact);
-    const mail = email_id === null ? undefined : this.findMail(tx, email_id);
-    if (mail) this.mark(tx, mail, { unsubscribed_at: at });
+  markLeft(tx: Tx, contact: ContactRow, at: number | null): void {
+    const [last, before] = lastMailsTo(tx, contact).map((id) => this.findMail(tx, id));
+    if (before && before.unsubscribed_at === at) this.mark(tx, before, { unsubscribed_at: null });
+    if (last) this.mark(tx, last, { unsubscribed_at: at });
   }
 
   /** Marks that a mail was opened, by a person or a machine, or a link of it followed by a person. */

@@ -3,7 +3,7 @@ import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
 import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
-import type { Emails } from '../mail/emails/service.ts';
+import { BULK_SOURCES, type Emails } from '../mail/emails/service.ts';
 import type { Mailboxes } from '../mail/mailboxes/service.ts';
 import type { Replies } from '../mail/replies/service.ts';
 import type { SendingDomains } from '../mail/sending-domains/service.ts';
@@ -34,7 +34,7 @@ import { Lists } from './lists/service.ts';
 import { LAY_OUT } from './mails/beside.ts';
 import type { LayoutValues } from './mails/layout.ts';
 import { Previews } from './mails/previews.ts';
-import { brandOf, Clicks, layOutBodies, MarketingMail } from './mails/service.ts';
+import { brandOf, Clicks, contactOfMail, layOutBodies, MarketingMail } from './mails/service.ts';
 import { Segments } from './segments/service.ts';
 import { SequenceEngine } from './sequences/engine.ts';
 import { ContactEvents } from './sequences/events.ts';
@@ -115,7 +115,7 @@ export function createMarketing(needs: MarketingNeeds) {
   const { confirmations_per_day } = config;
   const subscriptions = new Subscriptions({ ...on, ...audience, layOut, confirmations_per_day });
   const page_previews = new PagePreviews({ ...on, marketing, lists, layOut: layOutBeside(needs) });
-  const clicks = new Clicks(on);
+  const clicks = new Clicks({ ...on, data_dir: config.data_dir });
   const sequencing = createSequences({ ...on, ...audience, subscriptions, clicks });
   deliveries.setMxCheck((project_id, address) => contacts.takesMail(project_id, address));
   // Listens after the contacts: that somebody left is a better reason for an end than that their mail ended.
@@ -139,6 +139,7 @@ export function createMarketing(needs: MarketingNeeds) {
   contacts.listen((tx, event) => sequence_life.onContact(tx, event));
   contacts.listen((tx, event) => broadcast_life.onContact(tx, event));
   segments.listen((tx, event) => broadcasts.onSegment(tx, event));
+  listenToLateMail({ deliveries, contacts, sequence_life, broadcast_life });
   listenToReaders({ tracking, clicks, contacts, sequence_life, broadcast_life });
   const privacy = createPrivacy({
     ...on,
@@ -214,6 +215,26 @@ function listenToReaders(of: {
   clicks.listen((tx, reading) => broadcast_life.onReading(tx, reading));
   clicks.listenToLinks((tx, followed) => broadcast_life.onLink(tx, followed));
   clicks.listen((tx, reading) => contacts.onReading(tx, reading));
+}
+
+/** Whoever left while a mail was with its relay got that one last, once it is sent. */
+function listenToLateMail(of: {
+  deliveries: Deliveries;
+  contacts: Contacts;
+  sequence_life: SequenceLife;
+  broadcast_life: BroadcastLife;
+}): void {
+  const { deliveries, contacts, sequence_life, broadcast_life } = of;
+  for (const source of BULK_SOURCES)
+    deliveries.listen(
+      (tx, { email_id }) => {
+        const contact = contacts.findById(contactOfMail(tx, email_id) ?? 0, tx);
+        if (contact?.status !== 'unsubscribed') return;
+        for (const life of [sequence_life, broadcast_life])
+          life.markLeft(tx, contact, contact.status_changed_at);
+      },
+      { kinds: ['sent'], source },
+    );
 }
 
 /** How the shell finds what has a name. */

@@ -35,6 +35,16 @@ export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }
   addClick.run(tx, email_id, position, at, flag, Number(!may_count), user_agent);
 }
 
+const same = rawSql<{ n: number }, [string, number, number, ClickFlag | null]>(
+  `SELECT 1 AS n FROM email_clicks
+    WHERE email_id = ?1 AND position = ?2 AND at = ?3 AND (flag IS ?4 OR flag = 'burst') LIMIT 1`,
+);
+
+/** Whether this very click is kept already; it may have turned out to be of a burst. */
+export function hasClick(read: Tx, { email_id, position, at, flag }: NewClick): boolean {
+  return same.get(read, email_id, position, at, flag) !== null;
+}
+
 /**
  * What makes a scanner of two different addresses of one mail (?1), of which one is known (?2: its position,
  * ?3: when it was asked for): two links, or anything with the hidden link, within ?4 ms; any other two within
@@ -135,8 +145,4 @@ export function listClicks(read: Tx, email_ids: readonly string[]): ClickRow[] {
   // By one parameter, however many they are.
   const is_of_one = sql`${emailClicks.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`;
   return read.select().from(emailClicks).where(is_of_one).orderBy(asc(emailClicks.id)).all();
-}
-
-export function deleteClick(tx: Tx, id: number): void {
-  tx.delete(emailClicks).where(eq(emailClicks.id, id)).run();
 }

@@ -1,6 +1,6 @@
 /**
- * Clicks and opens. They are collected for a moment, so that no redirect waits for the disk, and each counts
- * only once it can no longer turn out to be a scanner's.
+ * Clicks and opens. They are collected for a moment, in a file, so that no redirect waits for the database,
+ * and each counts only once it can no longer turn out to be a scanner's.
  */
 import { messageOf } from '../../errors.ts';
 import {
@@ -15,6 +15,7 @@ import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { Logger } from '../../platform/host/logger.ts';
+import { ClickFile } from './click-file.ts';
 import * as store from './click-store.ts';
 import { isLinkMachine, isPictureMachine } from './machines.ts';
 import { readMerge } from './merging.ts';
@@ -68,13 +69,18 @@ export class Clicks {
   readonly #link_listeners: LinkListener[] = [];
   /** By what makes two of them the same. */
   #gathered = new Map<string, store.NewClick>();
+  /** Those that are being written. */
+  readonly #in_hand = new Set<Map<string, store.NewClick>>();
+  readonly #file: ClickFile;
   /** When it is run next, by `performance.now()`. */
   #timer: { due: number; handle: ReturnType<typeof setTimeout> } | null = null;
   #is_running = false;
   /** The last try to write failed. */
   #is_refused = false;
 
-  constructor(private readonly deps: { database: Database; clock: Clock; logger: Logger }) {}
+  constructor(private readonly deps: { database: Database; clock: Clock; logger: Logger; data_dir: string }) {
+    this.#file = new ClickFile(deps.data_dir);
+  }
 
   /** Adds a listener for each mail's first opening, and its first click by a person. */
   listen(listener: ReadingListener): void {
@@ -86,9 +92,12 @@ export class Clicks {
     this.#link_listeners.push(listener);
   }
 
-  /** Starts settling clicks, with those that the last stop left unsettled. */
+  /** Starts settling clicks, with those that the last stop left unsettled, or a kill unwritten. */
   start(): void {
     this.#is_running = true;
+    for (const click of this.#file.read())
+      if (!store.hasClick(this.deps.database.read, click)) this.#gathered.set(keyOf(click), click);
+    this.#file.keepOnly(this.#unwritten());
     this.#plan(0);
   }
 
@@ -127,11 +136,22 @@ export class Clicks {
 
   #gather({ email_id, position }: { email_id: string; position: number }, visit: Visit): void {
     const user_agent = visit.headers.get('user-agent')?.slice(0, MAX_USER_AGENT_CHARS) ?? null;
-    const flag = flagOf(position, visit);
-    const key = `${email_id} ${position} ${flag}`;
+    const click = {
+      email_id,
+      position,
+      at: this.deps.clock.now(),
+      flag: flagOf(position, visit),
+      user_agent,
+    };
+    const key = keyOf(click);
     if (this.#gathered.has(key) || this.#gathered.size >= MAX_GATHERED_CLICKS) return;
-    this.#gathered.set(key, { email_id, position, at: this.deps.clock.now(), flag, user_agent });
+    this.#gathered.set(key, click);
+    this.#file.add(click);
     this.#plan(CLICK_FLUSH_MS);
+  }
+
+  #unwritten(): store.NewClick[] {
+    return [...this.#in_hand, this.#gathered].flatMap((clicks) => [...clicks.values()]);
   }
 
   /**
@@ -144,7 +164,8 @@ export class Clicks {
     // Writes first: what was collected may turn clicks that are due into a burst.
     const gathered = this.#gathered;
     this.#gathered = new Map();
-    if (gathered.size > 0)
+    if (gathered.size > 0) {
+      this.#in_hand.add(gathered);
       try {
         await database.write((tx) => {
           for (const click of gathered.values()) this.#keep(tx, click);
@@ -153,7 +174,11 @@ export class Clicks {
         // The disk may be full for a while: they wait for the next time.
         this.#gathered = new Map([...gathered, ...this.#gathered]);
         throw error;
+      } finally {
+        this.#in_hand.delete(gathered);
       }
+      this.#file.keepOnly(this.#unwritten());
+    }
     for (;;) {
       if (store.listDue(database.read, until_ms, 1).length === 0) break;
       await database.writePiece((tx) => this.#settlePiece(tx, until_ms));
@@ -164,25 +189,22 @@ export class Clicks {
   /** The time of a click that has not been settled yet; null where there is none. */
   unsettled(read: Tx, email_id: string): number | null {
     let first = store.findUnsettled(read, email_id);
-    for (const click of this.#gathered.values())
+    for (const click of this.#unwritten())
       if (click.email_id === email_id && click.position > 0 && click.flag === null)
         first = Math.min(first ?? click.at, click.at);
     return first;
   }
 
-  /** Clicks as a holder of an address's data. It must be asked before the log empties its addresses. */
+  /** Clicks as a holder of an address's data, which go with its mails. */
   holderOfAddresses(): AddressHolder {
     const { database } = this.deps;
     return {
       name: 'clicks',
       *find({ id: project_id }, email) {
         for (const ids of sentMails.idsOfAddress(database, { project_id, email }))
-          yield store
-            .listClicks(database.read, ids)
-            .map(({ id, email_id, position, at, flag, user_agent }) => ({
-              show: () => ({ email_id, what: whatOf(position), at: toIso(at), flag, user_agent }),
-              forget: (tx) => store.deleteClick(tx, id),
-            }));
+          yield store.listClicks(database.read, ids).map(({ email_id, position, at, flag, user_agent }) => ({
+            show: () => ({ email_id, what: whatOf(position), at: toIso(at), flag, user_agent }),
+          }));
       },
     };
   }
@@ -262,6 +284,8 @@ export class Clicks {
 }
 
 const WINDOWS = { links_ms: SCANNER_WINDOW_MS, others_ms: SCANNER_MOMENT_MS };
+
+const keyOf = ({ email_id, position, flag }: store.NewClick): string => `${email_id} ${position} ${flag}`;
 
 /**
  * Whether a visit by itself is a robot's: a HEAD, a prefetch, no User-Agent, or one that says so. Of pictures

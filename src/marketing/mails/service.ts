@@ -46,7 +46,7 @@ import * as store from './store.ts';
 import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
-export { lastMailTo } from './last-mail.ts';
+export { contactOfMail, lastMailsTo } from './last-mail.ts';
 export { brandOf, layOutBodies } from './layout.ts';
 export { readVariables } from './merging.ts';
 export { type MailOutlook, type ShownMail, UNSEEN } from './showing.ts';

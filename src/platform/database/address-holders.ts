@@ -5,7 +5,7 @@ import type { Tx } from './database.ts';
 export interface HeldThing {
   /** As an export shows it, read now; null where it is gone by now. */
   show(): unknown;
-  /** Deletes or empties it; `later` runs once that is on disk. Left out where it goes with the contacts. */
+  /** Deletes or empties it; `later` runs once that is on disk. Left out where it goes with the contacts or mails. */
   forget?(tx: Tx, later: (work: () => Promise<void>) => void): void;
 }
 

@@ -66,10 +66,11 @@ export function asOwner<T>(data_dir: string, run: () => T): T {
 
 /**
  * Opens a file of ours in a data directory for writing, or makes it. One that root makes is given to the owner
- * of its folder. Throws AppError `invalid`, for root, for a link and for another user's file.
+ * of its folder. `also` are more flags, such as O_APPEND. Throws AppError `invalid`, for root, for a link and for another user's
+ * file.
  */
-export function openOwn(path: string): number {
-  const flags = constants.O_WRONLY | constants.O_CREAT;
+export function openOwn(path: string, also = 0): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | also;
   if (process.geteuid?.() !== 0) return openSync(path, flags, 0o600);
   const fd = openUnlinked(path, flags);
   try {

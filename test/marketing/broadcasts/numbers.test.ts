@@ -86,6 +86,30 @@ test('clicks and opens are counted by people, by link and by the hour', async ()
   expect(dataOf(await on.call('GET', `/email-broadcasts/${again}/check`))).toMatchObject({ recipients: 2 });
 }, 30_000);
 
+test('whoever leaves while a mail is with its relay counts for that one once it is sent, and for none before', async () => {
+  const email = `${nameOf()}x@example.com`;
+  const list = await on.list();
+  const contact = await on.contact(list, email);
+  const before = await on.active(list, [{ key: 'only', template: 'news', is_final: true }]);
+  await on.enroll(before);
+  await on.pass(1);
+  const last = await on.broadcast(list);
+  sink.behavior.hang = 'data';
+  dataOf(await on.post(last, 'send'), 202);
+  await sink.until(() => sink.unanswered.length === 1);
+  dataOf(await on.call('POST', `/email-contacts/${contact.id}/unsubscribe`));
+  const statsOf = async (what: string, id: string) => dataOf(await on.call('GET', `/${what}/${id}`)).stats;
+  const unsubscribed = async () => [
+    await statsOf('email-sequences', before),
+    await statsOf('email-broadcasts', last),
+  ];
+  expect(await unsubscribed()).toMatchObject([{ unsubscribed: 1 }, { sent: 0, unsubscribed: 0 }]);
+  on.app.clock.advance(1_000);
+  for (const answer of sink.unanswered.splice(0)) answer();
+  await on.pass();
+  expect(await unsubscribed()).toMatchObject([{ unsubscribed: 0 }, { sent: 1, unsubscribed: 1 }]);
+});
+
 test('whoever unsubscribes counts for the mail that they got last, and contact why tells it', async () => {
   const email = `${nameOf()}x@example.com`;
   const list = await on.list();

@@ -1,9 +1,13 @@
 /** Links of marketing mail: where they lead, who counts as a person, and what a click does. */
+import { Database as Sqlite } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CLICK_FLUSH_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
 import { heldOf } from '../../support/addresses.ts';
 import { startTestApp } from '../../support/helpers.ts';
+import { makeTempDir } from '../../support/temp.ts';
 import { until } from '../../support/until.ts';
 import { rowsOf } from '../settings/setup.ts';
 import { BROWSER, linksOf, type MailApp, startMailApp } from './setup.ts';
@@ -48,6 +52,16 @@ const ofMail = (id: string): unknown[] => [
   mail.rows(`SELECT flag FROM email_clicks WHERE email_id = '${id}' ORDER BY id`).map(({ flag }) => flag),
   mail.rows(`SELECT clicked_at FROM emails WHERE id = '${id}'`)[0]?.clicked_at,
 ];
+/** A data directory such as a kill at this moment leaves. */
+function killed(): string {
+  const [from, to] = [mail.app.data_dir, makeTempDir()];
+  for (const name of readdirSync(from))
+    if (/^(master|clicks)/.test(name)) copyFileSync(join(from, name), join(to, name));
+  const db = new Sqlite(join(from, 'satchel.db'), { readonly: true });
+  db.run(`VACUUM INTO '${join(to, 'satchel.db')}'`);
+  db.close();
+  return to;
+}
 async function links(): Promise<string[]> {
   return linksOf((await mail.send('ann@example.com')).mail.html);
 }
@@ -347,6 +361,38 @@ describe('keeping clicks', () => {
     await database.write((tx) => tx.$client.run('DROP TRIGGER full'));
     await clicks.stop();
     expect(flags()).toHaveLength(3);
+  });
+
+  test('outlast a kill from their answer on, and count once', async () => {
+    const { clicks } = mail.app.services;
+    const [a = '', b = ''] = await links();
+    await mail.follow(a);
+    const at_once = killed();
+    // One comes while another is being written.
+    const is_written = clicks.settle();
+    await mail.follow(b);
+    await is_written;
+    const between = killed();
+    // Killed once all are in the database, before they are out of the file; of what came last half a line is there.
+    await clicks.settle();
+    const late = killed();
+    const files = [at_once, between].map((dir) => join(dir, 'clicks.jsonl')).filter(existsSync);
+    const lines = files.map((file) => readFileSync(file, 'utf8'));
+    writeFileSync(join(late, 'clicks.jsonl'), `${lines.join('')}\n{"email_id":"`);
+    for (const [data_dir, positions] of [
+      [at_once, [1]],
+      [between, [1, 2]],
+      [late, [1, 2]],
+    ] as const) {
+      const again = await startTestApp({ data_dir, clock: mail.app.clock });
+      await again.stop();
+      const db = new Sqlite(join(data_dir, 'satchel.db'), { readonly: true });
+      expect(db.query('SELECT position FROM email_clicks ORDER BY 1').values().flat()).toEqual([
+        ...positions,
+      ]);
+      db.close();
+      expect(existsSync(join(data_dir, 'clicks.jsonl'))).toBe(false);
+    }
   });
 
   test('what is held about an address has its clicks, and forgets them with it', async () => {

@@ -1616,6 +1616,10 @@ CREATE TABLE email_clicks (
 ) STRICT;
 CREATE INDEX email_clicks_by_email ON email_clicks (email_id, at);
 CREATE INDEX email_clicks_unsettled ON email_clicks (at) WHERE is_settled = 0;
+-- At that moment: one that was written down while its recipient was being forgotten is among them.
+CREATE TRIGGER email_clicks_forget AFTER UPDATE OF to_email ON emails WHEN NEW.to_email = '' BEGIN
+  DELETE FROM email_clicks WHERE email_id = NEW.id;
+END;
 
 -- --- secrets: vault ------------------------------------------------------------------------------------------------
 
