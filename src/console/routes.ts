@@ -39,7 +39,9 @@ export function consolePageRoutes(needs: Needs): Route[] {
       tag: 'Console',
       summary: 'The console',
       handle: ({ ctx }) =>
-        needs.people.isAnybodyThere() || isWelcome(ctx) ? answerPage() : answerNobody(needs.config),
+        needs.people.isAnybodyThere() || isWelcome(ctx)
+          ? answerPage(isSignedIn(ctx, needs))
+          : answerNobody(needs.config),
     });
   return [
     page('/console'),
@@ -63,6 +65,9 @@ export function consolePageRoutes(needs: Needs): Route[] {
   ];
 }
 
+/** The name by which the page says so to its script. */
+const NOBODY_SIGNED_IN = 'satchel-nobody-signed-in';
+
 /** The link of the first person. */
 const isWelcome = ({ request }: RequestContext): boolean =>
   new URL(request.url).pathname.startsWith('/console/welcome/');
@@ -81,7 +86,13 @@ function answerNobody({ data_dir }: Config): Response {
   return page;
 }
 
-async function answerPage(): Promise<Response> {
+function isSignedIn({ request }: RequestContext, { config, entry }: Needs): boolean {
+  const secret = readSessionCookie(request, config);
+  return secret !== null && Boolean(entry.sessions.authenticate(secret));
+}
+
+/** Whoever is not signed in gets the form to do so at once: the page need not ask. */
+async function answerPage(is_signed_in: boolean): Promise<Response> {
   const { script, style, font, icon } = await loadBundle();
   const page = `<!doctype html>
 <html lang="en">
@@ -89,9 +100,9 @@ async function answerPage(): Promise<Response> {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Satchel</title>
+<title>Satchel</title>${is_signed_in ? '' : `\n<meta name="${NOBODY_SIGNED_IN}">`}
 <link rel="icon" type="image/svg+xml" href="/console/assets/${icon}">
-<link rel="preload" as="font" type="font/woff2" crossorigin href="/console/assets/${font}">
+<link rel="preload" as="font" type="font/woff2" crossorigin fetchpriority="low" href="/console/assets/${font}">
 <link rel="stylesheet" href="/console/assets/${style}">
 <script type="module" blocking="render" src="/console/assets/${script}"></script>
 </head>
@@ -135,11 +146,10 @@ async function answerAsset({ request, params }: RequestContext): Promise<Respons
  * policy, under which no mail looks as it does. Only the console may ask, or any site could show what it likes under our address;
  * and only for who is signed in, as what is posted is held in memory.
  */
-async function answerPreview({ request }: RequestContext, { config, entry }: Needs): Promise<Response> {
+async function answerPreview(ctx: RequestContext, needs: Needs): Promise<Response> {
+  const { request } = ctx;
   const { headers } = request;
-  const secret = readSessionCookie(request, config);
-  if (secret === null || !entry.sessions.authenticate(secret))
-    throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
+  if (!isSignedIn(ctx, needs)) throw new AppError('unauthenticated', 'You are not signed in, or no longer.');
   const is_ours =
     headers.get('sec-fetch-site') === 'same-origin' && headers.get('sec-fetch-dest') === 'iframe';
   if (!is_ours) throw forbidden('Mails are shown in frames of the console only.');

@@ -27,6 +27,13 @@ describe('the page', () => {
     expect(page.text.match(/(src|href)="(?!\/console\/assets\/)/)).toBeNull();
   });
 
+  test('says to whom is not signed in, or no longer, that they are not: so it need not ask first', async () => {
+    const told = async (Cookie: string) =>
+      (await app.call('GET', '/console', { headers: { Cookie } })).text.includes('satchel-nobody-signed-in');
+    expect(page.text).toContain('<meta name="satchel-nobody-signed-in">');
+    expect([await told(cookie), await told(`__Host-satchel=${'x'.repeat(43)}`)]).toEqual([false, true]);
+  });
+
   test('lets run, load and frame nothing but what is ours', () => {
     const policy = page.headers.get('content-security-policy') ?? '';
     expect(policy).not.toMatch(/unsafe|https?:|\*/);

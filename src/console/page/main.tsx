@@ -21,9 +21,12 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { isUnsaved, mayLeave } from './components/unsaved.tsx';
 import { startRouter } from './router.ts';
+import { person } from './session.ts';
 import { applyTheme } from './theme.ts';
 
 applyTheme();
+// The server says so, so that nobody waits for a question to it before they can type.
+if (document.querySelector('meta[name="satchel-nobody-signed-in"]')) person.value = null;
 startRouter({ isUnsaved, mayLeave });
 const root = document.getElementById('console');
 if (root) render(<App />, root);

@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact';
 import type { Capability } from './capabilities.ts';
 import type { IconName } from './components/icon.tsx';
+import SignInPage from './pages/gate/sign-in.tsx';
 import type { NamesIn } from './router.ts';
 
 export type PageProps<Name extends string = never> = { params: Record<Name, string> };
@@ -45,7 +46,7 @@ function page<P extends string>(
 
 export const PAGES: readonly PageEntry[] = [
   // Without the frame: for those who are not signed in
-  page('/sign-in', { title: 'Sign in', load: () => import('./pages/gate/sign-in.tsx') }),
+  page('/sign-in', { title: 'Sign in', load: async () => ({ default: SignInPage }) }),
   page('/welcome/:token', { title: 'Welcome', load: () => import('./pages/gate/welcome.tsx') }),
 
   // Satchel
