@@ -234,6 +234,10 @@ function linkRoutes(deps: ObjectRoutesDeps, load: (target: Target) => ObjectRow)
       description: `Needs no key. 404 for a link that is expired, revoked or changed, or whose file is gone. ${VARIANTS}`,
       query: downloadQuery,
       also: { ...DOWNLOAD_STATUSES, ...VARIANT_STATUSES },
+      projectOf: async (ctx) => {
+        const linked = object_links.open(ctx.params.link ?? '');
+        return (linked && (await deps.objects.find(linked.public_id))?.project_id) ?? null;
+      },
       handle: ({ ctx }) => followLink(deps, ctx),
     }),
     projectRoute({

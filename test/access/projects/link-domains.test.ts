@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { emails as emailRows } from '../../../src/mail/emails/tables.ts';
+import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { type BroadcastApp, dataOf, rowsOf, startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { type Answer, actor, makeProject, startTestApp } from '../../support/helpers.ts';
 
@@ -251,6 +252,26 @@ describe('under it', () => {
       expect(answer.headers.get('set-cookie')).toBeNull();
     }
     expect((await on.app.call('GET', pathname)).status).toBe(200);
+  });
+
+  test('links to private files of its project open there, and those of no other', async () => {
+    await change('shop', 'links.test');
+    await change('other', 'second.test');
+    const form = new FormData();
+    form.set('file', new Blob(['for you'], { type: 'text/plain' }), 'a.txt');
+    const { body } = await on.app.call('POST', '/api/v1/objects', { key: on.key, body: form });
+    const made = await on.call('POST', `/objects/${body.public_id}/links`, { expires_in_seconds: 60 });
+    const { pathname } = new URL(String(made.body.url));
+    for (const host of ['links.test', 'satchel.test']) {
+      const got = await at(host, pathname);
+      expect([host, got.status, await got.text()]).toEqual([host, 200, 'for you']);
+    }
+    expect((await at('links.test', pathname, { method: 'HEAD' })).status).toBe(200);
+    for (const path of [`/api/v1/objects/${body.public_id}`, `${pathname}x`])
+      expect((await at('links.test', path)).status).toBe(path.endsWith('x') ? 404 : 401);
+    expect((await at('second.test', pathname)).status).toBe(404);
+    await on.app.services.object_links.revoke(on.project, noNote);
+    expect((await at('links.test', pathname)).status).toBe(404);
   });
 
   test('a sign-up page and its confirmation are there', async () => {
