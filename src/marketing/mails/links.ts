@@ -1,4 +1,5 @@
 /** Finding the links of a mail that people follow, and putting others in their place. Pure functions. */
+import { decodeHTMLAttribute } from 'entities';
 import { splitAtLinks } from '../../mail/templates/service.ts';
 
 /** Takes the address of a link and returns what stands in its place; null leaves it. */
@@ -8,8 +9,8 @@ export type Replace = (address: string) => string | null;
 export function replaceHtmlLinks(html: string, replace: Replace): string {
   const rewriter = new HTMLRewriter().on('a[href], area[href]', {
     element(element) {
-      const replaced = replace(decodeEntities(element.getAttribute('href') ?? '').trim());
-      if (replaced !== null) element.setAttribute('href', replaced);
+      const replaced = replace(decodeHTMLAttribute(element.getAttribute('href') ?? '').trim());
+      if (replaced !== null) element.setAttribute('href', Bun.escapeHTML(replaced));
     },
   });
   return rewriter.transform(html);
@@ -39,18 +40,4 @@ function collect(look: (keep: Replace) => void): string[] {
     return null;
   });
   return found;
-}
-
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** As far as addresses have them: numbers, and the five names of XML. */
-function decodeEntities(text: string): string {
-  return text.replace(
-    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi,
-    (whole, decimal, hex, name) => {
-      if (name !== undefined) return NAMED[String(name).toLowerCase()] ?? whole;
-      const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : whole;
-    },
-  );
 }

@@ -1,5 +1,5 @@
 /** Merge fields: which value each has, and putting values into the parts of a mail. Pure functions. */
-import type { Link, Part } from './source.ts';
+import type { Field, Link, Part } from './source.ts';
 
 /** Whom a mail is for, as far as its merge fields speak of that. */
 export interface MergeContact {
@@ -21,6 +21,19 @@ export function ownLinks(unsubscribe_url: string): { unsubscribe_url: string; pr
 export function isOwnLink(target: Link['target']): boolean {
   return target.some((part) => typeof part !== 'string' && /^(unsubscribe|preferences)_url$/.test(part[0]));
 }
+
+/** Where in an address a value stands: there it is percent-encoded. */
+export type Place = 'path' | 'query' | 'mailbox';
+
+/** A value as it stands in an address: in a path its slashes stay, in a mail address its @. */
+export function encodeFor(place: Place, value: string): string {
+  const encoded = encodeURIComponent(value.toWellFormed());
+  if (place === 'path') return encoded.replaceAll('%2F', '/');
+  return place === 'mailbox' ? encoded.replaceAll('%40', '@') : encoded;
+}
+
+/** What a value must be with which an address begins. */
+export const LEADS_SOMEWHERE = /^\s*(?:https?:\/\/|mailto:)/i;
 
 const NOBODY = 'there';
 
@@ -53,7 +66,7 @@ export function fillParts(
   return parts
     .map((part) => {
       if (typeof part === 'number') return '';
-      return typeof part === 'string' ? part : encode(ownValue(values, part[0]));
+      return typeof part === 'string' ? part : encode(shownOf(part, values));
     })
     .join('');
 }
@@ -64,6 +77,8 @@ export function targetOf(target: Link['target'], values: Values): URL | null {
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url : null;
 }
 
-export function ownValue(values: Values, name: string): string {
-  return (Object.hasOwn(values, name) ? values[name] : undefined) ?? '';
+/** The value of a merge field, as it stands where the field does. */
+export function shownOf([name, place]: Field, values: Values): string {
+  const value = (Object.hasOwn(values, name) ? values[name] : undefined) ?? '';
+  return place === undefined ? value : encodeFor(place, value);
 }

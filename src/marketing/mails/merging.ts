@@ -6,7 +6,14 @@ import type { FieldErrors } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
-import { fieldValue, fillParts, type MergeContact, OF_THE_ROW, type Values } from './merge-fields.ts';
+import {
+  fieldValue,
+  fillParts,
+  LEADS_SOMEWHERE,
+  type MergeContact,
+  OF_THE_ROW,
+  type Values,
+} from './merge-fields.ts';
 import type { Source } from './source.ts';
 
 /** What a mail's row keeps: the source, the values merged into it, and whom it is for. */
@@ -49,16 +56,22 @@ export function valuesOf(
   const values: Record<string, string> = {};
   const missing: string[] = [];
   const optional = new Set(source.optional);
+  const begins = new Set(source.begins);
   for (const name of source.names) {
     if (OF_THE_ROW.some((own) => own === name)) continue;
+    const begins_address = begins.has(name);
     const value = contact
       ? fieldValue(name, contact, default_first_name)
-      : sampleOf(name, default_first_name);
-    if (value !== undefined) values[name] = value;
+      : begins_address
+        ? SAMPLE_ADDRESS
+        : sampleOf(name, default_first_name);
+    if (value !== undefined && (!begins_address || LEADS_SOMEWHERE.test(value))) values[name] = value;
     else if (!optional.has(name)) missing.push(name);
   }
   return { values, missing };
 }
+
+const SAMPLE_ADDRESS = 'https://example.com/';
 
 function sampleOf(name: string, default_first_name: string): string | undefined {
   const nobody = { first_name: null, last_name: 'Sample', custom: {}, contact_token: 'sample-token' };
@@ -68,7 +81,7 @@ function sampleOf(name: string, default_first_name: string): string | undefined 
 
 /** What stands for a value of which only the name is known; where that says so, it can be followed. */
 export function sampleText(name: string): string {
-  return /(url|uri|link|href)$/i.test(name) ? 'https://example.com/' : `Sample ${name}`;
+  return /(url|uri|link|href)$/i.test(name) ? SAMPLE_ADDRESS : `Sample ${name}`;
 }
 
 export function subjectOf(source: Source, values: Values): string {

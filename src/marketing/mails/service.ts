@@ -29,7 +29,7 @@ import { MailLinks } from './following.ts';
 import { type FramedSource, frameSource, mostBytesOf } from './frame.ts';
 import { mailHeaders, unsubscribeUrlOf } from './headers.ts';
 import { brandOf } from './layout.ts';
-import { fillParts, type MergeContact, ownLinks, ownValue, targetOf } from './merge-fields.ts';
+import { fillParts, type MergeContact, ownLinks, shownOf, targetOf } from './merge-fields.ts';
 import {
   type Merge,
   readMerge,
@@ -440,7 +440,7 @@ export class MarketingMail {
         ? `${source.public_url}/c/${tokenAt(position)}`
         : fillParts(target, merged);
     };
-    const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : ownValue(merged, hole[0])));
+    const values = holes.map((hole) => (typeof hole === 'number' ? linkAt(hole) : shownOf(hole, merged)));
     const bodies = { frame, values };
     if (mostBytesOf(framed, values) > this.deps.max_body_bytes) this.#refuseTooLarge(bodies);
     return bodies;

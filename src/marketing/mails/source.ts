@@ -8,17 +8,19 @@ import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
 import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
 import { type LayoutValues, layOutHtml, layOutText, withPreheader } from './layout.ts';
-import { type Replace, replaceHtmlLinks, replaceTextLinks } from './links.ts';
-import { isOwnLink } from './merge-fields.ts';
+import { replaceHtmlLinks, replaceTextLinks } from './links.ts';
+import { encodeFor, isOwnLink, type Place } from './merge-fields.ts';
+
+/** A merge field, and within an address the place where it stands. */
+export type Field = readonly [name: string, place?: Place];
 
 /**
- * A text, the name of a merge field, or the position of a link. Position 0 is the mail's own picture and
- * hidden link.
+ * A text, a merge field, or the position of a link. Position 0 is the mail's own picture and hidden link.
  */
-export type Part = string | readonly [name: string] | number;
+export type Part = string | Field | number;
 
 export interface Link {
-  target: readonly (string | readonly [name: string])[];
+  target: readonly (string | Field)[];
   /** Hosts that get the contact_token, where the link may lead to one. */
   token_hosts: readonly string[] | null;
   /** What its address gains once it is followed; null for nothing. */
@@ -34,6 +36,8 @@ export interface Source {
   names: readonly string[];
   /** Those of them that are empty without one. */
   optional: readonly string[];
+  /** Those of them with which an address begins: a value must be one. */
+  begins: readonly string[];
   /** With which the addresses of its links begin. */
   public_url: string;
   /** The targets, by position, of links that may be no web address: these stay as they are in the mail. */
@@ -62,6 +66,7 @@ export interface SourceInput {
 }
 
 const WEB = /^https?:\/\//i;
+const MAILTO = /^mailto:/i;
 const TOO_LONG = `has more than ${MAX_RENDERED_CHARS} characters once its variables are filled in`;
 
 interface Composed {
@@ -96,40 +101,28 @@ export function composeSource(input: SourceInput): Composed {
     input.preheader ?? '',
     ...shownValues(input),
   ]);
-  const found = new FoundLinks(input, marks);
-  const fill = (text: string, encode: (value: string) => string): string => {
-    let length = 0;
-    return compileTemplate(text)
-      .parts.map((part) => {
-        // Own ones only: `constructor` is nobody's value.
-        const value =
-          typeof part === 'string' || !Object.hasOwn(values, part.name) ? undefined : values[part.name];
-        const filled =
-          typeof part === 'string' ? part : value === undefined ? marks.ofName(part.name) : encode(value);
-        length += filled.length;
-        if (length > MAX_RENDERED_CHARS) throw invalid({ template: [TOO_LONG] });
-        return filled;
-      })
-      .join('');
-  };
+  const { sharedValue, mark, share } = filling(values, marks);
+  const found = new FoundLinks(input, marks, sharedValue);
   const plain = (value: string): string => value;
+  const fill = (text: string): string => share(mark(text, plain), plain);
   const layout: LayoutValues = {
     ...input.brand,
     language: input.language ?? DEFAULT_LANGUAGE,
-    postal_address: values.postal_address ?? marks.ofName('postal_address'),
-    unsubscribe_url: marks.ofName('unsubscribe_url'),
+    postal_address: values.postal_address ?? marks.ofField(['postal_address']),
+    unsubscribe_url: marks.ofField(['unsubscribe_url']),
   };
   const layOut = template.layout === 'marketing';
-  const replace: Replace = (address) => (input.is_tracked ? found.replace(address) : null);
-  const preheader = input.preheader && fill(input.preheader, plain);
+  const preheader = input.preheader && fill(input.preheader);
   const htmlOf = (text: string): string => {
-    const filled = fill(text, Bun.escapeHTML);
-    const linked = replaceHtmlLinks(layOut ? layOutHtml(filled, layout) : filled, replace);
-    return preheader ? withPreheader(linked, preheader) : linked;
+    const marked = mark(text, Bun.escapeHTML);
+    const linked = replaceHtmlLinks(layOut ? layOutHtml(marked, layout) : marked, found.replace);
+    const shared = share(linked, Bun.escapeHTML);
+    return preheader ? withPreheader(shared, preheader) : shared;
   };
   const textOf = (text: string): string => {
-    const filled = fill(text, plain);
-    return replaceTextLinks(layOut ? layOutText(filled, layout) : filled, replace);
+    // First the addresses that the template has, then those that shared values have.
+    const shared = share(replaceTextLinks(mark(text, plain), found.share), plain);
+    return replaceTextLinks(layOut ? layOutText(shared, layout) : shared, found.replace);
   };
   const html = body_html === null ? null : htmlOf(body_html);
   const text = body_text === null ? null : textOf(body_text);
@@ -138,7 +131,7 @@ export function composeSource(input: SourceInput): Composed {
     found.links.length > 0 ? hiddenLinkTo(`${public_url}/c/${marks.ofLink(0)}`) : '',
   ].join('');
   const parts = {
-    subject: marks.split(fill(subject, plain)),
+    subject: marks.split(fill(subject)),
     html: html === null ? null : marks.split(endingWith(unseen, html)),
     text: text === null ? null : marks.split(text),
   };
@@ -156,12 +149,39 @@ export function composeSource(input: SourceInput): Composed {
       ...parts,
       names: [...names],
       optional: [...optional],
+      begins: [...found.begins],
       public_url,
       open_targets: found.open_targets,
     },
     links: found.links,
     preheader: preheader ? marks.split(preheader) : null,
   };
+}
+
+/** How texts are filled: with marks for merge fields at first, since it depends on where a value stands how it is written. */
+function filling(values: SourceInput['values'], marks: Marks) {
+  type Encode = (value: string) => string;
+  // Own ones only: `constructor` is nobody's value.
+  const sharedValue = (name: string): string | undefined =>
+    Object.hasOwn(values, name) ? values[name] : undefined;
+  const mark = (text: string, encode: Encode): string => {
+    let length = 0;
+    return compileTemplate(text)
+      .parts.map((part) => {
+        const marked = typeof part === 'string' ? part : marks.ofField([part.name]);
+        const value = typeof part === 'string' ? undefined : sharedValue(part.name);
+        length += (value === undefined ? marked : encode(value)).length;
+        if (length > MAX_RENDERED_CHARS) throw invalid({ template: [TOO_LONG] });
+        return marked;
+      })
+      .join('');
+  };
+  const share = (text: string, encode: Encode): string =>
+    marks.replaceNames(text, (name) => {
+      const value = sharedValue(name);
+      return value === undefined ? null : encode(value);
+    });
+  return { sharedValue, mark, share };
 }
 
 function nameOf(part: Part): string[] {
@@ -195,31 +215,71 @@ function endingWith(added: string, html: string): string {
 class FoundLinks {
   readonly links: Link[] = [];
   readonly open_targets: Record<string, Link['target']> = {};
+  /** Merge fields with which one begins. */
+  readonly begins = new Set<string>();
   readonly #positions = new Map<string, number>();
 
   constructor(
     private readonly input: SourceInput,
     private readonly marks: Marks,
+    private readonly sharedValue: (name: string) => string | undefined,
   ) {}
 
-  /** What replaces an address. Null for what is no link to follow, and for the one that unsubscribes. */
-  replace(address: string): string | null {
-    const target = this.marks.split(address).filter((part) => typeof part !== 'number');
+  /**
+   * What stands in place of an address: one of ours where it is followed, else the address with its merge fields told where they
+   * stand. Null where it stays as it is.
+   */
+  readonly replace = (address: string): string | null => {
+    const target = this.#targetOf(address);
     const [first = ''] = target;
     const is_open = typeof first !== 'string';
-    if (!is_open && !WEB.test(first)) return null;
-    if (isOwnLink(target)) return null;
-    const position = this.#positions.get(address) ?? this.#add(address, target);
+    if (!is_open && !WEB.test(first) && !MAILTO.test(first)) return null;
+    if (is_open) this.begins.add(first[0]);
+    const is_web = is_open || WEB.test(first);
+    if (!is_web || isOwnLink(target) || !this.input.is_tracked)
+      return this.marks.split(address).some((part) => typeof part !== 'string') ? this.#write(target) : null;
+    const name = JSON.stringify(target);
+    const position = this.#positions.get(name) ?? this.#add(name, target);
     if (is_open) this.open_targets[position] = target;
     return is_open
       ? this.marks.ofLink(position)
       : `${this.input.public_url}/c/${this.marks.ofLink(position)}`;
+  };
+
+  /** A web address with the shared values that it has; its other merge fields stay what they are. */
+  readonly share = (address: string): string =>
+    this.#write(this.#targetOf(address).map((part) => (typeof part === 'string' ? part : [part[0]])));
+
+  #write(target: Link['target']): string {
+    return target.map((part) => (typeof part === 'string' ? part : this.marks.ofField(part))).join('');
   }
 
-  #add(address: string, target: Link['target']): number {
+  /** An address by what it says and by its merge fields, with the place of each. What it begins with stays as it is. */
+  #targetOf(address: string): (string | Field)[] {
+    const target: (string | Field)[] = [];
+    let known = '';
+    for (const part of this.marks.split(address)) {
+      if (typeof part === 'number') continue;
+      const is_first = target.length === 0 && known === '';
+      const place = is_first ? undefined : placeBehind(known);
+      const value = typeof part === 'string' ? part : this.sharedValue(part[0]);
+      if (value === undefined)
+        target.push(place === undefined ? [String(part[0])] : [String(part[0]), place]);
+      else {
+        const text = typeof part === 'string' || place === undefined ? value : encodeFor(place, value);
+        const last = target.at(-1);
+        if (typeof last === 'string') target[target.length - 1] = last + text;
+        else target.push(text);
+        known += text;
+      }
+    }
+    return target;
+  }
+
+  #add(name: string, target: Link['target']): number {
     this.links.push({ target, token_hosts: this.#tokenHostsOf(target), utm: this.input.utm });
     const position = this.links.length;
-    this.#positions.set(address, position);
+    this.#positions.set(name, position);
     return position;
   }
 
@@ -236,13 +296,19 @@ class FoundLinks {
   }
 }
 
+/** Where what follows this beginning of an address stands. */
+function placeBehind(known: string): Place {
+  if (/[?#]/.test(known)) return 'query';
+  return MAILTO.test(known) ? 'mailbox' : 'path';
+}
+
 /** A mark that can't be confused with text: a private-use character that none of the texts holds. */
 const PRIVATE_USE = Array.from({ length: 0x19_00 }, (_, n) => String.fromCharCode(0xe0_00 + n));
 
 /** Marks put in place of merge fields and links while the text around them is parsed. */
 class Marks {
   readonly #mark: string;
-  readonly #names: string[] = [];
+  readonly #fields: Field[] = [];
   readonly #numbers = new Map<string, number>();
 
   constructor(texts: readonly string[]) {
@@ -252,8 +318,9 @@ class Marks {
     this.#mark = free;
   }
 
-  ofName(name: string): string {
-    const number = this.#numbers.get(name) ?? this.#names.push(name) - 1;
+  ofField(field: Field): string {
+    const name = JSON.stringify(field);
+    const number = this.#numbers.get(name) ?? this.#fields.push(field) - 1;
     this.#numbers.set(name, number);
     return `${this.#mark}n${number}z`;
   }
@@ -262,15 +329,23 @@ class Marks {
     return `${this.#mark}l${position}z`;
   }
 
+  /** The text with what `replace` gives for merge fields that stand in no address; null leaves one. */
+  replaceNames(text: string, replace: (name: string) => string | null): string {
+    return text.replace(new RegExp(`${this.#mark}n(\\d+)z`, 'g'), (mark, number) => {
+      const [name, place] = this.#fields[Number(number)] ?? [''];
+      return (place === undefined ? replace(name) : null) ?? mark;
+    });
+  }
+
   /** The text between the marks, and what they stand for. */
-  split(text: string): (string | readonly [name: string] | number)[] {
-    const parts: (string | readonly [name: string] | number)[] = [];
+  split(text: string): Part[] {
+    const parts: Part[] = [];
     let from = 0;
     for (const match of text.matchAll(new RegExp(`${this.#mark}([nl])(\\d+)z`, 'g'))) {
       if (match.index > from) parts.push(text.slice(from, match.index));
       from = match.index + match[0].length;
       const n = Number(match[2]);
-      parts.push(match[1] === 'l' ? n : [this.#names[n] ?? '']);
+      parts.push(match[1] === 'l' ? n : (this.#fields[n] ?? ['']));
     }
     if (from < text.length) parts.push(text.slice(from));
     return parts;

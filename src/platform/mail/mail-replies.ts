@@ -32,9 +32,6 @@ export const MAX_REPLY_TEXT_BYTES = 64 * 1024;
 /** Of References, which may be a long thread, so many are looked at: the last ones. */
 const MAX_REFERENCES = 20;
 
-/** HTML nested deeper than this is cut: the converter is recursive. */
-const MAX_HTML_DEPTH = 200;
-
 /** Message-IDs that a message answers, by its fields: In-Reply-To, then References, the last first. */
 export function answeredIds(head: string): string[] {
   const idsOf = (field: string): string[] => messageIdsIn(fieldOf(head, field));
@@ -105,15 +102,8 @@ function isAutomatic(head: string): boolean {
 /** Its text; of HTML alone, that as text. */
 async function textOf({ text, html }: Email): Promise<string> {
   if (text?.trim() || !html) return text ?? '';
-  const { convert } = await import('html-to-text');
-  return convert(html, {
-    wordwrap: false,
-    limits: { maxDepth: MAX_HTML_DEPTH, ellipsis: '...' },
-    selectors: [
-      { selector: 'a', options: { ignoreHref: true } },
-      { selector: 'img', format: 'skip' },
-    ],
-  });
+  const { htmlToText } = await import('./html-text.ts');
+  return htmlToText({ wordwrap: false, links: { ignoreHref: true } })(html);
 }
 
 /** Without control characters but tabs and ends of lines, in as many bytes as are kept. */

@@ -3,7 +3,6 @@ import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { compile } from 'html-to-text';
 import * as base64 from 'nodemailer/lib/base64';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import { encodeWord } from 'nodemailer/lib/mime-funcs';
@@ -14,12 +13,11 @@ import { isShortage } from '../host/shortages.ts';
 import type { DkimIdentity } from './dkim.ts';
 import { hashBody, signHeaders } from './dkim.ts';
 import { hasControls } from './header-text.ts';
+import { htmlToText } from './html-text.ts';
 import type { MailAttachment, MailContent, MailHead, WholeContent } from './types.ts';
 
 /** Mails with larger attachments in sum are streamed from disk, twice when signed, and not held in memory. */
 export const MAX_BUFFERED_MESSAGE_BYTES = 1024 * 1024;
-/** HTML nested deeper than this is cut in a derived text part: the converter is recursive. */
-const MAX_DERIVED_TEXT_DEPTH = 200;
 
 /** A message ready to be sent. */
 export interface ComposedMessage {
@@ -283,13 +281,6 @@ let toText: ((html: string) => string) | null = null;
 
 /** The text part of a mail that has only HTML: links keep their address, pictures and styling go. */
 export function deriveText(html: string): string {
-  toText ??= compile({
-    wordwrap: 78,
-    limits: { maxDepth: MAX_DERIVED_TEXT_DEPTH, ellipsis: '...' },
-    selectors: [
-      { selector: 'img', format: 'skip' },
-      { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
-    ],
-  });
+  toText ??= htmlToText({ wordwrap: 78, links: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } });
   return toText(html).trim();
 }

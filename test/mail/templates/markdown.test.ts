@@ -52,6 +52,18 @@ describe('HTML', () => {
     expect(htmlOf(markdown)).toBe(`<p>${html}</p>`);
   });
 
+  test('an address that stands bare ends where its sentence goes on, and every word stays in both bodies', () => {
+    const markdown =
+      '“https://e.com/1” »https://e.com/2« https://e.com/3—and https://e.com/4… 見https://e.com/5です。 <https://e.com/6”> [x](https://e.com/7”)';
+    const bare = (n: number) => `<a href="https://e.com/${n}">https://e.com/${n}</a>`;
+    expect(htmlOf(markdown)).toBe(
+      `<p>“${bare(1)}” »${bare(2)}« ${bare(3)}—and ${bare(4)}… 見${bare(5)}です。 <a href="https://e.com/6%E2%80%9D">https://e.com/6”</a> <a href="https://e.com/7%E2%80%9D">x</a></p>`,
+    );
+    expect(textOf(markdown)).toBe(
+      '“https://e.com/1” »https://e.com/2« https://e.com/3—and https://e.com/4… 見https://e.com/5です。 https://e.com/6%E2%80%9D x <https://e.com/7%E2%80%9D>',
+    );
+  });
+
   test('an address that stands bare is told once in the text', () => {
     expect(textOf('See https://e.com/a?b=1&c={{ id }}, or *https://f.com*.')).toBe(
       'See https://e.com/a?b=1&c={{id}}, or https://f.com.',

@@ -119,7 +119,7 @@ describe('a draft', () => {
     });
     expect(shown.body_text).toContain('Read https://example.com/a & {{gone}}');
     expect(shown.body_html).toContain(
-      '<p dir="auto">there &lt;June&gt; <a href="https://example.com/&lt;June&gt;">Read</a> {{gone}}</p>',
+      '<p dir="auto">there &lt;June&gt; <a href="https://example.com/%3CJune%3E">Read</a> {{gone}}</p>',
     );
     expect(shown.body_html).toContain('>Dear there: &lt;June&gt;&#847;');
     expect(shown.body_html).toContain('<html lang="de">');

@@ -91,20 +91,27 @@ describe('where links lead', () => {
       'no-store',
     ]);
     expect((await mail.follow(b)).headers.get('location')).toBe(
-      'https://other.example/A%201?m=ann@example.com',
+      'https://other.example/A%201?m=ann%40example.com',
     );
     expect((await mail.follow(c)).headers.get('location')).toBe('https://own.example/p');
   });
 
-  test('a value that is no web address is no redirect, and stays in the mail as it is', async () => {
-    for (const page of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', '"><script>']) {
-      await mail.call('PATCH', `/email-contacts/${mail.contactOf('ann@example.com').public_id}`, {
+  test('a value with which an address begins is a web or mail address, or the mail has no value for it', async () => {
+    const setPage = (page: string) =>
+      mail.call('PATCH', `/email-contacts/${mail.contactOf('ann@example.com').public_id}`, {
         custom: { sku: 'x', page },
       });
-      const { mail: got } = await mail.send('ann@example.com');
-      expect(got.html).toContain(`<a href="${Bun.escapeHTML(page)}">3</a>`);
-      expect(got.html).not.toContain('<script>');
+    for (const page of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', '"><script>', 'tel:1']) {
+      await setPage(page);
+      expect(await mail.plan('ann@example.com')).toMatchObject({
+        ok: false,
+        reason: 'No value for {{custom.page}}.',
+      });
     }
+    await setPage('mailto:x@example.com?subject=a b');
+    expect((await mail.send('ann@example.com')).mail.html).toContain(
+      '<a href="mailto:x@example.com?subject=a b">3</a>',
+    );
   });
 
   test('a forged, a foreign and a broken token are one page, and nothing is kept', async () => {

@@ -69,7 +69,7 @@ describe('links', () => {
     const html = `<A HREF=https://a.example/?x=1&amp;y=&#50;>a</A><area href='https://b.example'><a href="\n https://c.example ">c</a>
       <!-- <a href="https://no.example">no</a> --><a data-href="https://no.example" href="mailto:x@y.example">m</a>`;
     expect(replaceHtmlLinks(html, mark)).toBe(
-      `<A HREF="[https://a.example/?x=1&y=2]">a</A><area href="[https://b.example]"><a href="[https://c.example]">c</a>
+      `<A HREF="[https://a.example/?x=1&amp;y=2]">a</A><area href="[https://b.example]"><a href="[https://c.example]">c</a>
       <!-- <a href="https://no.example">no</a> --><a data-href="https://no.example" href="mailto:x@y.example">m</a>`,
     );
   });
@@ -81,6 +81,23 @@ describe('links', () => {
     ['<https://a.example/x>, "https://b.example"', '<[https://a.example/x]>, "[https://b.example]"'],
     ['xhttps://a.example www.a.example', 'xhttps://a.example www.a.example'],
     ['https://a.example/?q=a,b!', '[https://a.example/?q=a,b]!'],
+    ['“https://a.example/x” ‘https://a.example/y’', '“[https://a.example/x]” ‘[https://a.example/y]’'],
+    ['»https://a.example/x«—https://a.example/y…', '»[https://a.example/x]«—[https://a.example/y]…'],
+    ['見https://a.example/x。https://a.example/y」', '見[https://a.example/x]。[https://a.example/y]」'],
+    [
+      'https://a.example/xです https://a.example/y한글 https://a.example/zไทย',
+      '[https://a.example/x]です [https://a.example/y]한글 [https://a.example/z]ไทย',
+    ],
+    [
+      'https://a.example/x\u200bhttps://a.example/y\u00ad https://a.example/z\u00a0•',
+      '[https://a.example/x]\u200b[https://a.example/y]\u00ad [https://a.example/z]\u00a0•',
+    ],
+    ['https://a.example/ü/é?ж=ñ💡', '[https://a.example/ü/é?ж=ñ]💡'],
+    [
+      '<https://a.example/“x”。> [a](https://a.example/x_(y)。)',
+      '<[https://a.example/“x”。]> [a]([https://a.example/x_(y)。])',
+    ],
+    ['<https://a.example/x y>', '<[https://a.example/x] y>'],
   ])('of text: %s', (text, expected) => {
     expect(replaceTextLinks(text, mark)).toBe(expected);
   });
@@ -89,6 +106,8 @@ describe('links', () => {
     const text = `https://a.example/${')'.repeat(20_000)}`;
     const started = performance.now();
     expect(replaceTextLinks(text, mark)).toContain('[https://a.example/]');
+    for (const opened of ['<https://a.example/', '](https://a.example/(', '((('])
+      replaceTextLinks(opened.repeat(20_000), mark);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
@@ -129,7 +148,7 @@ describe('a source', () => {
     expect(source.html).toEqual(['<a href="https://mail.example/c/', 1, seen, ...hidden]);
     expect(source.text).toEqual(['https://mail.example/c/', 2, ' ', ['note']]);
     expect(links.map(({ target }) => target)).toEqual([
-      ['https://b.example/x?a=<1&2>'],
+      ['https://b.example/x?a=%3C1%262%3E'],
       ['https://b.example/x'],
     ]);
     expect([source.names, source.optional]).toEqual([['first_name', 'note'], ['note']]);

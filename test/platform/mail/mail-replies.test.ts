@@ -27,6 +27,10 @@ test('its text, whatever parts it stands in', async () => {
   const html =
     '<div>Ja, <a href="https://x.example/">gern</a>!<br></div><div class="gmail_quote"><div>Am Mo., 23. Nov. 2026 um 15:04 Uhr schrieb Ann &lt;ann@x.example&gt;:<br></div><blockquote>Hallo<br>Bob</blockquote></div>';
   expect(await textOf(`${HEAD}Content-Type: text/html; charset=utf-8\r\n\r\n${html}`)).toBe('Ja, gern!');
+  const table = '<table><tr><td>Größe</td><td>12</td></tr><tr><td>Farbe</td><td>rot</td></tr></table>';
+  expect(await textOf(`${HEAD}Content-Type: text/html; charset=utf-8\r\n\r\n${table}`)).toBe(
+    'Größe 12\nFarbe rot',
+  );
   const forwarded = `Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\r\nSee below\r\n--x\r\nContent-Type: message/rfc822\r\n\r\nSubject: old\r\n\r\nold text\r\n--x--\r\n`;
   expect(await textOf(HEAD + forwarded)).toBe('See below');
 });

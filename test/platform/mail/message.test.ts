@@ -93,6 +93,13 @@ test('a mail with only HTML gets a text part derived from it', async () => {
   expect(email.text).not.toContain('x.png');
 });
 
+test('cells of a table stand apart in the text that is made of HTML, and rows on lines of their own', async () => {
+  const html =
+    '<table><tr><th>Item</th><th>Price</th></tr><tr><td>Bread</td><td><b>3</b></td></tr></table><p>Bye</p>';
+  const { email } = await parse({ html, text: null });
+  expect(email.text?.trim()).toBe('Item Price\nBread 3\n\nBye');
+});
+
 test('a text part that is given is used as it is, an empty one too', async () => {
   const both = await parse({ html: '<p>One</p>', text: 'Two' });
   expect(both.email.text?.trim()).toBe('Two');
