@@ -121,13 +121,13 @@ test('leave out who was forgotten, rejected already or waiting for the DNS', asy
 
 test('of a long file come with their own rows, and whoever goes away leaves no file open', async () => {
   const rows = Array.from(
-    { length: 30_000 },
+    { length: 10_000 },
     (_, n) => `${n % 20 === 0 ? 'no' : 'duplicate@example.com'},N${n}`,
   );
   const record = await importCsv(`email,n\n${rows.join('\n')}\n`);
   await on.app.app.engine.whenIdle();
   const table = parse(await rejectedOf(record)) as string[][];
-  expect(table).toHaveLength(1_501);
+  expect(table).toHaveLength(501);
   expect(table.slice(1).every(([row, email, , n]) => email === 'no' && n === `N${Number(row) - 2}`)).toBe(
     true,
   );
