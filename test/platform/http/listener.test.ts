@@ -21,9 +21,13 @@ function makeListener(
 }
 
 /** A connection that is kept, and the serial number that it was shown. */
-async function open(
-  port: number,
-): Promise<{ serial: string; ask(path?: string): Promise<string>; end(): void }> {
+async function open(port: number): Promise<{
+  serial: string;
+  ask(path?: string): Promise<string>;
+  send(text: string): void;
+  over(): Promise<void>;
+  end(): void;
+}> {
   const connected = Promise.withResolvers<TLSSocket>();
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () =>
     connected.resolve(socket),
@@ -46,6 +50,8 @@ async function open(
       await until(() => is_closed || told.includes('\r\n\r\nyes'));
       return told;
     },
+    send: (text) => socket.write(text),
+    over: () => until(() => is_closed),
     end: () => socket.destroy(),
   };
 }
@@ -128,6 +134,13 @@ test('of what one connection brings at once sixteen are answered, and one more, 
     for (let left = n === 1 ? 16 : 1; left > 0; left--) expect(await endsIt(patient)).toBeUndefined();
   }
   patient.destroy();
+  await listener.stop();
+
+  asked = 0;
+  const secured = await open(listener.listenTls(FIRST));
+  secured.send(request.repeat(200));
+  await secured.over();
+  expect(asked).toBe(17);
   await listener.stop();
 });
 
