@@ -22,7 +22,7 @@ import type { Problem, ReadinessFacts } from './campaign-readiness.ts';
 import type { CampaignRow, CampaignStore, EndedStore } from './campaign-store.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Lists } from './lists/service.ts';
-import type { Mailing, MailOwner, MarketingMail } from './mails/service.ts';
+import { type Mailing, type MailOwner, type MarketingMail, makesNoMail } from './mails/service.ts';
 import type { MarketingSettings } from './settings/service.ts';
 import type { Suppressions } from './suppressions/service.ts';
 
@@ -208,8 +208,8 @@ export abstract class Campaigns<
       return [];
     } catch (error) {
       if (!(error instanceof AppError && error.kind === 'invalid')) throw error;
-      const message = `The template ${of.template} ${error.errors?.template?.[0] ?? error.message}.`;
-      return [{ code: 'template_too_long', message, ...(step === undefined ? {} : { step }) }];
+      const message = makesNoMail(of.template, error);
+      return [{ code: 'template_makes_no_mail', message, ...(step === undefined ? {} : { step }) }];
     }
   }
 

@@ -1,6 +1,7 @@
 /** Email marketing, composed: the people, how they come and leave, and the mail they get. */
 import type { LinkDomains, Projects } from '../access/projects/service.ts';
 import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
 import type { Objects } from '../files/objects/service.ts';
 import type { Deliveries } from '../mail/deliveries/service.ts';
 import { BULK_SOURCES, type Emails } from '../mail/emails/service.ts';
@@ -247,7 +248,15 @@ function namesOf(on: { lists: Lists; segments: Segments; sequences: Sequences; b
   };
 }
 
-const layOut: LayOut = (bodies, of) => layOutBodies(bodies, layoutValues(of));
+const layOut: LayOut = (bodies, of) => {
+  try {
+    return layOutBodies(bodies, layoutValues(of));
+  } catch (error) {
+    // Who signs up gets the mail as it was written.
+    if (error instanceof AppError && error.kind === 'invalid') return bodies;
+    throw error;
+  }
+};
 
 function layoutValues({
   owner,

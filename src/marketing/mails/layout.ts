@@ -3,6 +3,7 @@
  * Pure functions.
  */
 import { type Language, WORDS } from '../../platform/words/words.ts';
+import { rewriteHtml } from './html.ts';
 
 /** What a layout shows besides the template's own content; every value is text. */
 export interface LayoutValues {
@@ -130,7 +131,7 @@ function fitting(html: string): string {
   const style = (element: HTMLRewriterTypes.Element, added: string): void => {
     element.setAttribute('style', `${added};${element.getAttribute('style') ?? ''}`);
   };
-  return new HTMLRewriter()
+  const rewriter = new HTMLRewriter()
     .on('ul,ol', {
       element(list) {
         turn(list);
@@ -143,8 +144,8 @@ function fitting(html: string): string {
     .on(BLOCKS, { element: turn })
     .on('pre', { element: (code) => style(code, 'white-space:pre-wrap') })
     .on('th', { element: (head) => style(head, WHOLE_WORDS) })
-    .on('img', { element: (picture) => style(picture, 'max-width:100%;height:auto;border:0') })
-    .transform(html);
+    .on('img', { element: (picture) => style(picture, 'max-width:100%;height:auto;border:0') });
+  return rewriteHtml(html, rewriter);
 }
 
 /** Behind it nothing of the mail's own beginning shows in an inbox's line. */
@@ -154,14 +155,13 @@ const NOTHING_TO_SEE = '&#847;&zwnj;&nbsp;'.repeat(60);
 export function withPreheader(html: string, preheader: string): string {
   const hidden = `<div dir="auto" aria-hidden="true" style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px;mso-hide:all">${Bun.escapeHTML(preheader)}${NOTHING_TO_SEE}</div>`;
   let is_in = false;
-  const begun = new HTMLRewriter()
-    .on('body', {
-      element(body) {
-        if (!is_in) body.prepend(hidden, { html: true });
-        is_in = true;
-      },
-    })
-    .transform(html);
+  const rewriter = new HTMLRewriter().on('body', {
+    element(body) {
+      if (!is_in) body.prepend(hidden, { html: true });
+      is_in = true;
+    },
+  });
+  const begun = rewriteHtml(html, rewriter);
   return is_in ? begun : hidden + html;
 }
 

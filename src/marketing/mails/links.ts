@@ -1,6 +1,7 @@
 /** Finding the links of a mail that people follow, and putting others in their place. Pure functions. */
 import { decodeHTMLAttribute } from 'entities';
 import { splitAtLinks } from '../../mail/templates/service.ts';
+import { rewriteHtml } from './html.ts';
 
 /** Takes the address of a link and returns what stands in its place; null leaves it. */
 export type Replace = (address: string) => string | null;
@@ -13,7 +14,7 @@ export function replaceHtmlLinks(html: string, replace: Replace): string {
       if (replaced !== null) element.setAttribute('href', Bun.escapeHTML(replaced));
     },
   });
-  return rewriter.transform(html);
+  return rewriteHtml(html, rewriter);
 }
 
 /** The web addresses of a text replaced. */

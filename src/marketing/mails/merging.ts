@@ -2,7 +2,7 @@
  * What a mail's row keeps of its contact: values of merge fields, names of missing ones, the subject. Pure
  * functions.
  */
-import type { FieldErrors } from '../../errors.ts';
+import type { AppError, FieldErrors } from '../../errors.ts';
 import { MAX_SUBJECT_CHARS } from '../../limits.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { oneLine } from '../../platform/mail/header-text.ts';
@@ -86,6 +86,11 @@ export function sampleText(name: string): string {
 
 export function subjectOf(source: Source, values: Values): string {
   return oneLine(fillParts(source.subject, values));
+}
+
+/** Why a template can't be composed, as a sentence. */
+export function makesNoMail(slug: string, { message }: AppError): string {
+  return `The template ${slug} makes no mail: ${message}.`;
 }
 
 export function refusalOfMissing(missing: readonly string[]): string {

@@ -32,6 +32,7 @@ import { brandOf } from './layout.ts';
 import { fillParts, type MergeContact, ownLinks, shownOf, targetOf } from './merge-fields.ts';
 import {
   type Merge,
+  makesNoMail,
   readMerge,
   refusalOfMissing,
   refusalOfSize,
@@ -40,15 +41,15 @@ import {
   valuesOf,
   withoutContactFields,
 } from './merging.ts';
-import { type MailOutlook, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
-import { type ComposedTwice, composeBoth, type Link, type Source, type SourceInput } from './source.ts';
+import { type MailOutlook, mergedContact, type ShownMail, type ToShow, UNSEEN } from './showing.ts';
+import { type ComposedTwice, type Link, type Source, type SourceInput, tryToCompose } from './source.ts';
 import * as store from './store.ts';
 import { linkToken } from './tokens.ts';
 
 export { Clicks, type FollowedLink, OPENED_BY_MACHINE, type Reading, readAt } from './clicks.ts';
 export { contactOfMail, lastMailsTo } from './last-mail.ts';
 export { brandOf, layOutBodies } from './layout.ts';
-export { readVariables } from './merging.ts';
+export { makesNoMail, readVariables } from './merging.ts';
 export { type MailOutlook, type ShownMail, UNSEEN } from './showing.ts';
 
 /** Sources of marketing mail held in memory, as parsed: some dozens with a body of 100 KB. */
@@ -371,7 +372,9 @@ export class MarketingMail {
     if (known_id !== null && held) return { ok: true, id: known_id, source: held.source };
     const template = this.deps.templates.rowOf(tx, of.owner.id, of.template);
     if (!template) throw new AppError('internal', 'A template went while it was read.');
-    const composed = this.#composed.get(name, SAME) ?? composeBoth({ ...input, template });
+    const composed = this.#composed.get(name, SAME) ?? tryToCompose({ ...input, template });
+    if (composed instanceof AppError)
+      return { ok: false, is_template: true, reason: makesNoMail(of.template, composed) };
     const untracked = this.#keep(tx, of.owner.id, composed.untracked);
     const { source, links } = composed.tracked;
     const tracked = { ...source, untracked: untracked.hash };
@@ -481,11 +484,6 @@ function refusalOf(state: TemplateState | null): string | null {
   if (!state.is_marketing) return 'is not for marketing (is_marketing)';
   return state.is_active ? null : 'is inactive';
 }
-
-function mergedContact({ email, first_name, last_name, custom, contact_token }: ShownContact): ShownContact {
-  return { email, first_name, last_name, custom, contact_token };
-}
-type ShownContact = NonNullable<ToShow['contact']>;
 
 const TEST_PREFIX = '[Test] ';
 

@@ -34,6 +34,19 @@ export interface ToShow {
   max_body_bytes: number;
 }
 
+type ShownContact = NonNullable<ToShow['contact']>;
+
+/** What of a contact a mail needs. */
+export function mergedContact({
+  email,
+  first_name,
+  last_name,
+  custom,
+  contact_token,
+}: ShownContact): ShownContact {
+  return { email, first_name, last_name, custom, contact_token };
+}
+
 /** To whom a mail goes that is only looked at. */
 const SAMPLE_ADDRESS = 'ann@example.com';
 

@@ -3,7 +3,7 @@
  * its mails share filled in and its links found. Only what differs from mail to mail is left open. Pure
  * functions.
  */
-import { invalid } from '../../errors.ts';
+import { AppError, invalid } from '../../errors.ts';
 import { MAX_RENDERED_CHARS } from '../../limits.ts';
 import { compileTemplate, isOptional, type TemplateRow } from '../../mail/templates/service.ts';
 import { DEFAULT_LANGUAGE } from '../../platform/words/words.ts';
@@ -88,6 +88,16 @@ export function composeBoth(input: Omit<SourceInput, 'is_tracked'>): ComposedTwi
     tracked: composeSource({ ...input, is_tracked: true }),
     untracked: composeSource({ ...input, is_tracked: false }),
   };
+}
+
+/** What refuses it, where it can't be composed. */
+export function tryToCompose(input: Omit<SourceInput, 'is_tracked'>): ComposedTwice | AppError {
+  try {
+    return composeBoth(input);
+  } catch (error) {
+    if (error instanceof AppError && error.kind === 'invalid') return error;
+    throw error;
+  }
 }
 
 export function composeSource(input: SourceInput): Composed {
