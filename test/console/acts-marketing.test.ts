@@ -101,6 +101,7 @@ describe.skipIf(executable === null)('a list', () => {
       const { page, complaints } = await open('/lists/new');
       const name = `${HOSTILE} once more`;
       await page.getByLabel('Name').fill(name);
+      await page.getByText('Consent, language and where people go').click();
       await page.getByLabel('Hosts that get the contact token').fill('https://shop.example.com/x');
       await page.getByRole('button', { name: 'Create the list' }).click();
       await page.locator('[aria-invalid=true]').waitFor();

@@ -83,6 +83,7 @@ describe.skipIf(executable === null)('beside the settings', () => {
       await shows(page, WORDS.en.join.title({ list: 'Readers' }));
       await page.getByLabel('Name', { exact: true }).fill('Typed');
       await shows(page, WORDS.en.join.title({ list: 'Typed' }));
+      await page.getByText('Consent, language and where people go').click();
       await page.getByLabel('Language', { exact: true }).selectOption({ label: 'Français' });
       await shows(page, WORDS.fr.join.title({ list: 'Typed' }));
       await page.getByText('The list has a language').waitFor();

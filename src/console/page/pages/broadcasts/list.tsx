@@ -12,6 +12,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { Lacking } from '../marketing/lacking.tsx';
 import { BroadcastStatus } from './broadcast-status.tsx';
 
 const STATUSES = [
@@ -44,6 +45,7 @@ export default function BroadcastsPage({ params }: PageProps<'project'>) {
         lead="One mail to the people of a list, now or at a time: a newsletter, an announcement."
         actions={create}
       />
+      <Lacking project={params.project} />
       <Filters>
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
       </Filters>

@@ -1,6 +1,7 @@
 /** The fields of a list, for making one and for changing it. */
 import type { ContactList, NewContactList } from '../../api.generated.ts';
 import { may } from '../../capabilities.ts';
+import { Advanced } from '../../components/advanced.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import type { Entered } from '../../components/form.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -23,20 +24,6 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         rows={2}
         hint="For those who look after the list."
       />
-      <SelectField
-        name="default_consent_basis"
-        label="Basis of consent"
-        value={list?.default_consent_basis ?? ''}
-        choices={basisChoices('None: each contact must come with its own')}
-        hint="Of contacts that come without one of their own. Choose one only where it is true of all of them."
-      />
-      <SelectField
-        name="language"
-        label="Language"
-        value={list?.language ?? ''}
-        choices={[['', 'Not said: English'], ...Object.entries(LANGUAGES)]}
-        hint="What its mail is written in: screen readers and translators go by it."
-      />
       <CheckField
         name="double_opt_in"
         label="Double opt-in"
@@ -55,41 +42,67 @@ export function ListFields({ project, list }: { project: string; list?: ContactL
         is_checked={list?.is_public}
         hint="Readers see its name on the page of their choices, where they join and leave it."
       />
-      <TextField
-        name="signed_up_url"
-        label="After signing up, people go to"
-        value={list?.signed_up_url}
-        placeholder="https://shop.example.com/check-your-inbox"
-        hint="A page of yours. Empty: Satchel's own words."
-      />
-      <TextField
-        name="confirmed_url"
-        label="After confirming, people go to"
-        value={list?.confirmed_url}
-        placeholder="https://shop.example.com/welcome"
-        hint="A page of yours. Empty: Satchel's own words."
-      />
       <ConfirmationField project={project} value={list?.confirmation_template ?? null} />
-      <TextField
-        name="from"
-        label="It goes out from"
-        value={list?.from}
-        placeholder="hello@shop.example.com"
-        list={
-          mailboxes.data?.flatMap((each) => (each.for.includes('transactional') ? each.address : [])) ?? []
-        }
-        hint="The mailbox of the confirmation mail. Empty: one of those of the marketing settings, else as other mail."
-      />
-      <TextAreaField
-        name="token_hosts"
-        label="Hosts that get the contact token"
-        value={list?.token_hosts.join('\n')}
-        rows={2}
-        placeholder="shop.example.com"
-        hint="One on each line. Links to these hosts carry the contact_token of their reader, so that your app can report events."
-        is_mono
-      />
+      <Advanced title="Consent, language and where people go" is_set={isRefined(list)}>
+        <SelectField
+          name="default_consent_basis"
+          label="Basis of consent"
+          value={list?.default_consent_basis ?? ''}
+          choices={basisChoices('None: each contact must come with its own')}
+          hint="Of contacts that come without one of their own. Choose one only where it is true of all of them."
+        />
+        <SelectField
+          name="language"
+          label="Language"
+          value={list?.language ?? ''}
+          choices={[['', 'Not said: English'], ...Object.entries(LANGUAGES)]}
+          hint="What its mail is written in: screen readers and translators go by it."
+        />
+        <TextField
+          name="signed_up_url"
+          label="After signing up, people go to"
+          value={list?.signed_up_url}
+          placeholder="https://shop.example.com/check-your-inbox"
+          hint="A page of yours. Empty: Satchel's own words."
+        />
+        <TextField
+          name="confirmed_url"
+          label="After confirming, people go to"
+          value={list?.confirmed_url}
+          placeholder="https://shop.example.com/welcome"
+          hint="A page of yours. Empty: Satchel's own words."
+        />
+        <TextField
+          name="from"
+          label="It goes out from"
+          value={list?.from}
+          placeholder="hello@shop.example.com"
+          list={
+            mailboxes.data?.flatMap((each) => (each.for.includes('transactional') ? each.address : [])) ?? []
+          }
+          hint="The mailbox of the confirmation mail. Empty: one of those of the marketing settings, else as other mail."
+        />
+        <TextAreaField
+          name="token_hosts"
+          label="Hosts that get the contact token"
+          value={list?.token_hosts.join('\n')}
+          rows={2}
+          placeholder="shop.example.com"
+          hint="One on each line. Links to these hosts carry the contact_token of their reader, so that your app can report events."
+          is_mono
+        />
+      </Advanced>
     </>
+  );
+}
+
+/** Whether a list has what few need. */
+function isRefined(list: ContactList | undefined): boolean {
+  if (!list) return false;
+  const { default_consent_basis, language, signed_up_url, confirmed_url, from, token_hosts } = list;
+  return (
+    token_hosts.length > 0 ||
+    [default_consent_basis, language, signed_up_url, confirmed_url, from].some(Boolean)
   );
 }
 

@@ -13,6 +13,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { Lacking } from '../marketing/lacking.tsx';
 
 export default function ListsPage({ params }: PageProps<'project'>) {
   const { project } = params;
@@ -34,6 +35,7 @@ export default function ListsPage({ params }: PageProps<'project'>) {
         lead="People who get mail for one purpose, each with the evidence of why they may be mailed."
         actions={create}
       />
+      <Lacking project={project} />
       <ArchivedFilter />
       <DataTable
         label="Lists"

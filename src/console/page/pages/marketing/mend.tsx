@@ -11,10 +11,11 @@ const OF_ADMINS: Readonly<Record<string, Place>> = {
   public_url: ['/findings', 'Findings'],
 };
 
-/** `place` is where all is mended that is no matter of the project's settings or its list. */
-export function Mend(props: { project: string; list: string; code: string; place: Place }) {
-  const { project, list, code, place } = props;
+/** `place` is where all is mended that is no matter of the project's settings or its `list`. */
+export function Mend(props: { project: string; list?: string; code: string; place?: Place }) {
+  const { project, list = '', code } = props;
   const settings: Place = [to`/projects/${project}/marketing`, 'Marketing settings'];
+  const { place = settings } = props;
   const shared: Readonly<Record<string, Place>> = {
     marketing_disabled: settings,
     no_from_name: settings,

@@ -13,6 +13,7 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
+import { Lacking } from '../marketing/lacking.tsx';
 
 const REFRESH_MS = 10_000;
 
@@ -35,6 +36,7 @@ export default function SequencesPage({ params }: PageProps<'project'>) {
         lead="Mails that follow one another, for the contacts of a list: each when its time has come and its condition holds."
         actions={create}
       />
+      <Lacking project={params.project} />
       <Filters>
         <ChoiceFilter name="status" label="Status" choices={['draft', 'active', 'paused', 'finished']} />
       </Filters>

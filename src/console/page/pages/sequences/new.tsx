@@ -21,6 +21,7 @@ export default function NewSequencePage({ params }: PageProps<'project'>) {
         name: entered.text('name'),
         list: entered.text('list'),
         max_recipients: entered.numberOrNull('max_recipients') ?? 0,
+        auto_enroll_new_contacts: entered.flag('auto_enroll_new_contacts'),
       },
     });
     navigate(to`/projects/${params.project}/sequences/${id}`, { replace: true });

@@ -40,6 +40,13 @@ export function FirstFields({ project, of }: { project: string; of?: Sequence })
           }
         />
       )}
+      {!of && (
+        <CheckField
+          name="auto_enroll_new_contacts"
+          label="Enroll new active contacts by itself"
+          hint="Whoever comes onto the list once it runs. Otherwise you, or an app, enroll people."
+        />
+      )}
       <TextField
         key={of ? '' : String(room)}
         name="max_recipients"

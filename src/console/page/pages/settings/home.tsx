@@ -25,7 +25,12 @@ function About() {
   return (
     <Panel
       title="This Satchel"
-      lead="Everything else is set where the server starts: satchel serve --help names each setting, and what it is unless it is set."
+      lead={
+        <>
+          Everything else is set where the server starts: <a href="/docs/guide/configuration">each setting</a>
+          , and what it is unless it is set.
+        </>
+      }
     >
       <Loaded load={load}>
         {({ machine }) => (
