@@ -1,5 +1,4 @@
 /** What doctor asks of backups: whether the last one failed, and what restores left behind, on purpose or cut off. */
-import type { Database as Sqlite } from 'bun:sqlite';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWord } from '../../platform/cli/shell-words.ts';
@@ -13,18 +12,18 @@ import {
   problem,
   warning,
 } from '../../platform/host/health-check.ts';
-import { readHistoryOf } from './history-store.ts';
+import { readHistory } from './history.ts';
 import { REPLACED, RESTORE_SCRATCH } from './restore.ts';
 
 const BACKUP = 'backup';
 
 export function backupChecks(on: CheckedDirectory): HealthCheck[] {
-  return [...leftoverChecks(on), { check: BACKUP, run: () => checkLast(on.sqlite) }];
+  return [...leftoverChecks(on), { check: BACKUP, run: () => checkLast(on.data_dir) }];
 }
 
 /** Nothing is said before the first one. */
-function checkLast(sqlite: Sqlite): Finding[] {
-  const { made_ms, failure } = readHistoryOf(sqlite);
+function checkLast(data_dir: string): Finding[] {
+  const { made_ms, failure } = readHistory(data_dir);
   const last =
     made_ms === null ? 'None was made before.' : `The last one that was made is of ${toIso(made_ms)}.`;
   if (failure)

@@ -22,7 +22,8 @@ export function registerBackup<S extends ScheduleServices>(cli: Cli<S>, clock: C
   const make = cli.plainAction((context, options, file = '') => {
     refuseScheduleOptions(options);
     cli.host.process.yieldToOthers();
-    actAsCallerAt(file);
+    // What goes to standard output is made in the data directory.
+    if (file !== '-') actAsCallerAt(file);
     return runBackup(context, {
       file,
       keep: numberOption(options, 'keep'),

@@ -65,7 +65,6 @@ export async function backUp(
 ): Promise<BackupResult> {
   const file = resolve(options.file);
   const live_path = requireDatabase(data_dir);
-  const created_ms = options.clock.now();
   refuseExisting(file, 'a backup');
   if (!existsSync(dirname(file)))
     throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
@@ -75,11 +74,11 @@ export async function backUp(
   return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
     try {
       takeSnapshot(live_path, snapshot);
-      dropPassing(snapshot, created_ms);
+      dropPassing(snapshot);
       const result = await writeBackup(
         { data_dir, live_path, snapshot, partial },
         {
-          created_ms,
+          created_ms: options.clock.now(),
           from: options.store ?? null,
           onProgress: options.onProgress ?? (() => {}),
         },

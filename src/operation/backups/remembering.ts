@@ -1,8 +1,7 @@
-/** A backup that a verb makes, beside whoever has the database open: what becomes of it is remembered there. */
-import { AppError } from '../../errors.ts';
+/** A backup that a verb makes: what becomes of it is remembered. */
+import { AppError, messageOf } from '../../errors.ts';
 import type { Clock } from '../../platform/host/clock.ts';
-import { databasePathOf } from '../../platform/host/database-file.ts';
-import { type Ended, noteBackupBeside } from './history-store.ts';
+import { type Ended, noteBackup } from './history.ts';
 import type { BackupResult } from './making.ts';
 
 /**
@@ -15,8 +14,11 @@ export async function makeRemembered<T extends BackupResult>(
   make: () => Promise<T>,
 ): Promise<T> {
   const note = (ended: Ended): void => {
-    const why = noteBackupBeside(databasePathOf(data_dir), ended);
-    if (why !== null) onUnnoted(why);
+    try {
+      noteBackup(data_dir, ended);
+    } catch (error) {
+      onUnnoted(messageOf(error));
+    }
   };
   try {
     const result = await make();

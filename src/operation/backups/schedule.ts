@@ -10,7 +10,7 @@ import { nullable, parse, type Static, t } from '../../platform/http/schema.ts';
 import { isTimeZone, parseCron } from '../../platform/jobs/cron.ts';
 import type { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { masterKeySourceOf } from '../../platform/secrets/master-key-source.ts';
-import { readHistory } from './history-store.ts';
+import { readHistory } from './history.ts';
 import type { Backups } from './service.ts';
 
 /** What somebody chose. `at` null: none are made. */
@@ -60,7 +60,7 @@ export class BackupSchedule {
   show(): ScheduleRecord {
     const { database, backups, config, key_ring } = this.deps;
     const { next_ms, ...choice } = readSchedule(database.read);
-    const { made_ms, failure } = readHistory(database.read);
+    const { made_ms, failure } = readHistory(config.data_dir);
     return {
       ...choice,
       next_at: toIso(next_ms),

@@ -18,7 +18,7 @@ import { type Static, t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
 import type { TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { noteBackup } from './history-store.ts';
+import { type Ended, noteBackup } from './history.ts';
 import type { BackupResult } from './making.ts';
 import { looksWhole } from './reader.ts';
 import { datedName, nightlyName, pruneNightly } from './rotation.ts';
@@ -111,31 +111,38 @@ export class Backups {
     this.deps.enqueue(tx, { ...of, project_id: null, payload });
   }
 
-  /** Remembers one that the server did not live to finish, time and again. */
-  noteFailed(tx: Tx, message: string): void {
-    noteBackup(tx, { failure: { at_ms: this.deps.clock.now(), message } });
+  /** Remembers why one failed. */
+  noteFailed(message: string): void {
+    this.#note({ failure: { at_ms: this.deps.clock.now(), message } });
+  }
+
+  #note(ended: Ended): void {
+    try {
+      noteBackup(this.deps.config.data_dir, ended);
+    } catch (error) {
+      this.deps.logger.error('what became of a backup could not be noted', { error: messageOf(error) });
+    }
   }
 
   /** Does the job of a backup: for its task. */
   async carryOut(job: JobRow, stopping: AbortSignal): Promise<TaskOutcome> {
-    const { logger, work, clock, database } = this.deps;
+    const { logger, work, clock } = this.deps;
     const { name, keep } = parse(job_payload, job.payload);
     // What a crash cut off; or the backup was whole by then, and only that was not written down any more.
     this.removeLeftovers();
     try {
       this.#makeFolder();
       const size_bytes = this.#wholeSizeOf(name);
-      if (size_bytes !== null)
-        return await this.#complete({ name, size_bytes }, { made_ms: job.queued_at, keep });
+      if (size_bytes !== null) return this.#complete({ name, size_bytes }, { made_ms: job.queued_at, keep });
       const made_ms = clock.now();
       const { file: _, ...result } = await work.backUp(join(this.folder, name), made_ms);
-      return await this.#complete({ name, ...result }, { made_ms, keep });
+      return this.#complete({ name, ...result }, { made_ms, keep });
     } catch (error) {
       const message = messageOf(error);
       if (stopping.aborted) return { status: 'retry', error: message, run_at: AT_ONCE, is_cut_off: true };
       // A thread that died has removed nothing.
       this.removeLeftovers();
-      await database.write((tx) => this.noteFailed(tx, message));
+      this.noteFailed(message);
       if (!(error instanceof AppError) || error.kind === 'internal') throw error;
       logger.error('a backup failed', { job_id: job.id, error: message });
       return { status: 'failed', error: message, result: null };
@@ -153,11 +160,11 @@ export class Backups {
     }
   }
 
-  async #complete(
+  #complete(
     result: { name: string; size_bytes: number },
     { made_ms, keep }: { made_ms: number; keep: number | undefined },
-  ): Promise<TaskOutcome> {
-    await this.deps.database.write((tx) => noteBackup(tx, { made_ms }));
+  ): TaskOutcome {
+    this.#note({ made_ms });
     try {
       if (keep !== undefined) pruneNightly(this.folder, keep);
     } catch (error) {

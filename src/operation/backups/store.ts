@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { connect, readCount, readTexts } from '../../platform/database/plain-connection.ts';
 import { newHold, STORE_HOLD } from '../../platform/files/store-hold.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
-import { noteBackupIn } from './history-store.ts';
 
 /** A file that rows name. `sha256` and `size_bytes` are null where no object stands for it any more. */
 export interface NamedBlob {
@@ -189,8 +188,8 @@ const PASSING = ['person_sessions', 'person_links', 'uploads'];
 /** The job that makes a backup. */
 export const BACKUP_MAKE = 'backup.make';
 
-/** Takes out of a snapshot what must not come back with it: where it is restored, it is the last backup. */
-export function dropPassing(snapshot_path: string, made_ms: number): void {
+/** Takes out of a snapshot what must not come back with it. */
+export function dropPassing(snapshot_path: string): void {
   const sqlite = connect(snapshot_path, { query_only: false });
   try {
     sqlite.run('PRAGMA journal_mode = MEMORY');
@@ -199,7 +198,6 @@ export function dropPassing(snapshot_path: string, made_ms: number): void {
     const there = readTexts(sqlite, "SELECT name FROM sqlite_master WHERE type = 'table'");
     for (const table of PASSING.filter((name) => there.includes(name))) sqlite.run(`DELETE FROM ${table}`);
     sqlite.query('DELETE FROM jobs WHERE type = ?').run(BACKUP_MAKE);
-    noteBackupIn(sqlite, { made_ms });
   } finally {
     sqlite.close();
   }

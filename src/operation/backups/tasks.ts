@@ -9,10 +9,11 @@ export function createBackupTask(backups: Backups): Task<null> {
   return {
     type: BACKUP_MAKE,
     lane_concurrency: 1,
-    begin(tx, job) {
+    begin(_tx, job) {
       if (job.attempts <= job.max_attempts) return { go: true, started: null };
       const error = 'The server stopped before it was done.';
-      backups.noteFailed(tx, error);
+      // No file is written within a transaction.
+      queueMicrotask(() => backups.noteFailed(error));
       return { go: false, end: { status: 'failed', result: null, error } };
     },
     run: (job, _started, stopping) => backups.carryOut(job, stopping),

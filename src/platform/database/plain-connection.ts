@@ -43,12 +43,6 @@ export function readMetaValue(sqlite: Sqlite, name: string): string | null {
   return readTexts(sqlite, 'SELECT value FROM meta WHERE name = ?', name)[0] ?? null;
 }
 
-export function writeMetaValue(sqlite: Sqlite, name: string, value: string): void {
-  const statement =
-    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
-  sqlite.query(statement).run(name, value);
-}
-
 /**
  * What SQLite finds wrong with a database, a few lines at most; empty when it is sound. It reads each page a
  * few times and counts the entries of indexes. integrity_check looks up each row in each index, and reads

@@ -1,6 +1,7 @@
 /** Scratch places: files and folders that must not outlive the command that made them. */
 import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { dirname } from 'node:path';
 import { AppError, conflict, errorCodeOf } from '../../errors.ts';
 import { asCallerAt } from './ownership.ts';
 
@@ -39,10 +40,11 @@ export function requireRoom(folder: string, bytes: number, what = 'unpacking'): 
   );
 }
 
-/** An empty folder, its owner's alone. */
+/** An empty folder, its owner's alone. Throws where somebody makes one of that name meanwhile, as in a folder that all may write to. */
 export function makeScratch(path: string): void {
   rmSync(path, { recursive: true, force: true });
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** Throws AppError `conflict` where a file that is to be made is there already. */

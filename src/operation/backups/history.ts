@@ -1,0 +1,56 @@
+/**
+ * What is remembered of backups made here, by whatever verb, timer or page: when the last one was, and why one failed since. It
+ * stands in a file of the data directory, as it is of this machine: no backup holds it.
+ */
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asOwner, openOwn } from '../../platform/host/ownership.ts';
+import { isPlainObject } from '../../platform/http/schema.ts';
+
+export interface BackupHistory {
+  /** Null before the first. */
+  made_ms: number | null;
+  /** Null where one was made since. */
+  failure: { at_ms: number; message: string } | null;
+}
+
+/** That one was made, or why one failed. */
+export type Ended = { made_ms: number } | { failure: { at_ms: number; message: string } };
+
+const FILE = 'last-backup.json';
+
+/** What can't be read is nothing that is remembered. */
+export function readHistory(data_dir: string): BackupHistory {
+  const nothing = { made_ms: null, failure: null };
+  try {
+    const told: unknown = JSON.parse(readFileSync(join(data_dir, FILE), 'utf8'));
+    if (!isPlainObject(told)) return nothing;
+    const { made_ms, failure } = told;
+    return {
+      made_ms: typeof made_ms === 'number' ? made_ms : null,
+      failure: isPlainObject(failure)
+        ? { at_ms: Number(failure.at_ms), message: String(failure.message) }
+        : null,
+    };
+  } catch {
+    return nothing;
+  }
+}
+
+/** Throws where the disk takes nothing. */
+export function noteBackup(data_dir: string, ended: Ended): void {
+  const before = readHistory(data_dir);
+  const history: BackupHistory = 'failure' in ended ? { ...before, ...ended } : { ...ended, failure: null };
+  asOwner(data_dir, () => {
+    const path = join(data_dir, FILE);
+    const fresh = `${path}.${process.pid}.new`;
+    rmSync(fresh, { force: true });
+    const fd = openOwn(fresh);
+    try {
+      writeFileSync(fd, `${JSON.stringify(history)}\n`);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(fresh, path);
+  });
+}
