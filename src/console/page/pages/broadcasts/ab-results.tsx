@@ -28,7 +28,7 @@ export function AbResults({ path, of, onChange }: BroadcastPartProps) {
   };
   return (
     <Panel title="A/B test" lead={tellStanding(ab, status)} flush>
-      <table aria-label="Variants">
+      <table class="table-cards" aria-label="Variants">
         <thead>
           <tr>
             <th scope="col">Variant</th>
@@ -51,27 +51,37 @@ export function AbResults({ path, of, onChange }: BroadcastPartProps) {
             return (
               <tr key={result.name}>
                 <td>
-                  <strong>{result.name}</strong> {ab.winner === result.name && <Badge>chosen</Badge>}
-                  <span class="cell-note">{variant?.subject ?? 'The subject of the mail'}</span>
+                  <span>
+                    <strong>{result.name}</strong> {ab.winner === result.name && <Badge>chosen</Badge>}
+                    <span class="cell-note">{variant?.subject ?? 'The subject of the mail'}</span>
+                  </span>
                 </td>
-                <td class="number">
-                  {result.sent}
-                  {result.untracked > 0 && <span class="cell-note">{result.untracked} not counted</span>}
+                <td class="number" data-label="Sent">
+                  <span>
+                    {result.sent}
+                    {result.untracked > 0 && <span class="cell-note">{result.untracked} not counted</span>}
+                  </span>
                 </td>
-                <td class="number">
-                  {result.clicked}
-                  <span class="cell-note">{tellShare(result.clicked, tracked)}</span>
+                <td class="number" data-label="Clicked">
+                  <span>
+                    {result.clicked}
+                    <span class="cell-note">{tellShare(result.clicked, tracked)}</span>
+                  </span>
                 </td>
-                <td class="number">{result.unsubscribed}</td>
-                <td>
-                  {tellChance(result)}
-                  {status === 'testing' && (
-                    <div>
-                      <ActionButton is_small act={() => choose(result.name)}>
-                        Send {result.name} to the rest
-                      </ActionButton>
-                    </div>
-                  )}
+                <td class="number" data-label="Unsubscribed">
+                  <span>{result.unsubscribed}</span>
+                </td>
+                <td data-label="Chance">
+                  <span>
+                    {tellChance(result)}
+                    {status === 'testing' && (
+                      <div>
+                        <ActionButton is_small act={() => choose(result.name)}>
+                          Send {result.name} to the rest
+                        </ActionButton>
+                      </div>
+                    )}
+                  </span>
                 </td>
               </tr>
             );
