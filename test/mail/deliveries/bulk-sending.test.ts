@@ -220,9 +220,10 @@ test('a relay that can not be reached has its mail go out from another mailbox',
     'SELECT m.address, u.n FROM mailbox_usage u JOIN mailboxes m ON m.id = u.mailbox_id WHERE u.n > 0',
   );
   expect(used).toEqual([{ address: 'second@news.example.com', n: COUNT }]);
-  // The rest is not tried where ten have just failed.
-  const failed = query("SELECT count(*) AS n FROM email_attempts WHERE outcome = 'unreachable'");
-  expect(failed).toEqual([{ n: LEAST_IN_FLIGHT }]);
+  // The rest is not tried where ten have just failed: five that fail slow nothing, and twice as many may then be in flight.
+  const failed = on.count("SELECT count(*) AS n FROM email_attempts WHERE outcome = 'unreachable'");
+  expect(failed).toBeGreaterThanOrEqual(LEAST_IN_FLIGHT);
+  expect(failed).toBeLessThanOrEqual(2 * LEAST_IN_FLIGHT + 5);
 });
 
 test('mail that only a mailbox may send which can not be reached waits for it, whatever others there are', async () => {
@@ -232,10 +233,12 @@ test('mail that only a mailbox may send which can not be reached waits for it, w
   const list = await on.list();
   await addContacts(on, list, { name: 'c', count: COUNT });
   await on.send(await on.broadcast(list));
+  const attempts = () => on.count('SELECT sum(attempts) AS n FROM emails');
+  const at_once = attempts();
   for (let n = 0; n < 30; n += 1) await on.pass(1 / 60);
   expect(statuses()).toEqual([{ status: 'queued', n: COUNT }]);
-  // Ten at once, and then one a wait.
-  expect(on.count('SELECT sum(attempts) AS n FROM emails')).toBeLessThan(LEAST_IN_FLIGHT + 20);
+  // Some at once, and then one a wait.
+  expect(attempts() - at_once).toBeLessThan(20);
   await useRelay(MAILBOX, sink.port);
   for (let n = 0; n < 60; n += 1) await on.pass(1 / 60);
   expect(new Set(recipients()).size).toBe(COUNT);
