@@ -138,8 +138,9 @@ sha256_of() {
 
 # Prints the owner and group of $1, as chown takes them.
 owner_of() {
-  # shellcheck disable=SC2012 # Two numbers are wanted, whatever the name; stat differs between systems.
-  ls -nd "$1" | awk '{ print $3 ":" $4 }'
+  # shellcheck disable=SC2012,SC2046 # Two numbers are wanted, whatever the name; stat differs between systems.
+  set -- $(ls -nd "$1")
+  printf '%s\n' "$3:$4"
 }
 
 # Prints the value of setting $1 in the environment file $2 as the installed program reads it, or nothing.
@@ -335,9 +336,10 @@ how_to_begin() {
 install_prefix() {
   prefix=$(cd "$CALLED_FROM" && mkdir -p "$1" && cd "$1" && pwd)
   # Its owner could put a link for anything there, and root would change what it leads to.
-  if [ "$(id -u)" = 0 ] && [ "$(owner_of "$prefix" | cut -d : -f 1)" != 0 ]; then
-    die "$prefix is another user's, and root installs nothing there: run this as that user."
-  fi
+  case $(id -u):$(owner_of "$prefix") in
+    0:0:* | [!0]*) ;;
+    *) die "$prefix is another user's, and root installs nothing there: run this as that user." ;;
+  esac
   provide
   make_private "$prefix/data" "$prefix/backups"
   back_up "$prefix/data" "$prefix/backups" "$prefix/bin/satchel"
