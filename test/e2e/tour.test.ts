@@ -21,7 +21,7 @@ const HANDBOOK = readGuides().flatMap(({ name }) => blocksOf(guide(name), 'sh'))
 const dns = await startDnsServer();
 afterAll(() => dns.stop());
 
-/** What warns on purpose: links are for this machine alone. */
+/** What warns on purpose: links are for this machine alone, and the origin of an app is that of each. */
 const EXPECTED = /^satchel: (Links in mails would begin with|Every app that is made with)/;
 
 function expectTaken(
