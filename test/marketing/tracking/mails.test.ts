@@ -8,7 +8,7 @@ let mail: MailApp;
 
 const HTML = `<!doctype html><html><body><p class='a'>Hi {{first_name}} &amp; co</p>
 <a href="https://shop.example.com/a?x=1&amp;y=2#top">One</a>
-<a href='https://shop.example.com/{{custom.sku}}'>Two</a>
+<a href="https://shop.example.com/{{custom.sku}}">Two</a> <em class='b'>or</em>
 <a href="https://shop.example.com/me?contact_token={{contact_token}}">Three</a>
 <img src="https://cdn.example.com/logo.png" width="10"><a href="{{unsubscribe_url}}">Leave</a> {{postal_address}}</body></html>`;
 const TEXT = `Hi {{first_name}}: https://shop.example.com/a?x=1&y=2#top and
