@@ -6,6 +6,7 @@ import {
   load,
   makeKey,
   ms,
+  processorMs,
   type Row,
   rate,
   reported,
@@ -14,7 +15,7 @@ import {
   spawnListening,
   startSatchel,
 } from './harness.ts';
-import { processorMs, writtenBy } from './sequences.ts';
+import { writtenBy } from './sequences.ts';
 
 const MAILS = 8_000;
 /** What a mail of listmonk's takes of the processor, and its share that is aimed at by the clock. */

@@ -1,12 +1,22 @@
 /** A newsletter to 20,000: how fast it leaves, what each mail costs, and what others notice of it. */
 import { startDnsServer } from '../../test/support/dns-server.ts';
 import { startSink } from './emails.ts';
-import { latencies, memoryMib, ms, percentile, type Row, rate, reported, request, row } from './harness.ts';
+import {
+  latencies,
+  memoryMib,
+  ms,
+  percentile,
+  processorMs,
+  type Row,
+  rate,
+  reported,
+  request,
+  row,
+} from './harness.ts';
 import {
   DOMAIN,
   LIMIT_MS,
   STEP_MAILS as MAILS,
-  processorMs,
   sendByPool,
   start,
   waitUntil,

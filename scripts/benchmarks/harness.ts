@@ -256,5 +256,15 @@ export function memoryMib(pid: number, line: 'VmHWM' | 'VmRSS'): number {
   return Number(new RegExp(`${line}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
 }
 
+/** Linux counts processor time in hundredths of a second (USER_HZ). */
+const TICK_MS = 10;
+
+/** User and system time of a process so far; proc(5), fields 14 and 15 of /proc/PID/stat. */
+export function processorMs(pid: number): number {
+  const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const fields = after.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
 export const rate = (value: number): string => `${Math.round(value)}/s`;
 export const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : 0)} ms`;

@@ -11,6 +11,7 @@ import {
   median,
   ms,
   percentile,
+  processorMs,
   type Row,
   rate,
   reported,
@@ -320,10 +321,4 @@ async function measureWaiting(dns: DnsServer): Promise<Row[]> {
       ours <= baseline + 20,
     ),
   ];
-}
-
-/** Milliseconds of processor time that a process has used: the kernel counts in ticks of 10 ms. */
-export function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
 }

@@ -1,11 +1,11 @@
 /** What a verb, a start and a minute at rest cost, against the least program: SQLite opened and a listener by Bun. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   BINARY,
   compare,
   memoryMib,
   ms,
+  processorMs,
   type Row,
   reported,
   row,
@@ -15,8 +15,6 @@ import {
 } from './harness.ts';
 
 const LEAST = join(import.meta.dir, 'baseline.ts');
-/** Linux counts processor time in hundredths of a second (USER_HZ). */
-const TICK_MS = 10;
 /** By then what a start leaves for later is done. */
 const SETTLED_MS = 3_000;
 const REST_S = 30;
@@ -111,11 +109,4 @@ async function restOf(start: Start): Promise<{ processor_ms: number; memory_mib:
   const memory_mib = memoryMib(child.pid, 'VmRSS');
   await stop();
   return { processor_ms, memory_mib };
-}
-
-/** User and system time of a process so far; proc(5), fields 14 and 15 of /proc/PID/stat. */
-function processorMs(pid: number): number {
-  const [, after = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const fields = after.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
