@@ -1,6 +1,7 @@
 /** Bad days of a console that is open: sessions that end, servers that go, two people at one thing, rights that are taken away. */
 import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { actor, makeProject } from '../support/helpers.ts';
 import { until } from '../support/until.ts';
 import {
@@ -255,12 +256,12 @@ describe.skipIf(executable === null)('a page that stays open', () => {
       await askOnce(page);
     };
     const look = async (times: number): Promise<void> => {
-      for (let turn = 0; turn < times; turn += 1) await lookIn(() => context.clock.runFor(30_000));
+      for (let turn = 0; turn < times; turn += 1) await lookIn(() => context.clock.runFor(10_000));
     };
-    // It looks as the clock stops, and from then on in the middle of each half a minute.
+    // It looks as the clock stops, and from then on in the middle of each ten seconds.
     await lookIn(async () => {
       await stopClock(page);
-      await context.clock.runFor(15_000);
+      await context.clock.runFor(5000);
     });
     await look(5);
     asked = 0;
@@ -280,7 +281,7 @@ describe.skipIf(executable === null)('a page that stays open', () => {
       await answer.promise;
       await route.continue();
     });
-    await context.clock.runFor(30_000);
+    await context.clock.runFor(10_000);
     await asks.promise;
     await context.clock.runFor(10 * 60_000);
     expect(asked).toBe(61);
@@ -307,6 +308,58 @@ describe.skipIf(executable === null)('a page that stays open', () => {
     await signInOn(page, credentials);
     await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
     on.app.clock.advance(-13 * 3_600_000);
+  });
+
+  test('shows what others did meanwhile, but for under what somebody types or has chosen', async () => {
+    const { lists, contacts } = on.app.services;
+    const project = shop();
+    const list = await lists.create(project.id, { name: 'Meanwhile' }, noNote);
+    const join = (email: string) =>
+      contacts.add(
+        project,
+        lists.require(project.id, list.id),
+        {
+          ...{ email, first_name: null, last_name: null, tags: [], custom: {}, source: null, reason: null },
+          ...{ source_platform: 'api', consent_basis: 'consent', consent_at: 0, consent_ip: null },
+          ...{ consent_origin: null, is_test: false },
+        },
+        noNote,
+      );
+    await join('first@example.org');
+    const context = await signIn(on);
+    await context.clock.install();
+    const { page } = await openPage(on, context, `/projects/shop/lists/${list.id}`);
+    await stopClock(page);
+    await askOnce(page);
+    const pass = async (): Promise<void> => {
+      await context.clock.runFor(10_000);
+      await askOnce(page);
+      await context.clock.runFor(500);
+    };
+    const row = (email: string) => page.getByRole('row', { name: email });
+    await join('second@example.org');
+    await pass();
+    await row('second@example.org').waitFor();
+
+    await page.getByLabel('Pick first@example.org').check();
+    await join('third@example.org');
+    await pass();
+    expect(await row('third@example.org').count()).toBe(0);
+    await page.getByLabel('Pick first@example.org').uncheck();
+    await pass();
+    await row('third@example.org').waitFor();
+
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await lists.update(project.id, list.id, { name: 'Changed' }, noNote);
+    await pass();
+    await page.getByRole('heading', { name: 'Changed', level: 1 }).waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Changed');
+    await page.getByLabel('Name').fill('Typed just now');
+    await page.getByLabel('Description').focus();
+    await lists.update(project.id, list.id, { name: 'Changed again' }, noNote);
+    await pass();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Changed');
+    expect(await page.getByLabel('Name').inputValue()).toBe('Typed just now');
   });
 
   for (const [told, off_ms] of [

@@ -24,7 +24,7 @@ type RowOf<A> = A extends { data: (infer Row)[] } ? Row : A extends (infer Row)[
 
 const PER_PAGE = 25;
 
-/** Reads a list, paged where the endpoint pages. `filters`: names of query parameters that are taken from the address. */
+/** Reads a list, paged where the endpoint pages, and again by itself. `filters`: names of query parameters that are taken from the address. */
 export function useList<E extends Endpoint>(
   endpoint: E,
   input: Omit<Input<E>, 'query'>,
@@ -33,7 +33,8 @@ export function useList<E extends Endpoint>(
     /** What these are to the endpoint, where that is something else. */
     query?: object;
     is_paged?: boolean;
-    every_ms?: number | null;
+    /** False: it is looked at again only when somebody asks for it. */
+    looks_again?: boolean;
   } = {},
 ): List<RowOf<Answer<E>>> {
   const query = useQuery();
@@ -45,7 +46,7 @@ export function useList<E extends Endpoint>(
   // Endpoints differ in their filters, so TypeScript can't tie a query made here to one of them.
   const asked = { ...(options.query ?? filters), ...paging };
   const load = useLoad(endpoint, { ...input, query: asked } as unknown as Input<E>, {
-    every_ms: options.every_ms ?? null,
+    looks_again: options.looks_again ?? true,
   });
   // Unpaged lists are answered as they are.
   const data = (Array.isArray(load.data) ? { data: load.data } : load.data) as {

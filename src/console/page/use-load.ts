@@ -20,15 +20,29 @@ export interface Load<T> {
   reload(): void;
 }
 
+/** What changes by itself is looked at again this often. */
+const REFRESH_MS = 10_000;
+
+/** What is typed into or chosen by: what somebody looks at does not move under them meanwhile. */
+const IN_USE =
+  'main [data-unsaved], main .pick:checked, main details.menu[open], dialog[open], main :is(input:not([type=checkbox]), select, textarea, .editor):focus-within';
+
+function isInUse(): boolean {
+  return [...document.querySelectorAll(IN_USE)].some((each) => each.closest('search') === null);
+}
+
 /**
- * Loads what the endpoint answers, again whenever `input` changes. `every_ms`: again at this interval while the page is looked at,
- * or by what was answered: a job is looked at again until it is done.
- * With `input` null nothing is loaded.
+ * Loads what the endpoint answers, again whenever `input` changes. `looks_again`: by itself while it is shown, but for while
+ * somebody types or chooses. `every_ms`: at this interval, whatever they do, or by what was answered: a job is looked at again
+ * until it is done. With `input` null nothing is loaded.
  */
 export function useLoad<E extends Endpoint>(
   endpoint: E,
   input: Input<E> | null,
-  options: { every_ms?: number | null | ((data: Answer<E>) => number | null) } = {},
+  options: {
+    looks_again?: boolean;
+    every_ms?: number | null | ((data: Answer<E>) => number | null);
+  } = {},
 ): Load<Answer<E>> {
   const [state, setState] = useState<Omit<Load<Answer<E>>, 'reload'> & { of: string }>({
     data: null,
@@ -58,17 +72,20 @@ export function useLoad<E extends Endpoint>(
       },
     );
   }, [wanted, turn, epoch]);
-  const every_ms =
+  const { looks_again = false } = options;
+  const asked_ms =
     typeof options.every_ms !== 'function'
       ? (options.every_ms ?? null)
       : state.data && options.every_ms(state.data);
+  const every_ms = asked_ms ?? (looks_again ? REFRESH_MS : null);
   const is_waiting = useRef(false);
   is_waiting.current = state.is_loading;
   useEffect(() => {
     if (every_ms === null) return;
     // A server that is slow, gone or waits for somebody to sign in is not asked once more.
     const again = (): void => {
-      if (!document.hidden && is_connected.value && !is_waiting.current) setTurn((at) => at + 1);
+      if (document.hidden || !is_connected.value || is_waiting.current) return;
+      if (asked_ms !== null || !isInUse()) setTurn((at) => at + 1);
     };
     const timer = setInterval(again, every_ms);
     // Whoever comes back to the page sees at once what happened meanwhile.
@@ -77,7 +94,7 @@ export function useLoad<E extends Endpoint>(
       clearInterval(timer);
       document.removeEventListener('visibilitychange', again);
     };
-  }, [every_ms]);
+  }, [every_ms, asked_ms]);
   const reload = useCallback(() => setTurn((at) => at + 1), []);
   return { data: state.data, etag: state.etag, error: state.error, is_loading: state.is_loading, reload };
 }

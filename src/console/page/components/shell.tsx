@@ -13,13 +13,10 @@ import { Search } from './search.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThemeToggle } from './theme-toggle.tsx';
 
-/** That it was set inactive, or its mail goes out by now, is told after this. */
-const REFRESH_MS = 10_000;
-
 /** The project that is looked at; null until it is known. */
 function useProject(ref: string | null): ProjectWithKeys | null {
   const { data } = useLoad('GET /projects/{project}', ref === null ? null : { path: { project: ref } }, {
-    every_ms: REFRESH_MS,
+    looks_again: true,
   });
   const names = data ? [data.slug, data.public_id, String(data.id)] : [];
   return ref !== null && names.includes(ref) ? data : null;

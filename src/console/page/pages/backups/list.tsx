@@ -15,8 +15,6 @@ import { useLoad } from '../../use-load.ts';
 import { GoingBack } from './going-back.tsx';
 import { EachDay, Standing } from './schedule.tsx';
 
-const REFRESH_MS = 10_000;
-
 async function make(): Promise<void> {
   const { name } = await call('POST /backups', {});
   navigate(to`/backups/${name}`);
@@ -32,8 +30,8 @@ function MakeBackup() {
 }
 
 export default function BackupsPage() {
-  const list = useList('GET /backups', {}, { every_ms: REFRESH_MS });
-  const schedule = useLoad('GET /backups/schedule', {}, { every_ms: REFRESH_MS });
+  const list = useList('GET /backups', {});
+  const schedule = useLoad('GET /backups/schedule', {}, { looks_again: true });
   const newest = list.data?.data.find(({ status }) => status === 'completed');
   return (
     <>

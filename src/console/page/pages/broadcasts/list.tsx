@@ -24,14 +24,9 @@ const STATUSES = [
   'sent',
   'cancelled',
 ] as const satisfies Broadcast['status'][];
-const REFRESH_MS = 10_000;
 
 export default function BroadcastsPage({ params }: PageProps<'project'>) {
-  const list = useList(
-    'GET /projects/{project}/email-broadcasts',
-    { path: params },
-    { filters: ['status'], every_ms: REFRESH_MS },
-  );
+  const list = useList('GET /projects/{project}/email-broadcasts', { path: params }, { filters: ['status'] });
   const create = (
     <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/broadcasts/new`)}>
       <Icon name="plus" />

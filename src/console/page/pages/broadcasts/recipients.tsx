@@ -8,13 +8,11 @@ import { useList } from '../../use-list.ts';
 import { tellReason } from './left-out.tsx';
 import type { BroadcastPartProps } from './part.ts';
 
-const REFRESH_MS = 10_000;
-
 export function Recipients({ path, of }: BroadcastPartProps) {
   const list = useList(
     'GET /projects/{project}/email-broadcasts/{broadcast}/recipients',
     { path },
-    { every_ms: ['sending', 'testing'].includes(of.status) ? REFRESH_MS : null },
+    { looks_again: ['sending', 'testing'].includes(of.status) },
   );
   return (
     <DataTable

@@ -40,7 +40,12 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
   const list = useList(
     'GET /projects/{project}/email-lists/{list}/contacts',
     { path },
-    { filters: segment === '' ? ['q', 'status', 'filter'] : ['segment'], query: asked },
+    {
+      filters: segment === '' ? ['q', 'status', 'filter'] : ['segment'],
+      query: asked,
+      // Whom conditions mean is much to ask of a long list.
+      looks_again: segment === '' && !query.has('filter'),
+    },
   );
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const pick = (id: string, is_picked: boolean): void => {

@@ -17,7 +17,11 @@ import { ContactEvidence } from './contact-evidence.tsx';
 import { ContactWhy } from './contact-why.tsx';
 
 export default function ContactPage({ params }: PageProps<'project' | 'contact'>) {
-  const load = useLoad('GET /projects/{project}/email-contacts/{contact}', { path: params });
+  const load = useLoad(
+    'GET /projects/{project}/email-contacts/{contact}',
+    { path: params },
+    { looks_again: true },
+  );
   const why = useLoad('GET /projects/{project}/email-contacts/{contact}/why', { path: params });
   const contact = load.data;
   const changed = (): void => {

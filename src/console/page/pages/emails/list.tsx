@@ -31,14 +31,13 @@ const STATUSES = [
   'canceled',
 ] as const satisfies Email['status'][];
 const FILTERS = ['to', 'template', 'date_from', 'date_to'] as const;
-const REFRESH_MS = 15_000;
 
 export default function EmailsPage({ params }: PageProps<'project'>) {
   const templates = useLoad('GET /projects/{project}/email-templates', { path: params });
   const list = useList(
     'GET /projects/{project}/emails',
     { path: params },
-    { filters: ['status', ...FILTERS], every_ms: REFRESH_MS },
+    { filters: ['status', ...FILTERS] },
   );
   const query = useQuery();
   const named = query.get('template');

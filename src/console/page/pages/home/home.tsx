@@ -17,11 +17,9 @@ import { useDays } from './range.tsx';
 import { HowMailDoes, Today } from './today.tsx';
 import { Waiting } from './waiting.tsx';
 
-const REFRESH_MS = 30_000;
-
 export default function OverviewPage() {
   const days = useDays();
-  const load = useLoad('GET /overview', { query: days === null ? {} : { days } }, { every_ms: REFRESH_MS });
+  const load = useLoad('GET /overview', { query: days === null ? {} : { days } }, { looks_again: true });
   return (
     <>
       <PageHeader title="Home" />

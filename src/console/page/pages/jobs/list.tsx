@@ -17,7 +17,6 @@ import { useLoad } from '../../use-load.ts';
 
 /** The most that the API answers at once; further ones are reached by the address. */
 const MAX_PROJECTS = 100;
-const REFRESH_MS = 10_000;
 const STATUSES = ['pending', 'processing', 'completed', 'failed'];
 
 export default function JobsPage() {
@@ -61,7 +60,7 @@ function Jobs({ projects, first }: { projects: readonly ProjectWithKeyCount[]; f
   const list = useList(
     'GET /projects/{project}/jobs',
     { path: { project } },
-    { filters: ['status', 'type'], every_ms: REFRESH_MS },
+    { filters: ['status', 'type'] },
   );
   const is_listed = projects.some(({ slug }) => slug === project);
   return (

@@ -18,7 +18,7 @@ const TABS = { origins: 'Origins', permissions: 'What it is for', secret: 'Secre
 
 export default function KeyPage({ params }: PageProps<'project' | 'key'>) {
   const path = { project: params.project, apiKey: params.key };
-  const load = useLoad('GET /projects/{project}/api-keys/{apiKey}', { path });
+  const load = useLoad('GET /projects/{project}/api-keys/{apiKey}', { path }, { looks_again: true });
   const tab = useTab(['origins', 'permissions', 'secret']);
   const key = load.data;
   return (

@@ -19,7 +19,7 @@ const TABS = { people: 'People', imports: 'Imports', 'sign-up': 'Sign-up', setti
 
 export default function ListPage({ params }: PageProps<'project' | 'list'>) {
   const { project } = params;
-  const load = useLoad('GET /projects/{project}/email-lists/{list}', { path: params });
+  const load = useLoad('GET /projects/{project}/email-lists/{list}', { path: params }, { looks_again: true });
   const tab = useTab(['people', 'imports', 'sign-up', 'settings']);
   const list = load.data;
   return (

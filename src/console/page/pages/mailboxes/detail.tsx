@@ -13,7 +13,7 @@ import { TestSend } from './test-send.tsx';
 const TABS = { state: 'State', test: 'Send a test', settings: 'Settings' } as const;
 
 export default function MailboxPage({ params }: PageProps<'address'>) {
-  const load = useLoad('GET /mailboxes/{address}', { path: params });
+  const load = useLoad('GET /mailboxes/{address}', { path: params }, { looks_again: true });
   const tab = useTab(['state', 'test', 'settings']);
   return (
     <>

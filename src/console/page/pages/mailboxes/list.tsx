@@ -12,8 +12,6 @@ import { wayToSetUp } from '../set-up-sending/next.ts';
 import { MailboxState } from './mailbox-state.tsx';
 import { UsedToday } from './used-today.tsx';
 
-const REFRESH_MS = 30_000;
-
 function AddMailbox() {
   return (
     <ButtonLink kind="primary" href={hrefOf('/mailboxes/new')}>
@@ -24,7 +22,7 @@ function AddMailbox() {
 }
 
 export default function MailboxesPage() {
-  const list = useList('GET /mailboxes', {}, { every_ms: REFRESH_MS });
+  const list = useList('GET /mailboxes', {});
   return (
     <>
       <PageHeader

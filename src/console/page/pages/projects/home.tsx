@@ -21,15 +21,13 @@ import { FirstSteps, isNew, isUsed } from './first-steps.tsx';
 import { isSample } from './sample.ts';
 import { SamplePanel } from './sample-panel.tsx';
 
-const REFRESH_MS = 30_000;
-
 export default function ProjectPage({ params }: PageProps<'project'>) {
   const load = useLoad('GET /projects/{project}', { path: params });
   const days = useDays() ?? '7';
   const lately = useLoad(
     'GET /projects/{project}/activity',
     { path: params, query: { days } },
-    { every_ms: REFRESH_MS },
+    { looks_again: true },
   );
   const project = load.data;
   return (

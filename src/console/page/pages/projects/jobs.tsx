@@ -12,14 +12,9 @@ import { useList } from '../../use-list.ts';
 
 const STATUSES = ['pending', 'processing', 'completed', 'failed'];
 const TYPES = ['email.send', 'schedule.run', 'email.import', 'email.subscribe', 'sequence.step'];
-const REFRESH_MS = 10_000;
 
 export default function ProjectJobsPage({ params }: PageProps<'project'>) {
-  const list = useList(
-    'GET /projects/{project}/jobs',
-    { path: params },
-    { filters: ['status', 'type'], every_ms: REFRESH_MS },
-  );
+  const list = useList('GET /projects/{project}/jobs', { path: params }, { filters: ['status', 'type'] });
   return (
     <>
       <PageHeader

@@ -20,7 +20,6 @@ import { ScheduleFields, scheduleOf } from './schedule-fields.tsx';
 
 const SCHEDULE = '/projects/{project}/email-schedules/{id}';
 const TABS = { overview: 'Overview', change: 'Change' } as const;
-const REFRESH_MS = 15_000;
 
 interface Part {
   path: { project: string; id: string };
@@ -30,7 +29,7 @@ interface Part {
 
 export default function SchedulePage({ params }: PageProps<'project' | 'schedule'>) {
   const path = { project: params.project, id: params.schedule };
-  const load = useLoad(`GET ${SCHEDULE}`, { path }, { every_ms: REFRESH_MS });
+  const load = useLoad(`GET ${SCHEDULE}`, { path }, { looks_again: true });
   const tab = useTab(['overview', 'change']);
   const schedule = load.data;
   return (

@@ -23,7 +23,7 @@ const TABS = {
 } as const;
 
 export default function SendingDomainPage({ params }: PageProps<'name'>) {
-  const load = useLoad('GET /sending-domains/{name}', { path: params });
+  const load = useLoad('GET /sending-domains/{name}', { path: params }, { looks_again: true });
   const [check, setCheck] = useState<SendingDomainCheck | null>(null);
   const tab = useTab(['records', 'reports', 'settings']);
   const domain = load.data;

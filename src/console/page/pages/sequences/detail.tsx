@@ -28,14 +28,12 @@ const TABS = {
   preview: 'Preview',
   settings: 'Settings',
 } as const;
-/** How old a number may be while it moves. */
-const REFRESH_MS = 5000;
 
 export default function SequencePage({ params }: PageProps<'project' | 'sequence'>) {
   const load = useLoad(
     'GET /projects/{project}/email-sequences/{sequence}',
     { path: params },
-    { every_ms: REFRESH_MS },
+    { looks_again: true },
   );
   const tab = useTab(['steps', 'enrollments', 'preview', 'settings']);
   const sequence = load.data;

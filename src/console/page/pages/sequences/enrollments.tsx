@@ -12,13 +12,12 @@ import type { SequencePartProps } from './part.ts';
 import { tracksOf } from './tracks.ts';
 
 const STATES = ['active', 'completed', 'exited', 'failed'] as const;
-const REFRESH_MS = 10_000;
 
 export function Enrollments({ path, of }: SequencePartProps) {
   const list = useList(
     'GET /projects/{project}/email-sequences/{sequence}/enrollments',
     { path },
-    { filters: ['state', 'track'], every_ms: REFRESH_MS },
+    { filters: ['state', 'track'] },
   );
   const tracks = tracksOf(of.steps).map(({ name }) => name);
   return (

@@ -15,14 +15,8 @@ import { hrefOf, to } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { Lacking } from '../marketing/lacking.tsx';
 
-const REFRESH_MS = 10_000;
-
 export default function SequencesPage({ params }: PageProps<'project'>) {
-  const list = useList(
-    'GET /projects/{project}/email-sequences',
-    { path: params },
-    { filters: ['status'], every_ms: REFRESH_MS },
-  );
+  const list = useList('GET /projects/{project}/email-sequences', { path: params }, { filters: ['status'] });
   const create = (
     <ButtonLink kind="primary" href={hrefOf(to`/projects/${params.project}/sequences/new`)}>
       <Icon name="plus" />

@@ -18,11 +18,10 @@ import { nameOf } from './webhook-fields.tsx';
 
 const WEBHOOK = '/projects/{project}/webhooks/{webhook}';
 const DELIVERY = `${WEBHOOK}/deliveries/{delivery}` as const;
-const REFRESH_MS = 10_000;
 
 export default function DeliveryPage({ params }: PageProps<'project' | 'webhook' | 'delivery'>) {
   const webhook = useLoad(`GET ${WEBHOOK}`, { path: params });
-  const load = useLoad(`GET ${DELIVERY}`, { path: params }, { every_ms: REFRESH_MS });
+  const load = useLoad(`GET ${DELIVERY}`, { path: params }, { looks_again: true });
   const of = load.data;
   const replay = async (): Promise<void> => {
     await call(`POST ${DELIVERY}/replay`, { path: params }).finally(load.reload);

@@ -22,7 +22,6 @@ import { WebhookState, WHY_OFF } from './webhook-state.tsx';
 
 const WEBHOOK = '/projects/{project}/webhooks/{webhook}';
 const TABS = { deliveries: 'Deliveries', settings: 'Settings' } as const;
-const REFRESH_MS = 15_000;
 
 interface Part {
   path: { project: string; webhook: string };
@@ -32,8 +31,8 @@ interface Part {
 
 export default function WebhookPage({ params }: PageProps<'project' | 'webhook'>) {
   const path = { project: params.project, webhook: params.webhook };
-  const load = useLoad(`GET ${WEBHOOK}`, { path });
-  const list = useList(`GET ${WEBHOOK}/deliveries`, { path }, { every_ms: REFRESH_MS });
+  const load = useLoad(`GET ${WEBHOOK}`, { path }, { looks_again: true });
+  const list = useList(`GET ${WEBHOOK}/deliveries`, { path });
   const tab = useTab(['deliveries', 'settings']);
   const webhook = load.data;
   return (
