@@ -1,4 +1,4 @@
-/** Filters above a list, kept in the address: a search as one types, whole words, and choices. */
+/** Filters above a list, kept in the address: words as one types, and choices. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { setQuery, useQuery } from '../router.ts';
@@ -15,7 +15,14 @@ export function Filters({ children }: { children: ComponentChildren }) {
   );
 }
 
-export function SearchFilter({ name = 'q', label }: { name?: string; label: string }) {
+export function SearchFilter(props: {
+  name?: string;
+  label: string;
+  /** Suggested as one types. */
+  list?: readonly string[];
+}) {
+  const { name = 'q', label, list } = props;
+  const id = useId();
   const now = useQuery().get(name) ?? '';
   const [typed, setTyped] = useState(now);
   // What the address says since is what was typed, but for a space at its end; else somebody went back.
@@ -26,52 +33,15 @@ export function SearchFilter({ name = 'q', label }: { name?: string; label: stri
     return () => clearTimeout(timer);
   }, [typed, now, name]);
   return (
-    <input
-      class="input"
-      type="search"
-      placeholder={label}
-      aria-label={label}
-      value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-    />
-  );
-}
-
-export function ChoiceFilter(props: { name: string; label: string; choices: readonly string[] }) {
-  const { name, label, choices } = props;
-  return (
-    <select
-      class="input"
-      aria-label={label}
-      value={useQuery().get(name) ?? ''}
-      onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
-    >
-      <option value="">{label}: all</option>
-      {choices.map((choice) => (
-        <option key={choice} value={choice}>
-          {choice.replaceAll('_', ' ')}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-/** A whole word or address: applied by Enter, or on leaving the field. */
-export function TextFilter({ name, label, list }: { name: string; label: string; list?: readonly string[] }) {
-  const now = useQuery().get(name) ?? '';
-  const id = useId();
-  return (
     <>
       <input
-        // What is typed is the field's own until it is applied.
-        key={now}
         class="input"
         type="search"
         placeholder={label}
         aria-label={label}
-        defaultValue={now}
+        value={typed}
         list={list && id}
-        onChange={(event) => setQuery({ [name]: trimUnseen(event.currentTarget.value) })}
+        onInput={(event) => setTyped(event.currentTarget.value)}
       />
       {list && (
         <datalist id={id}>
@@ -81,5 +51,27 @@ export function TextFilter({ name, label, list }: { name: string; label: string;
         </datalist>
       )}
     </>
+  );
+}
+
+export function ChoiceFilter(props: { name: string; label: string; choices: readonly string[] }) {
+  const { name, label, choices } = props;
+  const now = useQuery().get(name) ?? '';
+  // What is gone by now may have left something to find: a template its mails.
+  const all = now === '' || choices.includes(now) ? choices : [...choices, now];
+  return (
+    <select
+      class="input"
+      aria-label={label}
+      value={now}
+      onChange={(event) => setQuery({ [name]: event.currentTarget.value })}
+    >
+      <option value="">{label}: all</option>
+      {all.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice.replaceAll('_', ' ')}
+        </option>
+      ))}
+    </select>
   );
 }

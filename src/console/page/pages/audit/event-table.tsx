@@ -4,7 +4,7 @@ import { isObject } from '../../api.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { DateFilter } from '../../components/date-filter.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Filters, TextFilter } from '../../components/filters.tsx';
+import { Filters, SearchFilter } from '../../components/filters.tsx';
 import { Time } from '../../components/time.tsx';
 import { WithTimes } from '../../components/with-times.tsx';
 import { hrefOf, to } from '../../router.ts';
@@ -37,8 +37,8 @@ export function EventTable(props: { list: List<AuditEvent>; projects?: ReadonlyM
   return (
     <>
       <Filters>
-        <TextFilter name="event" label="Event" list={EVENTS} />
-        <TextFilter name="actor" label="Person or token" />
+        <SearchFilter name="event" label="Event, in full" list={EVENTS} />
+        <SearchFilter name="actor" label="Person or token, in full" />
         <DateFilter name="since" label="From" />
         <DateFilter name="until" label="To" is_end />
       </Filters>

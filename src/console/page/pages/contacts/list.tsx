@@ -2,7 +2,7 @@
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Filters, TextFilter } from '../../components/filters.tsx';
+import { Filters, SearchFilter } from '../../components/filters.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
@@ -26,7 +26,7 @@ export default function ContactsPage({ params }: PageProps<'project'>) {
         actions={<ButtonLink href={lists}>Lists</ButtonLink>}
       />
       <Filters>
-        <TextFilter name="email" label="Address begins with" />
+        <SearchFilter name="email" label="Address begins with" />
       </Filters>
       <div class="stack">
         <DataTable

@@ -40,11 +40,7 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
     { filters: ['status', ...FILTERS] },
   );
   const query = useQuery();
-  const named = query.get('template');
-  // One that is gone still has its mails.
-  const slugs = [
-    ...new Set([...(templates.data?.data.map(({ slug }) => slug) ?? []), ...(named ? [named] : [])]),
-  ];
+  const slugs = templates.data?.data.map(({ slug }) => slug) ?? [];
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? undefined]));
   const asked = { status: STATUSES.find((each) => each === query.get('status')), ...filter };
   const has_any = list.data !== null && list.data.data.length > 0;
@@ -63,7 +59,9 @@ export default function EmailsPage({ params }: PageProps<'project'>) {
       />
       <Filters>
         <SearchFilter name="to" label="To" />
-        {slugs.length > 0 && <ChoiceFilter name="template" label="Template" choices={slugs} />}
+        {(slugs.length > 0 || query.has('template')) && (
+          <ChoiceFilter name="template" label="Template" choices={slugs} />
+        )}
         <ChoiceFilter name="status" label="Status" choices={STATUSES} />
         <DateFilter name="date_from" label="Since" />
         <DateFilter name="date_to" label="Until" is_end />

@@ -2,7 +2,7 @@
 import { ButtonLink } from '../../components/button-link.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { Filters, TextFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, Filters } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Count } from '../../components/quantity.tsx';
@@ -35,10 +35,10 @@ export default function SchedulesPage({ params }: PageProps<'project'>) {
         actions={create}
       />
       <Filters>
-        <TextFilter
+        <ChoiceFilter
           name="template"
           label="Template"
-          list={templates.data?.data.map(({ slug }) => slug) ?? []}
+          choices={templates.data?.data.map(({ slug }) => slug) ?? []}
         />
       </Filters>
       <DataTable
