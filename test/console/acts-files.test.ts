@@ -1,5 +1,6 @@
 /** Files in the console, in a real browser: uploaded, linked, changed and deleted, and what is stored after it. */
 import { describe, expect, test } from 'bun:test';
+import { noNote } from '../../src/platform/database/audit-trail.ts';
 import { makeProject } from '../support/helpers.ts';
 import { png, quarters } from '../support/images.ts';
 import { until } from '../support/until.ts';
@@ -96,6 +97,62 @@ describe.skipIf(executable === null)('files in a browser', () => {
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     await page.getByRole('link', { name: 'dropped.txt' }).waitFor();
     expect(await stored()).toMatchObject([{ original_filename: 'dropped.txt', size_bytes: 5 }]);
+  });
+
+  test('are picked and acted on together, four at a time; what fails stays picked, with its reason', async () => {
+    const project = await makeProject(on.app, 'many');
+    const key = await project.key();
+    for (const number of [1, 2, 3, 4, 5, 6]) {
+      const body = new FormData();
+      body.set('file', new File([`file ${number}`], `${number}.txt`, { type: 'text/plain' }));
+      expect((await on.app.call('POST', '/api/v1/objects', { key, body })).status).toBe(201);
+    }
+    const { objects, projects } = on.app.services;
+    const files = async () =>
+      (await objects.list(projects.require('many').id, { page: 1, per_page: 50 })).data;
+    const { page } = await open('/projects/many/files');
+    await page.getByLabel('Pick 1.txt').check();
+    await page.getByText('1 file picked').waitFor();
+    await page.getByRole('button', { name: 'Pick all shown' }).click();
+    await page.getByText('6 files picked').waitFor();
+    const gone = (await files()).find(({ original_filename }) => original_filename === '4.txt');
+    await objects.remove(projects.require('many').id, gone?.public_id ?? '', noNote);
+
+    let [under_way, most] = [0, 0];
+    const filled = Promise.withResolvers<void>();
+    await page.route('**/objects/*', async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      under_way += 1;
+      most = Math.max(most, under_way);
+      if (under_way === 4) filled.resolve();
+      await filled.promise;
+      const answer = await route.fetch();
+      under_way -= 1;
+      await route.fulfill({ response: answer });
+    });
+    await page.getByRole('button', { name: 'Make public' }).click();
+    await page.getByRole('dialog').getByText('Make 6 files public?').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Make public' }).click();
+    await page.getByText('5 files public now').waitFor();
+    expect(most).toBe(4);
+    await page.getByText('1 file picked').waitFor();
+    expect(await page.getByLabel('What is picked').getByRole('listitem').allTextContents()).toEqual([
+      '4.txt: Object not found.',
+    ]);
+    expect((await files()).map(({ visibility }) => visibility)).toEqual(Array(5).fill('public'));
+    expect(await page.getByRole('row', { name: '4.txt' }).count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Pick none' }).click();
+    await page.getByLabel('Pick 2.txt').check();
+    await page.getByLabel('Pick 3.txt').check();
+    await page.getByRole('button', { name: 'Delete those picked' }).click();
+    await page.getByLabel('Type 2 files to go on').fill('2 files');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete those picked' }).click();
+    await page.getByText('2 files deleted').waitFor();
+    expect((await files()).map(({ original_filename }) => original_filename).toSorted()).toEqual([
+      ...['1.txt', '5.txt', '6.txt'],
+    ]);
+    await page.getByText(/picked/).waitFor({ state: 'detached' });
   });
 
   test('that are images are shown small in the list and on their page, made for it; what is no image after all has the icon', async () => {

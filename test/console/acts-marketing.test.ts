@@ -266,6 +266,15 @@ describe.skipIf(executable === null)('a contact', () => {
       expect(new URL(page.url()).search).toBe('?filter=%7B%22tag%22%3A%22fair%22%7D&q=am&status=bounced');
       await page.getByRole('link', { name: 'Show everything' }).click();
       await page.getByRole('link', { name: 'dan@example.org' }).waitFor();
+
+      for (const name of ['cat', 'dan']) await page.getByLabel(`Pick ${name}@example.org`).check();
+      await page.getByRole('button', { name: 'Unsubscribe those picked' }).click();
+      await page.getByLabel('Type 2 contacts to go on').fill('2 contacts');
+      await dialog(page, 'Unsubscribe those picked').click();
+      await page.getByText('2 contacts unsubscribed').waitFor();
+      expect(
+        Object.fromEntries((await contactsOf(list)).map((each) => [each.email.slice(0, 3), each.status])),
+      ).toEqual({ amy: 'active', bea: 'active', cat: 'unsubscribed', dan: 'unsubscribed' });
       expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,

@@ -1,13 +1,16 @@
 /** The table of a list's contacts with its filters; tagging those that were picked or that match, and saving these as a table. */
 
-import { useState } from 'preact/hooks';
 import type { Contact, ContactFilter, ContactList } from '../../api.generated.ts';
+import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button-link.tsx';
+import { ChosenBar, useChosen } from '../../components/chosen.tsx';
+import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { FileLink } from '../../components/file-link.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, setQuery, to, useQuery } from '../../router.ts';
@@ -47,13 +50,14 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
       looks_again: segment === '' && !query.has('filter'),
     },
   );
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const pick = (id: string, is_picked: boolean): void => {
-    const ids = new Set(picked);
-    if (is_picked) ids.add(id);
-    else ids.delete(id);
-    setPicked(ids);
-  };
+  const chosen = useChosen<Contact>({
+    one: 'contact',
+    keyOf: ({ id }) => id,
+    nameOf: ({ email }) => email,
+    onChange: list.reload,
+  });
+  const leave = ({ id }: Contact): Promise<unknown> =>
+    call('POST /projects/{project}/email-contacts/{contact}/unsubscribe', { path: { project, contact: id } });
   const meta = list.data?.meta;
   return (
     <>
@@ -81,16 +85,7 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
           </>
         )}
         {meta && meta.total > 0 && (
-          <BulkTag
-            path={path}
-            picked={[...picked]}
-            meta={meta}
-            segment={segment}
-            onChange={() => {
-              setPicked(new Set());
-              list.reload();
-            }}
-          />
+          <BulkTag path={path} picked={[]} meta={meta} segment={segment} onChange={list.reload} />
         )}
         {meta && meta.total > 0 && (
           <FileLink
@@ -109,9 +104,34 @@ export function ContactsOfList({ project, list: of }: ContactsOfListProps) {
         list={list}
         keyOf={(contact) => contact.id}
         href={(contact) => hrefOf(to`/projects/${project}/contacts/${contact.id}`)}
-        columns={[...COLUMNS, pickColumn(picked, pick)]}
+        columns={[...COLUMNS, ...chosen.columns]}
         empty={<NoContacts project={project} list={of} />}
       />
+      <ChosenBar chosen={chosen} one="contact" shown={list.data?.data ?? []}>
+        {meta && (
+          <BulkTag
+            path={path}
+            picked={chosen.rows.map(({ id }) => id)}
+            meta={meta}
+            segment={segment}
+            onChange={() => {
+              chosen.clear();
+              list.reload();
+            }}
+          />
+        )}
+        <ConfirmByName
+          title="Unsubscribe those picked"
+          button="Unsubscribe"
+          name={counted(chosen.rows.length, 'contact')}
+          act={() => chosen.each(leave, 'unsubscribed')}
+        >
+          <p>
+            Their addresses leave every list of this project, their sequences end, and they are suppressed:
+            they cannot be added again before the suppression is lifted.
+          </p>
+        </ConfirmByName>
+      </ChosenBar>
     </>
   );
 }
@@ -139,25 +159,6 @@ const COLUMNS: readonly Column<Contact>[] = [
   { title: 'Tags', cell: ({ tags }) => <Tags of={tags} /> },
   { title: 'Added', cell: (contact) => <Time at={contact.created_at} /> },
 ];
-
-function pickColumn(
-  picked: ReadonlySet<string>,
-  pick: (id: string, is_picked: boolean) => void,
-): Column<Contact> {
-  return {
-    title: 'Pick',
-    is_number: true,
-    cell: ({ id, email }) => (
-      <input
-        type="checkbox"
-        class="pick"
-        aria-label={`Pick ${email}`}
-        checked={picked.has(id)}
-        onChange={(event) => pick(id, event.currentTarget.checked)}
-      />
-    ),
-  };
-}
 
 function Clip({ children }: { children: string }) {
   return (

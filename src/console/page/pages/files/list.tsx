@@ -1,15 +1,19 @@
 /** The files of a project: found by name, uploaded by a button or by dropping them on the page. */
 
 import { useState } from 'preact/hooks';
+import type { ObjectRecord } from '../../api.generated.ts';
 import { call } from '../../api.ts';
 import { mayWrite } from '../../capabilities.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { askFirst } from '../../components/ask-first.ts';
+import { type Chosen, ChosenBar, useChosen } from '../../components/chosen.tsx';
 import { ConfirmByName } from '../../components/confirm-by-name.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
 import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { Bytes } from '../../components/quantity.tsx';
+import { Bytes, counted } from '../../components/quantity.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
@@ -23,6 +27,12 @@ import { useFileDrop } from './use-file-drop.ts';
 export default function FilesPage({ params }: PageProps<'project'>) {
   const list = useList('GET /projects/{project}/objects', { path: params }, { filters: ['q', 'visibility'] });
   const [chosen, setChosen] = useState<readonly File[] | null>(null);
+  const picked = useChosen<ObjectRecord>({
+    one: 'file',
+    keyOf: ({ public_id }) => public_id,
+    nameOf: ({ original_filename }) => original_filename,
+    onChange: list.reload,
+  });
   const is_over = useFileDrop(setChosen) && mayWrite();
   const upload = mayWrite() && (
     <button type="button" class="button primary" onClick={() => setChosen([])}>
@@ -74,6 +84,7 @@ export default function FilesPage({ params }: PageProps<'project'>) {
           { title: 'Visibility', cell: (file) => <Visibility of={file.visibility} /> },
           { title: 'Size', is_number: true, cell: (file) => <Bytes of={file.size_bytes} /> },
           { title: 'Stored', cell: (file) => <Time at={file.created_at} /> },
+          ...picked.columns,
         ]}
         empty={
           <Empty
@@ -86,6 +97,9 @@ export default function FilesPage({ params }: PageProps<'project'>) {
           </Empty>
         }
       />
+      <ChosenBar chosen={picked} one="file" shown={list.data?.data ?? []}>
+        <ActsOnPicked project={params.project} picked={picked} />
+      </ChosenBar>
       {is_over && <div class="drop-over">Drop the files to upload them</div>}
       {chosen && mayWrite() && (
         <UploadDialog
@@ -95,6 +109,44 @@ export default function FilesPage({ params }: PageProps<'project'>) {
           onStored={list.reload}
         />
       )}
+    </>
+  );
+}
+
+const FILE = '/projects/{project}/objects/{public_id}';
+
+function ActsOnPicked({ project, picked }: { project: string; picked: Chosen<ObjectRecord> }) {
+  const pathOf = ({ public_id }: ObjectRecord) => ({ project, public_id });
+  const name = counted(picked.rows.length, 'file');
+  const show = async (visibility: ObjectRecord['visibility'], told: string): Promise<void> => {
+    await askFirst({
+      title: `Make ${name} ${visibility}?`,
+      submit: `Make ${visibility}`,
+      told: <p>{told}</p>,
+    });
+    const change = (file: ObjectRecord) =>
+      call(`PATCH ${FILE}`, { path: pathOf(file), if_match: null, body: { visibility } });
+    await picked.each(change, `${visibility} now`);
+  };
+  return (
+    <>
+      <ActionButton act={() => show('public', 'Everybody who has the link of one can open it.')}>
+        Make public
+      </ActionButton>
+      <ActionButton act={() => show('private', 'They open with a key, or by a link for a while.')}>
+        Make private
+      </ActionButton>
+      <ConfirmByName
+        title="Delete those picked"
+        button="Delete"
+        name={name}
+        act={() => picked.each((file) => call(`DELETE ${FILE}`, { path: pathOf(file) }), 'deleted')}
+      >
+        <p>
+          Links to them stop working. Mails that wait with one attached are sent all the same. They cannot be
+          brought back, but from a backup.
+        </p>
+      </ConfirmByName>
     </>
   );
 }
