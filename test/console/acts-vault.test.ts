@@ -1,5 +1,6 @@
 /** What people do with a project's vault in the console, and what is stored, recorded, and left in the page after it. */
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import type { Page } from 'playwright-core';
 import type { NewPersonInput } from '../../src/access/people/schemas.ts';
@@ -189,6 +190,17 @@ describe.skipIf(executable === null)('in a vault', () => {
     await page.getByText('VITE_THEME=').waitFor();
     await page.getByText('VITE_LINES is left out').waitFor();
     expect(await holds(page, stored('env').SESSION_KEY ?? '')).toBe(false);
+
+    await page.getByLabel('For').selectOption('server');
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download it, on record' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe(`${sample.project}-server.env`);
+    const { env: files } = await vault.reveal(actor, shop, { how: 'reveal' });
+    expect(readFileSync(await saved.path(), 'utf8')).toBe(files.server ?? '');
+    expect(await holds(page, stored('env').SESSION_KEY ?? '')).toBe(false);
+    await page.getByText('secret_key of stripe, which has the same name, is not in the file.').waitFor();
+    expect(reveals().length).toBe(before + 4);
   });
 
   test('an empty one is a sentence and two buttons, which store a first secret', async () => {
@@ -209,6 +221,12 @@ describe.skipIf(executable === null)('in a vault', () => {
     await page.getByRole('button', { name: 'Store a secret' }).click();
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByRole('dialog', { name: 'Set a variable' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Vault', exact: true }).first().click();
+    await page.getByRole('link', { name: 'Environment files' }).click();
+    await page.getByLabel('For').selectOption('expo');
+    await page.getByRole('button', { name: 'Download it, on record' }).click();
+    await page.getByText('Nothing is stored that this file would hold.').waitFor();
     expect(complaints).toEqual([]);
     const { vault, projects } = on.app.services;
     await vault.remove(actor, projects.require('bakery'), requireVaultService('stripe'));

@@ -1,4 +1,4 @@
-/** Environment files: everything in the vault, as the loader of one kind of app reads it, shown for a while to copy. */
+/** Environment files: everything in the vault, as the loader of one kind of app reads it, shown for a while to copy, or saved. */
 import { useState } from 'preact/hooks';
 import type { RevealedVault } from '../../api.generated.ts';
 import { call } from '../../api.ts';
@@ -7,6 +7,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SelectField } from '../../components/select-field.tsx';
+import { saveFile } from '../../save-file.ts';
 import { useRevealed } from '../../use-revealed.ts';
 
 const TARGETS = [
@@ -17,20 +18,24 @@ const TARGETS = [
 ] as const;
 type Target = (typeof TARGETS)[number][0];
 
-interface Block {
-  text: string | null;
-  notes: readonly string[];
-}
-
 export function EnvFiles({ project }: { project: string }) {
   const [target, setTarget] = useState<Target>('server');
-  const { shown, left_s, show, hide } = useRevealed<Block>();
-  const reveal = async (): Promise<void> => {
+  const { shown, left_s, show, hide } = useRevealed<string>();
+  /** Of the file that was shown or saved last; they hold no value. */
+  const [notes, setNotes] = useState<readonly string[]>([]);
+  const reveal = async (use: (text: string) => void): Promise<void> => {
     const vault = await call('POST /projects/{project}/vault/reveal', { path: { project } });
-    show({ text: vault.env[target] ?? null, notes: notesOn(vault, target) });
+    const text = vault.env[target];
+    const none = 'Nothing is stored that this file would hold.';
+    setNotes([...(text === undefined ? [none] : []), ...notesOn(vault, target)]);
+    if (text !== undefined) use(text);
   };
+  // No browser saves a name that begins with a dot as it is.
+  const save = (text: string): void =>
+    saveFile(new Blob([text], { type: 'text/plain' }), `${project}-${target}.env`);
   const choose = (value: string): void => {
     hide();
+    setNotes([]);
     setTarget(TARGETS.find(([each]) => each === value)?.[0] ?? 'server');
   };
   return (
@@ -51,12 +56,17 @@ export function EnvFiles({ project }: { project: string }) {
             value={target}
             onChange={choose}
           />
-          {may('can_reveal_vault') && !shown && (
-            <ActionButton kind="primary" is_for_readers act={reveal}>
+          {may('can_reveal_vault') && shown === null && (
+            <ActionButton kind="primary" is_for_readers act={() => reveal(show)}>
               Show the file, on record
             </ActionButton>
           )}
-          {shown && (
+          {may('can_reveal_vault') && (
+            <ActionButton is_for_readers act={() => reveal(save)}>
+              Download it, on record
+            </ActionButton>
+          )}
+          {shown !== null && (
             <>
               <button type="button" class="button" onClick={hide}>
                 Hide now
@@ -66,7 +76,19 @@ export function EnvFiles({ project }: { project: string }) {
           )}
         </div>
         {!may('can_reveal_vault') && <p class="muted">Showing it takes the capability can_reveal_vault.</p>}
-        {shown && <Shown block={shown} />}
+        {shown !== null && (
+          <div class="secret">
+            <code class="file-text">{shown}</code>
+            <CopyButton text={shown} label="Copy the file" />
+          </div>
+        )}
+        {notes.length > 0 && (
+          <div class="notice warn" role="status">
+            {notes.map((note) => (
+              <p key={note}>{note}</p>
+            ))}
+          </div>
+        )}
         <div>
           <p class="muted">Where the app runs, the command line does the same without anybody seeing it:</p>
           <Command text={`satchel vault env --project ${project} --target ${target} > .env`} />
@@ -82,28 +104,6 @@ function Command({ text }: { text: string }) {
       <code>{text}</code>
       <CopyButton text={text} label="Copy the command" />
     </p>
-  );
-}
-
-function Shown({ block }: { block: Block }) {
-  return (
-    <>
-      {block.text === null ? (
-        <p class="muted">Nothing is stored that this file would hold.</p>
-      ) : (
-        <div class="secret">
-          <code class="file-text">{block.text}</code>
-          <CopyButton text={block.text} label="Copy the file" />
-        </div>
-      )}
-      {block.notes.length > 0 && (
-        <div class="notice warn">
-          {block.notes.map((note) => (
-            <p key={note}>{note}</p>
-          ))}
-        </div>
-      )}
-    </>
   );
 }
 
