@@ -267,14 +267,15 @@ describe.skipIf(executable === null)('a contact', () => {
       await page.getByRole('link', { name: 'Show everything' }).click();
       await page.getByRole('link', { name: 'dan@example.org' }).waitFor();
 
-      for (const name of ['cat', 'dan']) await page.getByLabel(`Pick ${name}@example.org`).check();
+      for (const name of ['eve', 'fay']) await add(list, `${name}@example.org`);
+      await page.reload();
+      for (const name of ['eve', 'fay']) await page.getByLabel(`Pick ${name}@example.org`).check();
       await page.getByRole('button', { name: 'Unsubscribe those picked' }).click();
       await page.getByLabel('Type 2 contacts to go on').fill('2 contacts');
       await dialog(page, 'Unsubscribe those picked').click();
       await page.getByText('2 contacts unsubscribed').waitFor();
-      expect(
-        Object.fromEntries((await contactsOf(list)).map((each) => [each.email.slice(0, 3), each.status])),
-      ).toEqual({ amy: 'active', bea: 'active', cat: 'unsubscribed', dan: 'unsubscribed' });
+      const left = (await contactsOf(list)).filter(({ status }) => status === 'unsubscribed');
+      expect(left.map(({ email }) => email).toSorted()).toEqual(['eve@example.org', 'fay@example.org']);
       expect(complaints).toEqual([]);
     },
     TIMEOUT_MS,

@@ -27,17 +27,16 @@ import { Totals } from './totals.tsx';
 
 const PLAN = { overview: 'Overview', about: 'About' } as const;
 const TABS = { overview: 'Overview', recipients: 'Recipients', mail: 'Mail', about: 'About' } as const;
-/** How old a number may be while it moves, and once only clicks still come. */
+/** How old a number may be while it moves. */
 const REFRESH_MS = 3000;
-const REFRESH_ENDED_MS = 30_000;
 
 export default function BroadcastPage({ params }: PageProps<'project' | 'broadcast'>) {
   const load = useLoad(
     'GET /projects/{project}/email-broadcasts/{broadcast}',
     { path: params },
     {
-      every_ms: ({ status }) =>
-        status === 'draft' ? null : ['sending', 'testing'].includes(status) ? REFRESH_MS : REFRESH_ENDED_MS,
+      every_ms: ({ status }) => (['sending', 'testing'].includes(status) ? REFRESH_MS : null),
+      looks_again: true,
     },
   );
   const tab = useTab(['overview', 'recipients', 'mail', 'about']);

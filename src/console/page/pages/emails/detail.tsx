@@ -19,10 +19,13 @@ const ON_ITS_WAY_MS = 3000;
 
 export default function EmailPage({ params }: PageProps<'project' | 'email'>) {
   const path = { project: params.project, id: params.email };
-  // What a mail that has left is told of may come hours later: that is seen when the page is opened again.
   const every_ms = ({ status }: EmailStory) =>
     status === 'queued' || status === 'sending' ? ON_ITS_WAY_MS : null;
-  const load = useLoad('GET /projects/{project}/emails/{id}/story', { path }, { every_ms });
+  const load = useLoad(
+    'GET /projects/{project}/emails/{id}/story',
+    { path },
+    { every_ms, looks_again: true },
+  );
   const email = load.data;
   return (
     <>
