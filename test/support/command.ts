@@ -18,6 +18,8 @@ export interface RunOptions {
   input?: string;
   /** What somebody at the terminal answers when they are asked. */
   answer?: string;
+  /** Whether a terminal is at both ends. */
+  in_terminal?: boolean;
   /** Settings of a service that is installed, data directory included. */
   installed?: Record<string, string> & { SATCHEL_DATA_DIR: string };
   /** The file of that service's settings. */
@@ -31,6 +33,7 @@ export function standInProcess({
   env: given = {},
   input = '',
   answer,
+  in_terminal = false,
   installed,
   has_own_folder = false,
   settings = '/nowhere/satchel.env',
@@ -54,6 +57,8 @@ export function standInProcess({
     outBytes: (bytes) => {
       written.stdout += new TextDecoder().decode(bytes);
     },
+    outArchive: async (bytes) => process.outBytes(bytes),
+    is_input_typed: in_terminal,
     err: (text) => {
       written.stderr += text;
     },
@@ -61,7 +66,7 @@ export function standInProcess({
     input: async () => new TextEncoder().encode(input),
     inputStream: () => new Blob([input]).stream(),
     ask: () => answer ?? null,
-    out_columns: null,
+    out_columns: in_terminal ? 80 : null,
     err_columns: null,
     installedService: () =>
       installed

@@ -1,39 +1,42 @@
 /** `satchel backup`, `restore` and `verify`. None of them may migrate or unlock the data directory. */
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { Option } from 'commander';
 import { conflict } from '../../errors.ts';
+import { fileWord, readsArchive, STREAM, writesArchive } from '../../platform/cli/archives.ts';
 import { type Cli, type CliContext, type CliResult, EXIT } from '../../platform/cli/cli.ts';
 import { numberOption, textOption, wholeNumber } from '../../platform/cli/options.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatBytes, formatFields } from '../../platform/cli/tables.ts';
+import { ArchiveStream, STANDARD_INPUT } from '../../platform/files/archive-source.ts';
+import type { Outlet } from '../../platform/files/archive-writer.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { actAsCallerAt } from '../../platform/host/ownership.ts';
 import { DROP, describeHeld, type Held, isAny, RELEASE } from '../holds/service.ts';
-import { type BackupResult, backUp } from './making.ts';
+import { type BackupResult, backUp, backUpTo } from './making.ts';
 import { makeRemembered } from './remembering.ts';
 import { restoreBackup } from './restore.ts';
 import { backUpInto } from './rotation.ts';
 import { KEEP } from './schedule.ts';
 import { refuseScheduleOptions, SCHEDULE, type ScheduleServices, scheduleAction } from './schedule-cli.ts';
-import { type VerifyResult, verifyBackup } from './verification.ts';
+import { scratchFolder, type VerifyResult, verifyBackup } from './verification.ts';
 
 export function registerBackup<S extends ScheduleServices>(cli: Cli<S>, clock: Clock): void {
   const make = cli.plainAction((context, options, file = '') => {
     refuseScheduleOptions(options);
     cli.host.process.yieldToOthers();
+    const outlet = file === STREAM ? cli.host.process.outArchive : null;
     // What goes to standard output is made in the data directory.
-    if (file !== '-') actAsCallerAt(file);
+    if (!outlet) actAsCallerAt(file);
     return runBackup(context, {
       file,
       keep: numberOption(options, 'keep'),
       with_store: options.withStore === true,
+      outlet,
       clock,
     });
   });
   const schedule = scheduleAction(cli);
-  cli
-    .topVerb('backup')
+  writesArchive(cli.topVerb('backup'), cli)
     .option(
       '--keep <n>',
       'take <file> for a folder: write a dated file into it, and keep the newest n of those',
@@ -43,7 +46,8 @@ export function registerBackup<S extends ScheduleServices>(cli: Cli<S>, clock: C
     .option('--at <time>', 'with schedule: the time of day, such as 03:30, at which the server makes one')
     .option('--timezone <zone>', 'with schedule: the IANA time zone of that time (UTC)')
     .option('--off', 'with schedule: have the server make none')
-    .remark(`Keep the master key apart from the backups: who has both has every secret, and without it
+    .remark(`With - for <file> the backup goes to standard output, and all else that is said to standard error.
+Keep the master key apart from the backups: who has both has every secret, and without it
 the secrets in a backup are lost.
 
 \`satchel backup schedule\` says when the server makes backups by itself, into its own folder, and changes it; there --keep is
@@ -51,6 +55,7 @@ how many of those stay (${KEEP.fallback}). A file of that name is ./schedule.`)
     .example(
       'satchel backup /var/backups/satchel-$(date +%F).tar',
       'satchel backup --keep 7 /var/backups',
+      'satchel backup - | gzip > /var/backups/satchel.tar.gz',
       'satchel backup schedule --at 03:30 --timezone Europe/Berlin --keep 14',
     )
     .action((...raw: unknown[]) => (raw[0] === SCHEDULE ? schedule(...raw) : make(...raw)));
@@ -62,21 +67,29 @@ async function runBackup(
     file,
     keep,
     with_store,
+    outlet,
     clock,
-  }: { file: string; keep: number | undefined; with_store: boolean; clock: Clock },
+  }: {
+    file: string;
+    keep: number | undefined;
+    with_store: boolean;
+    outlet: Outlet | null;
+    clock: Clock;
+  },
 ): Promise<CliResult> {
   const onProgress = progress('backing up');
   if (with_store && !config.object_store)
     throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
   const store = with_store && config.object_store ? new S3Store(config.object_store) : null;
   const { data_dir } = config;
+  const how = { clock, store, onProgress };
   const onUnnoted = (why: string): void =>
     note(`satchel: warning: what became of it could not be noted for satchel doctor: ${why}`);
   if (keep === undefined) {
-    const make = () => backUp(data_dir, { file, clock, store, onProgress });
+    const make = () => (outlet ? backUpTo(data_dir, { ...how, outlet }) : backUp(data_dir, { ...how, file }));
     return presentBackup(await makeRemembered(data_dir, { clock, onUnnoted }, make), note, {});
   }
-  const make = () => backUpInto(data_dir, { dir: file, keep, clock, store, onProgress });
+  const make = () => backUpInto(data_dir, { ...how, dir: file, keep });
   const result = await makeRemembered(data_dir, { clock, onUnnoted }, make);
   for (const path of result.unsound)
     note(`satchel: warning: ${path} is no whole backup; it is not counted and not removed`);
@@ -112,13 +125,12 @@ function presentBackup(
   });
   return {
     json: result,
-    text: `${fields}\n\n${key}\nCheck it with: satchel verify ${shellWord(result.file)}`,
+    text: `${fields}\n\n${key}\nCheck it with: satchel verify ${fileWord(result.file)}`,
   };
 }
 
 export function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
-  cli
-    .topVerb('restore')
+  readsArchive(cli.topVerb('restore'), cli)
     .option('--yes', 'even where there is data already; it is kept in a folder beside')
     .addOption(
       new Option('--to <store>', 'where bytes go that a backup --with-store brought along')
@@ -127,6 +139,7 @@ export function registerRestore<S>(cli: Cli<S>, clock: Clock): void {
     )
     .option('--release', 'hold nothing: for who knows that nothing was sent since the backup')
     .remark(`The backup is unpacked and checked first; until all of it is sound nothing is replaced.
+With - for <file> it comes on standard input: ssh HOST cat FILE | satchel restore - --yes
 What would go on by itself (mails that waited, sequences, broadcasts, schedules, deliveries of webhooks, sign-ups)
 is held, as it may have gone out since: satchel release has it go on, or count as done.
 Without --data-dir it goes into ./data, or where install.sh --prefix installed this program, into that folder's data.
@@ -135,7 +148,8 @@ SATCHEL_MASTER_KEY_FILE, SATCHEL_MASTER_KEY or SATCHEL_PASSPHRASE.`)
     .example('satchel restore /var/backups/satchel-2026-01-31.tar --yes')
     .action(
       cli.plainAction(
-        async ({ config, actor, note, progress }, options, file) => {
+        async ({ config, actor, note, progress }, options, named) => {
+          const file = await archiveOf(cli, named);
           const onProgress = progress('restoring');
           const replace = options.yes === true;
           const release = options.release === true;
@@ -179,17 +193,25 @@ To have what was due before this restore count as done:
   ];
 }
 
+function archiveOf<S>(cli: Cli<S>, file: string): string | Promise<ArchiveStream> {
+  return file === STREAM ? ArchiveStream.begin(cli.host.process.inputStream()) : file;
+}
+
 export function registerVerify<S>(cli: Cli<S>): void {
-  cli
-    .topVerb('verify')
-    .option('--scratch-dir <dir>', 'where the scratch folder is made (default: beside the file)')
+  readsArchive(cli.topVerb('verify'), cli)
+    .option(
+      '--scratch-dir <dir>',
+      'where the scratch folder is made (default: beside the file; for standard input TMPDIR, else /tmp)',
+    )
     .option('--deep', 'read and hash what it lists of the object store too, instead of asking for its size')
+    .remark('With - for <file> the backup comes on standard input: ssh HOST cat FILE | satchel verify -')
     .example('satchel verify /var/backups/satchel-2026-01-31.tar')
     .action(
-      cli.plainAction(async ({ config, progress }, options, file) => {
+      cli.plainAction(async ({ config, progress }, options, named) => {
         cli.host.process.yieldToOthers();
-        const scratch_dir = textOption(options, 'scratchDir') ?? null;
-        actAsCallerAt(scratch_dir ?? dirname(file));
+        const file = await archiveOf(cli, named);
+        const scratch_dir = scratchFolder(file, textOption(options, 'scratchDir') ?? null);
+        actAsCallerAt(scratch_dir);
         const { object_store: settings, data_dir } = config;
         const stored = settings && { settings, data_dir, is_deep: options.deep === true };
         const result = await verifyBackup({ file, scratch_dir, stored, onProgress: progress('verifying') });
@@ -200,7 +222,7 @@ export function registerVerify<S>(cli: Cli<S>): void {
 
 function presentVerified(result: VerifyResult): string {
   const stored = result.stored_objects ?? 0;
-  if (!result.ok) return `NOT SOUND: ${result.file}\n${result.findings.join('\n')}`;
+  if (!result.ok) return `NOT SOUND: ${result.file ?? STANDARD_INPUT}\n${result.findings.join('\n')}`;
   const fields = formatFields({
     file: result.file,
     made: `${result.created_at} by Satchel ${result.made_by}`,

@@ -8,6 +8,7 @@
  *   SHA256SUMS             the hash of every file above, in their order, as sha256sum(1) reads and writes it
  *   two blocks of zeros
  */
+import { join } from 'node:path';
 import type { ArchiveKind } from '../../platform/files/archive.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 
@@ -24,4 +25,9 @@ export const STORED = 'store-objects.txt';
 /** As a line of the list of what is in the object store. */
 export function storedLine(stored: { public_id: string; size_bytes: number; sha256: string }): string {
   return `${stored.sha256}  ${stored.size_bytes}  objects/${stored.public_id}\n`;
+}
+
+/** Where backups are in a data directory, and what one to an outlet needs meanwhile. */
+export function backupFolder(data_dir: string): string {
+  return join(data_dir, 'backups');
 }

@@ -6,24 +6,29 @@
  * deleted meanwhile. Then the backup deletes its row from the snapshot, too, so that no server has to hold
  * deletions back. The snapshot is final only after the files, and therefore stands behind them.
  */
+import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
+import { NOT_WHOLE } from '../../platform/cli/output.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, connectAsOwner, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
+import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-writer.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
-import { requireDatabase } from '../../platform/host/database-file.ts';
+import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
+import { makeFolder } from '../../platform/host/folders.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { copyStored } from './brought.ts';
-import { DATABASE, STORED, storedLine } from './format.ts';
+import { backupFolder, DATABASE, STORED, storedLine } from './format.ts';
 import {
   dropBlobs,
   dropPassing,
+  largestBlobBytes,
   listNamedBlobs,
   listStoredObjects,
   type NamedBlob,
@@ -53,6 +58,12 @@ export interface BackupResult {
   left_out: string[];
 }
 
+interface MakeOptions {
+  clock: Clock;
+  store?: S3Store | null;
+  onProgress?: OnProgress;
+}
+
 /**
  * Writes a backup of a data directory to a new file of mode 0600. The file appears under its name once it is
  * whole and durable. It needs no master key, migrates nothing, and works beside a running server. Throws
@@ -61,35 +72,38 @@ export interface BackupResult {
  */
 export async function backUp(
   data_dir: string,
-  options: { file: string; clock: Clock; store?: S3Store | null; onProgress?: OnProgress },
+  { file: named, ...options }: MakeOptions & { file: string },
 ): Promise<BackupResult> {
-  const file = resolve(options.file);
-  const live_path = requireDatabase(data_dir);
+  const file = resolve(named);
+  requireDatabase(data_dir);
   refuseExisting(file, 'a backup');
   if (!existsSync(dirname(file)))
     throw new AppError('invalid', `The folder ${dirname(file)} does not exist.`);
-  const mark = `.${basename(file)}.${process.pid}`;
-  const partial = join(dirname(file), `${mark}.partial`);
-  const snapshot = join(dirname(file), `${mark}.snapshot`);
-  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
-    try {
-      takeSnapshot(live_path, snapshot);
-      dropPassing(snapshot);
-      const result = await writeBackup(
-        { data_dir, live_path, snapshot, partial },
-        {
-          created_ms: options.clock.now(),
-          from: options.store ?? null,
-          onProgress: options.onProgress ?? (() => {}),
-        },
-      );
+  return make(data_dir, options, {
+    file,
+    beside: file,
+    outlet: null,
+    async onWritten(partial) {
       publish(partial, file, 'a backup');
       await flushFolder(dirname(file));
-      return { file, ...result };
-    } catch (error) {
-      throw error instanceof AppError ? error : explainFailure(error, file);
-    }
+    },
   });
+}
+
+/**
+ * As `backUp`, to an outlet. What it needs meanwhile is in the data directory: a copy of the database, and
+ * one file after the other. Throws AppError `unavailable` where the server would be left without room to go on.
+ */
+export async function backUpTo(
+  data_dir: string,
+  { outlet, ...options }: MakeOptions & { outlet: Outlet },
+): Promise<BackupResult> {
+  requireRoomFor(requireDatabase(data_dir), data_dir, (live, bytes) => bytes + largestBlobBytes(live));
+  const folder = backupFolder(data_dir);
+  makeFolder(folder);
+  // A server's start removes what is left of such names.
+  const beside = join(folder, 'satchel-stream');
+  return make(data_dir, options, { file: STANDARD_OUTPUT, beside, outlet, onWritten: async () => {} });
 }
 
 /**
@@ -100,31 +114,65 @@ export async function backUpWithin(
   data_dir: string,
   options: { file: string; clock: Clock },
 ): Promise<BackupResult> {
-  const live_path = requireDatabase(data_dir);
-  const live = connect(live_path, { query_only: true });
-  try {
-    // The snapshot, and the backup with another copy of it.
-    const database_bytes =
-      statSync(live_path).size + (statSync(`${live_path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-    requireRoom(
-      dirname(options.file),
-      2 * database_bytes + sumBlobBytes(live) + BACKUP_SPARE_BYTES,
-      'a backup',
-    );
-  } finally {
-    live.close();
-  }
+  // The snapshot, and the backup with another copy of it.
+  requireRoomFor(
+    requireDatabase(data_dir),
+    dirname(options.file),
+    (live, bytes) => 2 * bytes + sumBlobBytes(live),
+  );
   return backUp(data_dir, options);
 }
 
+function requireRoomFor(
+  live_path: string,
+  folder: string,
+  sum: (live: Sqlite, database_bytes: number) => number,
+): void {
+  const live = connect(live_path, { query_only: true });
+  try {
+    const wal = statSync(`${live_path}-wal`, { throwIfNoEntry: false });
+    const needed = sum(live, statSync(live_path).size + (wal?.size ?? 0));
+    requireRoom(folder, needed + BACKUP_SPARE_BYTES, 'a backup');
+  } finally {
+    live.close();
+  }
+}
+
+interface Destination {
+  /** What messages call it. */
+  file: string;
+  /** The path beside which scratch files are. */
+  beside: string;
+  outlet: Outlet | null;
+  onWritten(partial: string): Promise<void>;
+}
+
+async function make(
+  data_dir: string,
+  { clock, store: from = null, onProgress = () => {} }: MakeOptions,
+  { file, beside, outlet, onWritten }: Destination,
+): Promise<BackupResult> {
+  const mark = join(dirname(beside), `.${basename(beside)}.${process.pid}`);
+  const [partial, snapshot] = [`${mark}.partial`, `${mark}.snapshot`];
+  const live_path = databasePathOf(data_dir);
+  return withScratch([partial, snapshot, `${snapshot}-journal`], async () => {
+    try {
+      takeSnapshot(live_path, snapshot);
+      dropPassing(snapshot);
+      const places = { data_dir, live_path, snapshot, partial };
+      const result = await writeBackup(places, { created_ms: clock.now(), from, outlet, onProgress });
+      await onWritten(partial);
+      return { file, ...result };
+    } catch (error) {
+      throw error instanceof AppError ? error : explainFailure(error, file);
+    }
+  });
+}
+
 function explainFailure(error: unknown, file: string): AppError {
-  return new AppError(
-    'unavailable',
-    `The backup ${file} could not be made: ${messageOf(error)}. Nothing was left behind.`,
-    {
-      cause: error,
-    },
-  );
+  const left = file === STANDARD_OUTPUT ? NOT_WHOLE : 'Nothing was left behind.';
+  const message = `The backup ${file} could not be made: ${messageOf(error)}. ${left}`;
+  return new AppError('unavailable', message, { cause: error });
 }
 
 /** A copy of one committed state. It is flushed with the backup, not by itself. */
@@ -149,13 +197,18 @@ interface Places {
 
 async function writeBackup(
   places: Places,
-  { created_ms, from, onProgress }: { created_ms: number; from: S3Store | null; onProgress: OnProgress },
+  {
+    created_ms,
+    from,
+    outlet,
+    onProgress,
+  }: { created_ms: number; from: S3Store | null; outlet: Outlet | null; onProgress: OnProgress },
 ): Promise<Omit<BackupResult, 'file'>> {
   const { data_dir, live_path, snapshot, partial } = places;
   rmSync(partial, { force: true });
-  const fd = openSync(partial, 'wx', 0o600);
+  const fd = openSync(partial, 'wx+', 0o600);
   try {
-    const writer = new BackupWriter(fd, created_ms);
+    const writer = new BackupWriter(fd, created_ms, outlet);
     const copy = connect(snapshot, { query_only: true });
     const missing: string[] = [];
     const blobs = { objects: 0, object_bytes: 0, stored_objects: 0, stored_bytes: 0 };

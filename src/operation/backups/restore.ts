@@ -26,6 +26,7 @@ import type { OnProgress } from '../../platform/cli/progress.ts';
 import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
+import type { ArchiveStream } from '../../platform/files/archive-source.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
@@ -71,7 +72,7 @@ export const REPLACED = 'replaced-';
 export async function restoreBackup(
   config: Config,
   options: {
-    file: string;
+    file: string | ArchiveStream;
     replace: boolean;
     to?: StoreName;
     /** Holds nothing: the server goes on with what waits. */
@@ -83,7 +84,8 @@ export async function restoreBackup(
 ): Promise<RestoreResult> {
   const { data_dir } = config;
   const store = options.to === 's3' ? requireStore(config) : null;
-  const reader = new BackupReader(resolve(options.file));
+  const { file } = options;
+  const reader = new BackupReader(typeof file === 'string' ? resolve(file) : file);
   const is_new = !existsSync(data_dir);
   try {
     const { about } = reader;
@@ -184,12 +186,14 @@ async function restoreLocked(
   {
     now_ms,
     store,
+    file,
     onProgress,
     actor,
     release,
   }: {
     now_ms: number;
     store: S3Store | null;
+    file: string | ArchiveStream;
     onProgress?: OnProgress;
     actor: Actor;
     release?: boolean;
@@ -202,7 +206,7 @@ async function restoreLocked(
   }
   const scratch = join(data_dir, `${RESTORE_SCRATCH}${process.pid}`);
   return withScratch([scratch], async () => {
-    requireRoom(data_dir, reader.size_bytes);
+    requireRoom(data_dir, reader.size_bytes ?? 0);
     const fresh = join(scratch, 'fresh');
     makeScratch(fresh);
     const restored = await unpackAndCheck(reader, fresh, { durable: true, onProgress });
@@ -210,7 +214,7 @@ async function restoreLocked(
     if (findings.length > 0) {
       throw new AppError(
         'invalid',
-        `The backup ${reader.path} is not sound, and nothing was changed. ${findings.join(' ')}`,
+        `The backup ${reader.name} is not sound, and nothing was changed. ${findings.join(' ')}`,
       );
     }
     const key = await judgeKey(config, demand);
@@ -219,7 +223,10 @@ async function restoreLocked(
       : null;
     if (counts.brought_objects > 0) await placeBrought(fresh, store);
     holdStore(databasePathOf(fresh), now_ms);
-    const backup = { file: basename(reader.path), created_at: reader.about.created_at };
+    const backup = {
+      file: typeof file === 'string' ? basename(file) : null,
+      created_at: reader.about.created_at,
+    };
     const held = release ? null : holdRestored(databasePathOf(fresh), { since_ms: now_ms, backup }, actor);
     await placeBlobs(fresh, data_dir);
     await placeDatabase(fresh, data_dir);

@@ -18,6 +18,7 @@ import { type Static, t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
 import type { TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { backupFolder } from './format.ts';
 import { type Ended, noteBackup } from './history.ts';
 import type { BackupResult } from './making.ts';
 import { looksWhole } from './reader.ts';
@@ -76,7 +77,7 @@ export class Backups {
   readonly #removing = new Set<string>();
 
   constructor(private readonly deps: BackupsDeps) {
-    this.folder = deps.config.backup_dir ?? join(deps.config.data_dir, 'backups');
+    this.folder = deps.config.backup_dir ?? backupFolder(deps.config.data_dir);
   }
 
   /* --- Making one ------------------------------------------------------------------------------------------------- */
@@ -179,11 +180,12 @@ export class Backups {
    */
   removeLeftovers(): void {
     try {
-      for (const name of this.#names()) {
-        const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
-        if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
-        rmSync(join(this.folder, name), { recursive: true, force: true });
-      }
+      for (const folder of new Set([this.folder, backupFolder(this.deps.config.data_dir)]))
+        for (const name of namesIn(folder)) {
+          const pid = Number(LEFTOVER.exec(name)?.[1] ?? Number.NaN);
+          if (Number.isNaN(pid) || (pid !== process.pid && isRunning(pid))) continue;
+          rmSync(join(folder, name), { recursive: true, force: true });
+        }
     } catch (error) {
       this.deps.logger.error('removing what is left of backups failed', { error: messageOf(error) });
     }
@@ -194,7 +196,7 @@ export class Backups {
   /** Newest first. */
   list(): BackupRecord[] {
     const runs = listRuns(this.deps.database.read);
-    const files = this.#names().flatMap((name) => {
+    const files = namesIn(this.folder).flatMap((name) => {
       const stat = this.#statOf(name);
       return stat ? [this.#recordOf(name, stat, runs.find((run) => run.name === name) ?? null)] : [];
     });
@@ -264,15 +266,6 @@ export class Backups {
     return listRuns(read).find((run) => run.name === name) ?? null;
   }
 
-  #names(): string[] {
-    try {
-      return readdirSync(this.folder);
-    } catch (error) {
-      if (errorCodeOf(error) === 'ENOENT') return [];
-      throw error;
-    }
-  }
-
   /** Null for what is no file, or has no name of a backup: a link might lead anywhere. */
   #statOf(name: string): Stats | null {
     if (!NAME.test(name)) return null;
@@ -298,6 +291,15 @@ export class Backups {
 
   #audit(tx: Tx, actor: Actor, event: string, name: string): void {
     recordAudit(tx, actor, { event, target: `backup:${name}`, project: null }, this.deps.clock.now());
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOENT') return [];
+    throw error;
   }
 }
 

@@ -93,6 +93,11 @@ export function sumStoredBytes(sqlite: Sqlite): number {
   return readCount(sqlite, "SELECT coalesce(sum(size_bytes), 0) FROM objects WHERE store = 's3'");
 }
 
+/** How large the largest file is of those that a backup holds. */
+export function largestBlobBytes(sqlite: Sqlite): number {
+  return readCount(sqlite, "SELECT coalesce(max(size_bytes), 0) FROM objects WHERE store <> 'database'");
+}
+
 /** Which of these ids no row names. */
 export function findUnnamed(sqlite: Sqlite, public_ids: readonly string[]): string[] {
   return readTexts(

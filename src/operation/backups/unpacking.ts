@@ -66,33 +66,35 @@ export async function unpackAndCheck(
 ): Promise<Restored> {
   // Every byte is read twice: from the backup, and from the disk again.
   const { size_bytes } = reader;
-  await unpack(reader, dir, { durable, onProgress: (done) => onProgress(done, 2 * size_bytes) });
-  return checkRestored(dir, (bytes) => onProgress(size_bytes + bytes, 2 * size_bytes));
+  const total = size_bytes && 2 * size_bytes;
+  await unpack(reader, dir, { durable, onUnpacked: (done) => onProgress(done, total) });
+  const { position } = reader;
+  return checkRestored(dir, (bytes) => onProgress(position + bytes, 2 * position));
 }
 
 async function unpack(
   reader: BackupReader,
   dir: string,
-  options: { durable: boolean; onProgress: OnProgress },
+  options: { durable: boolean; onUnpacked: (bytes: number) => void },
 ): Promise<void> {
-  const { onProgress } = options;
+  const { onUnpacked } = options;
   const flushes = new Set<Promise<void>>();
   const folders = new Set<string>();
-  for (let entry = reader.next(); entry; entry = reader.next()) {
+  for (let entry = await reader.next(); entry; entry = await reader.next()) {
     // A name becomes a path here, so this is where any other must end.
     const path = join(dir, entry.name);
     const is_known = entry.name === DATABASE || entry.name === STORED || blobIdOf(entry.name) !== null;
     if (!is_known || existsSync(path)) {
       throw new AppError(
         'invalid',
-        `The backup ${reader.path} is damaged: it holds ${JSON.stringify(entry.name)}, which is no file of a backup or is there twice.`,
+        `The backup ${reader.name} is damaged: it holds ${JSON.stringify(entry.name)}, which is no file of a backup or is there twice.`,
       );
     }
     makeFolder(folders, dirname(path));
-    await unpackFile(reader, path, { flushes: options.durable ? flushes : null, onProgress });
+    await unpackFile(reader, path, { flushes: options.durable ? flushes : null, onUnpacked });
   }
   if (!existsSync(databasePathOf(dir)))
-    throw new AppError('invalid', `The backup ${reader.path} holds no database.`);
+    throw new AppError('invalid', `The backup ${reader.name} holds no database.`);
   await Promise.all(flushes);
 }
 
@@ -105,14 +107,14 @@ function makeFolder(known: Set<string>, path: string): void {
 async function unpackFile(
   reader: BackupReader,
   path: string,
-  { flushes, onProgress }: { flushes: Set<Promise<void>> | null; onProgress: OnProgress },
+  { flushes, onUnpacked }: { flushes: Set<Promise<void>> | null; onUnpacked: (bytes: number) => void },
 ): Promise<void> {
   const fd = openSync(path, 'wx', 0o600);
   let is_mine = true;
   try {
     await reader.read((chunk) => {
       for (let done = 0; done < chunk.length; ) done += writeSync(fd, chunk, done);
-      onProgress(reader.position, reader.size_bytes);
+      onUnpacked(reader.position);
     });
     if (!flushes) return;
     is_mine = false;

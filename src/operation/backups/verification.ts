@@ -1,7 +1,9 @@
 /** Verifying a backup: all of it is read, unpacked to a scratch place, and checked there. */
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
+import type { ArchiveStream } from '../../platform/files/archive-source.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { BackupReader } from './reader.ts';
@@ -10,7 +12,8 @@ import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.
 
 export interface VerifyResult extends Partial<RestoredCounts> {
   ok: boolean;
-  file: string;
+  /** Null where it came as a stream. */
+  file: string | null;
   /** What the backup says of itself; null when it is too damaged to say. */
   made_by: string | null;
   created_at: string | null;
@@ -22,17 +25,17 @@ export interface VerifyResult extends Partial<RestoredCounts> {
 }
 
 /**
- * Restores a backup to a scratch folder (beside the file, or in `scratch_dir`) and checks every byte. It asks
- * the object store, where one is given, for what is listed of it. It touches nothing else. A damaged file is
- * an answer, not an error. Throws AppError `unavailable` when there is no room for it.
+ * Restores a backup to a scratch folder and checks every byte. It asks the object store, where one is given,
+ * for what is listed of it. It touches nothing else. A damaged file is an answer, not an error. Throws
+ * AppError `unavailable` when there is no room for it.
  */
 export async function verifyBackup(options: {
-  file: string;
+  file: string | ArchiveStream;
   scratch_dir: string | null;
   stored: StoreQuestion | null;
   onProgress?: OnProgress;
 }): Promise<VerifyResult> {
-  const file = resolve(options.file);
+  const file = typeof options.file === 'string' ? resolve(options.file) : null;
   const answer: VerifyResult = {
     ok: false,
     file,
@@ -44,10 +47,11 @@ export async function verifyBackup(options: {
   };
   let reader: BackupReader | null = null;
   try {
-    reader = new BackupReader(file);
+    reader = new BackupReader(file ?? options.file);
     answer.made_by = reader.about.version;
     answer.created_at = reader.about.created_at;
-    const scratch = join(resolve(options.scratch_dir ?? dirname(file)), `.satchel-verify-${process.pid}`);
+    const folder = scratchFolder(options.file, options.scratch_dir);
+    const scratch = join(folder, `.satchel-verify-${process.pid}`);
     const { findings, counts, key, deleted_since } = await checkInScratch(reader, scratch, options);
     return {
       ...answer,
@@ -65,6 +69,11 @@ export async function verifyBackup(options: {
   }
 }
 
+/** Where a verification has its scratch folder: where it is told to, else beside the file, or where temporary files are. */
+export function scratchFolder(file: string | ArchiveStream, scratch_dir: string | null): string {
+  return resolve(scratch_dir ?? (typeof file === 'string' ? dirname(file) : tmpdir()));
+}
+
 function checkInScratch(
   reader: BackupReader,
   scratch: string,
@@ -73,7 +82,7 @@ function checkInScratch(
   return withScratch([scratch], async () => {
     const folder = dirname(scratch);
     try {
-      requireRoom(folder, reader.size_bytes);
+      requireRoom(folder, reader.size_bytes ?? 0);
       makeScratch(scratch);
     } catch (error) {
       const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;

@@ -1,12 +1,13 @@
 /** `satchel project export` and `import`: a project moves from one Satchel to another. */
 import { existsSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
+import { fileWord, readsArchive, STREAM, writesArchive } from '../../platform/cli/archives.ts';
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { STANDARD_INPUT } from '../../platform/files/archive-source.ts';
 import { asCaller } from '../../platform/host/ownership.ts';
 import type { Exported } from './exporting.ts';
 import type { Imported } from './importing.ts';
@@ -24,17 +25,18 @@ export function registerTransferCommands<S extends Services>(cli: Cli<S>, projec
 }
 
 function registerExport<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
-  project
-    .verb(
-      'export <project> <file>',
-      'write all of a project to one new file, to import it into another Satchel',
-    )
+  const verb = project.verb(
+    'export <project> <file>',
+    'write all of a project to one new file, to import it into another Satchel',
+  );
+  writesArchive(verb, cli)
     .requiredOption('--passphrase <from>', 'what seals its secrets: - (standard input), @file or env:NAME')
     .option('--copy', 'leave it as it is; otherwise it is set inactive, and nothing of it goes on here')
     .option('--with-store', 'bring the bytes along that are in the object store')
     .remark(`The file holds everything but what is the operator's: domains, mailboxes, people, accounts at
 providers (which domains it sends from is kept). Secrets are sealed; addresses, mails and files in it are not: keep it as you keep backups.
-Without --with-store, the other Satchel must reach the same bucket.`)
+Without --with-store, the other Satchel must reach the same bucket.
+With - for <file> it goes to standard output, and all else that is said to standard error.`)
     .example(
       'satchel project export shop shop.satchel --passphrase @passphrase.txt',
       'satchel project export shop copy.satchel --passphrase - --copy --with-store',
@@ -44,7 +46,7 @@ Without --with-store, the other Satchel must reach the same bucket.`)
       const passphrase = await readPassphrase(cli, options);
       cli.host.process.yieldToOthers();
       const exported = await services.transfers.export(found, {
-        file,
+        file: file === STREAM ? cli.host.process.outArchive : file,
         passphrase,
         is_copy: options.copy === true,
         with_store: options.withStore === true,
@@ -76,19 +78,23 @@ function presentExported(exported: Exported, of: { slug: string; is_copy: boolea
           'The project is inactive here, and nothing of it goes on. To have it go on after all:',
           `  satchel project import --go ${of.slug}`,
         ]),
-    `Import it elsewhere with: satchel project import ${shellWord(file)} --passphrase -`,
+    `Import it elsewhere with: satchel project import ${fileWord(file)} --passphrase -`,
   ];
   return lines.join('\n');
 }
 
 function registerImport<S extends Services>(cli: Cli<S>, project: Noun<S>): void {
-  project
-    .verb('import <file>', 'take a project in from its file, paused; with --go, have it go on')
+  const verb = project.verb(
+    'import <file>',
+    'take a project in from its file, paused; with --go, have it go on',
+  );
+  readsArchive(verb, cli)
     .option('--passphrase <from>', 'the one that it was exported with: - (standard input), @file or env:NAME')
     .option('--go', 'let it go on: what was paused to be moved, and mail that waits')
     .remark(`Keys, links and public ids stay the same. Schedules, sequences and broadcasts arrive paused, and mail
 that waits is withheld, until --go is said: at once, or later with the project in place of the file.
-Where mailboxes are missing that it uses, only the latter does it.`)
+Where mailboxes are missing that it uses, only the latter does it.
+With - for <file> it comes on standard input, and nothing is taken in before all of it is here.`)
     .example(
       'satchel project import shop.satchel --passphrase @passphrase.txt',
       'satchel project import --go shop',
@@ -97,7 +103,7 @@ Where mailboxes are missing that it uses, only the latter does it.`)
       const lets_go = options.go === true;
       if (options.passphrase === undefined) {
         const found = services.projects.find(file);
-        if (!lets_go || (!found && asCaller(() => existsSync(file))))
+        if (!lets_go || file === STREAM || (!found && asCaller(() => existsSync(file))))
           throw new UsageError('a project file needs --passphrase; a project that is here, --go alone');
         const went = await services.transfers.letGo(found ?? services.projects.require(file), actor);
         const exit = went.stayed.length > 0 ? EXIT.refused : EXIT.done;
@@ -105,12 +111,14 @@ Where mailboxes are missing that it uses, only the latter does it.`)
       }
       const passphrase = await readPassphrase(cli, options);
       cli.host.process.yieldToOthers();
-      const imported = await services.transfers.import({
-        file,
-        passphrase,
-        actor,
-        onProgress: progress('importing'),
-      });
+      const { transfers } = services;
+      const take = (of: { file: string; name?: string }) =>
+        transfers.import({ ...of, passphrase, actor, onProgress: progress('importing') });
+      const imported = await (file === STREAM
+        ? transfers.files.withStream(cli.host.process.inputStream(), (path) =>
+            take({ file: path, name: STANDARD_INPUT }),
+          )
+        : take({ file }));
       for (const [what, names] of Object.entries(imported.missing))
         if (names.length > 0) note(`satchel: not here: ${what.replaceAll('_', ' ')} ${names.join(', ')}`);
       const may_go = imported.missing.mailboxes.length === 0;

@@ -46,6 +46,9 @@ export interface ImportDeps {
 
 export interface ImportJob {
   path: string;
+  /** What messages call the file. */
+  name: string;
+  size_bytes: number;
   key: MasterKey;
   about: ProjectFile;
   /** In place of that of the file. */
@@ -73,7 +76,7 @@ export interface Examined {
  * columns do not take, or rows of another build; `conflict` where bytes that are not in it can't be reached.
  */
 export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examined> {
-  const reader = new ProjectReader(job.path, job.key);
+  const reader = new ProjectReader(job.path, job.key, job.name);
   const reach = new Reach(deps, job.about);
   const { read } = deps.database;
   const going = new Map(listGoing(read).map((one) => [one.table, one]));
@@ -82,62 +85,62 @@ export async function examine(deps: ImportDeps, job: ImportJob): Promise<Examine
   let rows_found = 0;
   let objects = 0;
   try {
-    for (let entry = reader.next(); entry; entry = reader.next()) {
+    for (let entry = await reader.next(); entry; entry = await reader.next()) {
       if (entry.name === MANIFEST)
         found = parse(manifest, JSON.parse(await readText(reader, entry.size_bytes)));
       else if (entry.name === LEFT_OUT)
         gone = parse(leftOut, JSON.parse(await readText(reader, entry.size_bytes))).objects;
       else if (isRowsName(entry.name)) {
-        const { going: of, rows } = readPiece(await readText(reader, entry.size_bytes), job.path, going);
+        const { going: of, rows } = readPiece(await readText(reader, entry.size_bytes), job.name, going);
         for (const row of rows) checkRow(of.table, of.columns, row);
         rows_found += rows.length;
         if (of.table === 'objects') await reach.ask(rows);
       } else {
-        if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.path, `the file ${entry.name}`);
+        if (blobIdOf(entry.name) === null) throw ofAnotherBuild(job.name, `the file ${entry.name}`);
         await reader.read(() => {});
         objects += 1;
       }
-      job.onProgress(reader.position, 2 * reader.size_bytes);
+      job.onProgress(reader.position, 2 * job.size_bytes);
     }
-    if (!found || reader.seal === null) throw ofAnotherBuild(job.path, 'no project');
+    if (!found || reader.seal === null) throw ofAnotherBuild(job.name, 'no project');
     for (const [table, rows] of [
       ['projects', [found.project]],
       ['access_tokens', found.tokens],
     ] as const) {
       const columns = listColumns(read, table);
       for (const row of rows) {
-        if (!fitsTable(columns, row)) throw ofAnotherBuild(job.path, `${table} with other columns`);
+        if (!fitsTable(columns, row)) throw ofAnotherBuild(job.name, `${table} with other columns`);
         checkRow(table, columns, row);
       }
     }
     for (const column of ['id', 'token_hash'])
       if (new Set(found.tokens.map((token) => token[column])).size < found.tokens.length)
-        throw new AppError('invalid', `The project file ${job.path} has one token twice, which none has.`);
+        throw new AppError('invalid', `The project file ${job.name} has one token twice, which none has.`);
     const { public_id } = job.about.project;
     const scope = projectScope(public_id);
     if (found.project.public_id !== public_id || found.data_keys.some((key) => key.scope !== scope))
-      throw ofAnotherBuild(job.path, 'another project than it says');
+      throw ofAnotherBuild(job.name, 'another project than it says');
     if (rangesOf(found).some(({ from, to }) => to - from > MOST_NUMBERS))
-      throw ofAnotherBuild(job.path, 'more rows than any project has');
+      throw ofAnotherBuild(job.name, 'more rows than any project has');
     reach.check(new Set(gone));
     return { seal: reader.seal, manifest: found, going, rows: rows_found, objects };
   } catch (error) {
-    if (error instanceof SyntaxError) throw ofAnotherBuild(job.path, 'what is no JSON');
+    if (error instanceof SyntaxError) throw ofAnotherBuild(job.name, 'what is no JSON');
     throw error;
   } finally {
     reader.close();
   }
 }
 
-function ofAnotherBuild(path: string, what: string): AppError {
+function ofAnotherBuild(name: string, what: string): AppError {
   return new AppError(
     'invalid',
-    `The project file ${path} holds ${what}, which this build of Satchel does not know: import it with the build that made it.`,
+    `The project file ${name} holds ${what}, which this build of Satchel does not know: import it with the build that made it.`,
   );
 }
 
 export async function readText(reader: ProjectReader, size_bytes: number): Promise<string> {
-  if (size_bytes > MAX_PIECE_BYTES) throw ofAnotherBuild(reader.path, 'a piece of a size that none has');
+  if (size_bytes > MAX_PIECE_BYTES) throw ofAnotherBuild(reader.name, 'a piece of a size that none has');
   const bytes = Buffer.allocUnsafe(size_bytes);
   let at = 0;
   await reader.read((chunk) => {
@@ -153,17 +156,17 @@ export interface Piece {
 }
 
 /** The rows of a piece. Throws AppError `invalid` for a table or columns that this build does not have. */
-export function readPiece(text: string, path: string, tables: GoingTables): Piece {
+export function readPiece(text: string, name: string, tables: GoingTables): Piece {
   const [head = '', ...lines] = text.trimEnd().split('\n');
   const said: unknown = JSON.parse(head);
   const table = isPlainObject(said) ? String(said.table) : '';
   const going = tables.get(table);
   const columns = isPlainObject(said) ? String(said.columns) : '';
   if (!going || columns !== String(going.columns.map(({ name }) => name)))
-    throw ofAnotherBuild(path, `rows of ${table} with other columns`);
+    throw ofAnotherBuild(name, `rows of ${table} with other columns`);
   const rows = lines.map((line) => {
     const row = rowOfLine(going, line);
-    if (!row) throw ofAnotherBuild(path, `a row of ${table} with other values`);
+    if (!row) throw ofAnotherBuild(name, `a row of ${table} with other values`);
     return row;
   });
   return { going, rows };

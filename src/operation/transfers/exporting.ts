@@ -7,9 +7,11 @@ import type { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, fstatSync, openSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
+import { NOT_WHOLE } from '../../platform/cli/output.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
+import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-writer.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { openBlob } from '../../platform/files/store.ts';
@@ -33,7 +35,9 @@ const IDS_A_TURN = 1000;
 /** What is to be written, and under which key. */
 export interface ExportJob {
   data_dir: string;
+  /** With an outlet, beside which the scratch file is, and no more. */
   file: string;
+  outlet: Outlet | null;
   project_id: number;
   about: ProjectFile;
   key: MasterKey;
@@ -67,16 +71,16 @@ export function checkPlace(file: string): string {
   return path;
 }
 
-/** Writes the file, mode 0600. Throws AppError `unavailable` where it can't, and leaves nothing. */
+/** Writes the file, mode 0600, or to the outlet. Throws AppError `unavailable` where it can't, and leaves nothing. */
 export async function writeProject(job: ExportJob): Promise<Exported> {
-  const { file, data_dir } = job;
+  const { file, data_dir, outlet } = job;
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
   return withScratch([partial], async () => {
     const sqlite = connect(databasePathOf(data_dir), { query_only: true });
     try {
       const fd = asCallerAt(file, () => {
         rmSync(partial, { force: true });
-        return openSync(partial, 'wx', 0o600);
+        return openSync(partial, 'wx+', 0o600);
       });
       let exported: Omit<Exported, 'file'>;
       try {
@@ -84,12 +88,14 @@ export async function writeProject(job: ExportJob): Promise<Exported> {
       } finally {
         closeSync(fd);
       }
+      if (outlet) return { file: STANDARD_OUTPUT, ...exported };
       publish(partial, file, WHAT);
       await flushFolder(dirname(file));
       return { file, ...exported };
     } catch (error) {
       if (error instanceof AppError) throw error;
-      const message = `The file ${file} could not be written: ${messageOf(error)}. Nothing was left of it.`;
+      const [name, left] = outlet ? [STANDARD_OUTPUT, NOT_WHOLE] : [file, 'Nothing was left of it.'];
+      const message = `The file ${name} could not be written: ${messageOf(error)}. ${left}`;
       throw new AppError('unavailable', message, { cause: error });
     } finally {
       sqlite.close();
@@ -146,6 +152,7 @@ class Export {
       this.#tell();
       // Signals are heard, too.
       await letOthers();
+      await this.#writer.passOn();
     };
     const rows = this.sqlite.query<Record<string, unknown>, [number]>(select);
     for (const row of rows.iterate(this.job.project_id)) {

@@ -14,7 +14,7 @@ import { readPatiently } from '../../platform/files/patient-reading.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { makeFolder } from '../../platform/host/folders.ts';
 import { isUlid, newId, timeOf } from '../../platform/host/ids.ts';
-import { publish, requireRoom } from '../../platform/host/scratch.ts';
+import { publish, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { Exported } from './exporting.ts';
@@ -79,6 +79,17 @@ export class ProjectFiles {
     return join(this.#folder, `${id}${SUFFIX}`);
   }
 
+  /** Where none is yet; what is left beside it of an export that was cut off is removed as its day is over. */
+  freshPath(): string {
+    return this.#fresh().path;
+  }
+
+  #fresh(): { id: string; path: string } {
+    makeFolder(this.#folder);
+    const id = newId(this.deps.clock.now());
+    return { id, path: this.pathOf({ id }) };
+  }
+
   remove(record: FileRecord): void {
     if (this.#under_way.work !== null) throw busy();
     rmSync(this.pathOf(record), { force: true });
@@ -90,11 +101,10 @@ export class ProjectFiles {
     how: { passphrase: string; is_copy: boolean; with_store: boolean; actor: Actor },
   ): Promise<FileRecord & Omit<Exported, 'file'>> {
     return this.#work('export', async (onProgress) => {
-      makeFolder(this.#folder);
-      const id = newId(this.deps.clock.now());
+      const { id, path } = this.#fresh();
       const { file: _, ...exported } = await this.deps.transfers.export(project, {
         ...how,
-        file: this.pathOf({ id }),
+        file: path,
         onProgress,
       });
       return { ...this.require(id), ...exported };
@@ -106,34 +116,48 @@ export class ProjectFiles {
    * `unavailable` where there is no room.
    */
   async receive(body: ReadableStream<Uint8Array> | null, size_bytes: number | null): Promise<FileRecord> {
-    makeFolder(this.#folder);
+    const { id, path } = this.#fresh();
     requireRoom(this.#folder, (size_bytes ?? 0) + IMPORT_SPARE_BYTES, 'a project file');
-    const id = newId(this.deps.clock.now());
-    const partial = `${this.pathOf({ id })}${PARTIAL}`;
+    const partial = `${path}${PARTIAL}`;
     const refuse = (why: string): AppError => invalid({ _: [`The file did not come whole: ${why}.`] });
     try {
-      const file = await open(partial, 'wx', 0o600);
-      try {
-        let since_look = 0;
-        if (body)
-          for await (const chunk of readPatiently(body, { refuse, deadline_ms: TRANSFER_FILE_MS })) {
-            await file.appendFile(chunk);
-            since_look += chunk.byteLength;
-            if (since_look < IMPORT_SPARE_BYTES / 4) continue;
-            requireRoom(this.#folder, IMPORT_SPARE_BYTES, 'a project file');
-            since_look = 0;
-          }
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await this.#write(
+        partial,
+        readPatiently(body ?? new Blob().stream(), { refuse, deadline_ms: TRANSFER_FILE_MS }),
+      );
       const project = readProject(partial);
       if (project instanceof AppError) throw project;
-      publish(partial, this.pathOf({ id }), 'a project file');
+      publish(partial, path, 'a project file');
       await flushFolder(this.#folder);
       return this.require(id);
     } finally {
       rmSync(partial, { force: true });
+    }
+  }
+
+  /** Does something with a file that comes as a stream, once all of it is here, and forgets it. */
+  async withStream<T>(bytes: AsyncIterable<Uint8Array>, use: (path: string) => Promise<T>): Promise<T> {
+    const path = `${this.#fresh().path}${PARTIAL}`;
+    return withScratch([path], async () => {
+      await this.#write(path, bytes);
+      return use(path);
+    });
+  }
+
+  async #write(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    const file = await open(path, 'wx', 0o600);
+    try {
+      let since_look = 0;
+      for await (const chunk of bytes) {
+        await file.appendFile(chunk);
+        since_look += chunk.byteLength;
+        if (since_look < IMPORT_SPARE_BYTES / 4) continue;
+        requireRoom(this.#folder, IMPORT_SPARE_BYTES, 'a project file');
+        since_look = 0;
+      }
+      await file.sync();
+    } finally {
+      await file.close();
     }
   }
 
@@ -172,7 +196,7 @@ export class ProjectFiles {
     this.#under_way = { work, percent: 0 };
     try {
       return await act((done, total) => {
-        this.#under_way = { work, percent: total > 0 ? Math.floor((100 * done) / total) : null };
+        this.#under_way = { work, percent: total ? Math.floor((100 * done) / total) : null };
       });
     } catch (error) {
       throw error instanceof WrongPassphrase

@@ -12,11 +12,11 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { resolve } from 'node:path';
 import { AppError } from '../../errors.ts';
 import type { ArchiveKind } from '../../platform/files/archive.ts';
 import { ArchiveReader } from '../../platform/files/archive-reader.ts';
-import { ArchiveWriter } from '../../platform/files/archive-writer.ts';
+import { ArchiveFile } from '../../platform/files/archive-source.ts';
+import { ArchiveWriter, type Outlet } from '../../platform/files/archive-writer.ts';
 import { nullable, type Static, t } from '../../platform/http/schema.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
 
@@ -47,8 +47,8 @@ export const projectFile = t.Object({
 export type ProjectFile = Static<typeof projectFile>;
 
 export class WrongPassphrase extends AppError {
-  constructor(path: string) {
-    super('invalid', `The passphrase is not the one that ${path} was exported with. Nothing was written.`);
+  constructor(name: string) {
+    super('invalid', `The passphrase is not the one that ${name} was exported with. Nothing was written.`);
   }
 }
 
@@ -69,9 +69,13 @@ export class ProjectWriter extends ArchiveWriter {
   readonly #key: MasterKey;
   readonly #sums = new Bun.CryptoHasher('sha256');
 
-  /** Begins a file in an empty one that is open for writing. */
-  constructor(fd: number, created_ms: number, of: { key: MasterKey; about: ProjectFile }) {
-    super(fd, created_ms);
+  /** Begins a file: see ArchiveWriter. */
+  constructor(
+    fd: number,
+    created_ms: number,
+    of: { key: MasterKey; about: ProjectFile; outlet: Outlet | null },
+  ) {
+    super(fd, created_ms, of.outlet);
     this.#key = of.key;
     this.begin(PROJECT_FILE, of.about);
   }
@@ -87,18 +91,18 @@ export class ProjectWriter extends ArchiveWriter {
   }
 }
 
-/** What a file says of itself. Throws as ArchiveReader does. */
-export function openAbout(file: string): { about: unknown; size_bytes: number; path: string } {
-  const path = resolve(file);
-  const reader = new AboutReader(path, PROJECT_FILE);
+/** What a file says of itself; messages call it `name`. Throws as ArchiveReader does. */
+export function openAbout(path: string, name = path): { about: unknown; size_bytes: number } {
+  const file = new ArchiveFile(path, PROJECT_FILE.what, name);
+  const reader = new AboutReader(file, PROJECT_FILE);
   reader.close();
-  return { about: reader.said, size_bytes: reader.size_bytes, path };
+  return { about: reader.said, size_bytes: file.size_bytes };
 }
 
 /** Reads no further than that. */
 class AboutReader extends ArchiveReader {
   protected override noteSum(): void {}
-  protected override readEnd(): void {}
+  protected override async readEnd(): Promise<void> {}
 }
 
 export class ProjectReader extends ArchiveReader {
@@ -107,8 +111,8 @@ export class ProjectReader extends ArchiveReader {
   #seal: string | null = null;
 
   /** Throws as ArchiveReader does. */
-  constructor(path: string, key: MasterKey) {
-    super(path, PROJECT_FILE);
+  constructor(path: string, key: MasterKey, name = path) {
+    super(new ArchiveFile(path, PROJECT_FILE.what, name), PROJECT_FILE);
     this.#key = key;
     this.begin();
   }
@@ -122,9 +126,9 @@ export class ProjectReader extends ArchiveReader {
     this.#sums.update(line);
   }
 
-  protected override readEnd(size_bytes: number, position: number): void {
+  protected override async readEnd(size_bytes: number, position: number): Promise<void> {
     const seal = sealOf(this.#key, this.#sums.digest('hex'));
-    const found = size_bytes === SEAL_CHARS ? this.take(size_bytes) : Buffer.alloc(SEAL_CHARS);
+    const found = size_bytes === SEAL_CHARS ? await this.take(size_bytes) : Buffer.alloc(SEAL_CHARS);
     if (!timingSafeEqual(found, Buffer.from(seal)))
       throw this.damage('its seal does not fit what it holds: it was changed', position);
     this.#seal = seal;

@@ -150,23 +150,23 @@ export class Import {
 
   /** Takes everything in and shows it. If it throws, nobody saw anything: the caller takes it out. */
   async run(): Promise<Imported> {
-    const { path, key, onProgress } = this.job;
-    const reader = new ProjectReader(path, key);
+    const { path, key, name, size_bytes, onProgress } = this.job;
+    const reader = new ProjectReader(path, key, name);
     let gone: string[] = [];
     try {
-      for (let entry = reader.next(); entry; entry = reader.next()) {
+      for (let entry = await reader.next(); entry; entry = await reader.next()) {
         const id = blobIdOf(entry.name);
         if (id !== null) await this.#takeFile(reader, id, entry.size_bytes);
         else {
           const text = await readText(reader, entry.size_bytes);
-          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, path, this.examined.going));
+          if (isRowsName(entry.name)) await this.#takeRows(readPiece(text, name, this.examined.going));
           else if (entry.name === LEFT_OUT) gone = parse(leftOut, JSON.parse(text)).objects;
         }
-        onProgress(reader.size_bytes + reader.position, 2 * reader.size_bytes);
+        onProgress(size_bytes + reader.position, 2 * size_bytes);
       }
       await Promise.all(this.#under_way);
       if (reader.seal !== this.examined.seal)
-        throw new AppError('invalid', `${path} was changed while it was read.`);
+        throw new AppError('invalid', `${name} was changed while it was read.`);
     } finally {
       await Promise.allSettled(this.#under_way);
       reader.close();

@@ -3,6 +3,7 @@
  * both sides until somebody lets it go. Here the project is inactive; there schedules are paused and waiting
  * mail is withheld. Sequences and broadcasts are paused on both.
  */
+import { resolve } from 'node:path';
 import { deleteArriving, listArriving, type Projects } from '../../access/projects/service.ts';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, messageOf } from '../../errors.ts';
@@ -10,6 +11,7 @@ import { MIN_TRANSFER_PASSPHRASE_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import type { OnProgress } from '../../platform/cli/progress.ts';
 import { counted } from '../../platform/cli/tables.ts';
 import { type Note, recordAudit } from '../../platform/database/audit-trail.ts';
+import type { Outlet } from '../../platform/files/archive-writer.ts';
 import { monotonicMs } from '../../platform/host/clock.ts';
 import { isServed, lockImports } from '../../platform/host/directory-lock.ts';
 import { sqliteErrorOf } from '../../platform/host/disk-failures.ts';
@@ -105,14 +107,14 @@ export class Transfers {
   /* --- Out -------------------------------------------------------------------------------------------------------- */
 
   /**
-   * Writes a project to a new file. Unless it is a copy, the project becomes inactive first and its work
+   * Writes a project to a new file, or to an outlet. Unless it is a copy, the project becomes inactive first and its work
    * ends. Throws AppError `conflict` where the file exists or something does not end, `invalid` for a short
    * passphrase.
    */
   async export(
     project: Owner,
     how: {
-      file: string;
+      file: string | Outlet;
       passphrase: string;
       is_copy: boolean;
       with_store: boolean;
@@ -121,7 +123,10 @@ export class Transfers {
     },
   ): Promise<Exported> {
     const { config, clock, key_ring, database, object_store, projects } = this.deps;
-    const file = checkPlace(how.file);
+    const { file, outlet } =
+      typeof how.file === 'string'
+        ? { file: checkPlace(how.file), outlet: null }
+        : { file: this.files.freshPath(), outlet: how.file };
     if (countCodePoints(how.passphrase) < MIN_TRANSFER_PASSPHRASE_CHARS)
       throw invalid({
         _: [`The passphrase must have at least ${MIN_TRANSFER_PASSPHRASE_CHARS} characters.`],
@@ -141,6 +146,7 @@ export class Transfers {
     const job: ExportJob = {
       data_dir: config.data_dir,
       file,
+      outlet,
       project_id: project.id,
       key,
       about: {
@@ -192,17 +198,21 @@ export class Transfers {
    */
   async import(of: {
     file: string;
+    /** What messages call it; its path unless given. */
+    name?: string;
     passphrase: string;
     /** In place of the one in the file; where it is taken, it gets a number. */
     slug?: string | undefined;
     actor: Actor;
     onProgress: OnProgress;
   }): Promise<Imported> {
-    const { file, actor, onProgress } = of;
+    const { actor, onProgress } = of;
     const { config, bytes } = this.deps;
-    const { about, size_bytes, path } = openAbout(file);
+    const path = resolve(of.file);
+    const { name = path } = of;
+    const { about, size_bytes } = openAbout(path, name);
     const said = parse(projectFile, about);
-    const key = await keyOf(said, of.passphrase, path);
+    const key = await keyOf(said, of.passphrase, name);
     const lock = lockImports(config.data_dir);
     if (!lock) throw conflict('Another project is being imported: wait for its end.');
     try {
@@ -210,7 +220,8 @@ export class Transfers {
       // Those of a deletion that was cut off: they may be the very ones that come back.
       await this.deps.contacts.sweep();
       const { slug } = of;
-      const job = { path, key, about: said, slug, actor, is_served: isServed(config.data_dir), onProgress };
+      const is_served = isServed(config.data_dir);
+      const job = { path, name, size_bytes, key, about: said, slug, actor, is_served, onProgress };
       refuseKnown(this.deps.database.read, said.project.public_id);
       const examined = await examine(this.deps, job);
       requireRoom(config.data_dir, size_bytes + IMPORT_SPARE_BYTES, 'an import');
@@ -236,11 +247,13 @@ export class Transfers {
     onProgress: OnProgress;
   }): Promise<Coming> {
     const { database, config } = this.deps;
-    const { about, path } = openAbout(of.file);
+    const path = resolve(of.file);
+    const { about, size_bytes } = openAbout(path);
     const said = parse(projectFile, about);
     const key = await keyOf(said, of.passphrase, path);
     refuseKnown(database.read, said.project.public_id);
-    const job = { ...of, path, key, about: said, is_served: isServed(config.data_dir) };
+    const is_served = isServed(config.data_dir);
+    const job = { ...of, path, name: path, size_bytes, key, about: said, is_served };
     const { manifest, rows, objects } = await examine(this.deps, job);
     return {
       ...said.project,
@@ -338,8 +351,8 @@ function placeOf({ bucket, prefix }: { bucket: string; prefix: string }) {
   return { bucket, prefix };
 }
 
-async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, path: string): Promise<MasterKey> {
+async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, name: string): Promise<MasterKey> {
   const key = await deriveMasterKey(passphrase, salt);
   if (key.id === key_id) return key;
-  throw new WrongPassphrase(path);
+  throw new WrongPassphrase(name);
 }

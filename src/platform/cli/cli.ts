@@ -64,6 +64,8 @@ export interface CliProcess {
   out(text: string): void;
   /** Writes bytes to standard output. */
   outBytes(bytes: Uint8Array): void;
+  /** As `outBytes`, of an archive. Throws AppError `unavailable` where not all of them go out. */
+  outArchive(bytes: Uint8Array): Promise<void>;
   /** Writes text for people to standard output, with its colours where that shows any. */
   show(text: string): void;
   /** Writes text to standard error as it is. */
@@ -74,6 +76,8 @@ export interface CliProcess {
   input(): Promise<Uint8Array>;
   /** Standard input as it comes. */
   inputStream(): AsyncIterable<Uint8Array>;
+  /** Whether a terminal is standard input. */
+  readonly is_input_typed: boolean;
   /** What somebody at the terminal answers to a question; null where there is nobody. */
   ask(question: string): string | null;
   /** The width of the terminal that shows standard output; null where none does. */
@@ -127,6 +131,7 @@ export class Cli<S> {
   readonly host: CliHost<S>;
   #exit: number = EXIT.done;
   #is_json = false;
+  #has_stdout = true;
 
   constructor(program: Command, host: CliHost<S>) {
     this.program = program;
@@ -290,7 +295,14 @@ export class Cli<S> {
 
   /** Prints a document on stdout. */
   print(text: string): void {
-    if (text !== '') this.host.process.out(withNewline(text));
+    if (text === '') return;
+    const { out, err } = this.host.process;
+    (this.#has_stdout ? out : err)(withNewline(text));
+  }
+
+  /** An archive goes to stdout, and all else to stderr. */
+  leaveStdout(): void {
+    this.#has_stdout = false;
   }
 
   /** Whether a terminal shows what is printed. */

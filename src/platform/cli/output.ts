@@ -1,7 +1,8 @@
 /** Writing to stdout and stderr: whole, in order, and without what would steer the terminal. */
-import { readSync, writeSync } from 'node:fs';
+import { readSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { errorCodeOf } from '../../errors.ts';
+import { promisify } from 'node:util';
+import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
 
 /** Paints text that can't steer a terminal any more. Synchronous: no exit cuts it off in a pipe. */
 export function writeTo(descriptor: number, text: string, paint = (shown: string) => shown): void {
@@ -39,6 +40,31 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
       if (code === 'EPIPE') return; // The reader (head, less) has seen enough.
       if (code !== 'EAGAIN') throw error;
       Bun.sleepSync(1);
+    }
+  }
+}
+
+const writeLater = promisify(write);
+
+/** What a failure leaves of an archive on standard output. */
+export const NOT_WHOLE = 'What came of it is not whole.';
+
+/** As `writeAll`, of what must go out whole. Signals are heard while its reader is slow. */
+export async function writeArchive(descriptor: number, bytes: Uint8Array): Promise<void> {
+  let rest = bytes;
+  while (rest.length > 0) {
+    try {
+      const { bytesWritten } = await writeLater(descriptor, rest, 0, rest.length, null);
+      rest = rest.subarray(bytesWritten);
+    } catch (cause) {
+      const code = errorCodeOf(cause);
+      if (code === 'EAGAIN') {
+        await Bun.sleep(1);
+        continue;
+      }
+      const why = code === 'EPIPE' ? 'nobody reads it any more' : messageOf(cause);
+      const message = `The archive could not be written to standard output: ${why}. ${NOT_WHOLE}`;
+      throw new AppError('unavailable', message, { cause });
     }
   }
 }

@@ -7,7 +7,7 @@ import { beginAnew } from '../host/own-executable.ts';
 import { actAsOwner } from '../host/ownership.ts';
 import type { CliProcess } from './cli.ts';
 import { coloured, uncoloured } from './colour.ts';
-import { askOnTerminal, writeAll, writeStatus, writeTo } from './output.ts';
+import { askOnTerminal, writeAll, writeArchive, writeStatus, writeTo } from './output.ts';
 import { runCommand } from './run-command.ts';
 
 /** The lowest priority of a process (setpriority(2)): a backup takes what the server leaves. */
@@ -27,12 +27,14 @@ export function ownProcess(umask: number): CliProcess {
     out: (text) => writeTo(1, text),
     show: (text) => writeTo(1, text, showsColour() ? coloured : uncoloured),
     outBytes: (bytes) => writeAll(1, bytes),
+    outArchive: (bytes) => writeArchive(1, bytes),
     err: (text) => writeTo(2, text),
     status(line) {
       if (process.stderr.isTTY) writeStatus(2, line);
     },
     input: async () => new Uint8Array(await Bun.stdin.arrayBuffer()),
     inputStream: () => Bun.stdin.stream(),
+    is_input_typed: isatty(0),
     ask: (question) => (isatty(0) && isatty(2) ? askOnTerminal(question) : null),
     out_columns: columnsOf(process.stdout),
     err_columns: columnsOf(process.stderr),

@@ -4,23 +4,35 @@ import { promisify } from 'node:util';
 import { BACKUP_BUFFER_BYTES, BACKUP_PACE_BYTES } from '../../limits.ts';
 import { VERSION } from '../../version.ts';
 import { toIso } from '../host/clock.ts';
+import { letOthers } from '../host/waiting.ts';
 import { type About, type ArchiveKind, END_BYTES, encodeHeader, paddingOf, sumLine } from './archive.ts';
 
 const flushData: (fd: number) => Promise<void> = promisify(fdatasync);
+
+/** Where an archive goes as it is written, such as a pipe. */
+export type Outlet = (bytes: Uint8Array) => Promise<void>;
+/** What messages call the outlet of a process. */
+export const STANDARD_OUTPUT = '(standard output)';
 
 export abstract class ArchiveWriter {
   readonly #mtime_s: number;
   readonly #buffer = Buffer.allocUnsafe(BACKUP_BUFFER_BYTES);
   #buffered = 0;
-  /** Bytes of the file that are written; the buffer comes after them. */
+  /** Bytes of the archive that are written; the buffer comes after them. */
   #written = 0;
+  /** Of these, the bytes that the outlet has: they are not in the file any more. */
+  #passed_on = 0;
   #unpaced = 0;
   #syncing: Promise<void> = Promise.resolve();
 
-  /** Begins an archive in an empty file that is open for writing. */
+  /**
+   * Begins an archive in an empty file that is open for writing. With an outlet it is open for reading too, and
+   * holds no more than what may still be taken back.
+   */
   constructor(
     private readonly fd: number,
     private readonly created_ms: number,
+    private readonly outlet: Outlet | null = null,
   ) {
     this.#mtime_s = Math.floor(created_ms / 1000);
   }
@@ -50,7 +62,11 @@ export abstract class ArchiveWriter {
     this.#startEntry(name, file.size_bytes);
     const hasher = new Bun.CryptoHasher('sha256');
     for (let left = file.size_bytes; left > 0; ) {
-      if (this.#buffered === this.#buffer.length) await this.#flushPaced();
+      if (this.#buffered === this.#buffer.length) {
+        await this.#flushPaced();
+        // A file that no hash is known of is as it is.
+        if (file.sha256 === null) await this.passOn();
+      }
       const room = Math.min(left, this.#buffer.length - this.#buffered);
       const count = readSync(file.fd, this.#buffer, this.#buffered, room, null);
       if (count === 0) return this.#undo(start);
@@ -58,7 +74,7 @@ export abstract class ArchiveWriter {
       this.#buffered += count;
       left -= count;
     }
-    return this.#endEntry(name, file, { start, hasher });
+    return await this.#endEntry(name, file, { start, hasher });
   }
 
   /** As `writeFile`, of bytes as they come. If they break off it adds nothing, and throws what they threw. */
@@ -82,34 +98,51 @@ export abstract class ArchiveWriter {
       this.#undo(start);
       throw error;
     }
-    return left === 0 ? this.#endEntry(name, file, { start, hasher }) : this.#undo(start);
+    return left === 0 ? await this.#endEntry(name, file, { start, hasher }) : this.#undo(start);
   }
 
-  #endEntry(
+  async #endEntry(
     name: string,
     file: { size_bytes: number; sha256: string | null },
     { start, hasher }: { start: number; hasher: Bun.CryptoHasher },
-  ): boolean {
+  ): Promise<boolean> {
     this.#append(Buffer.alloc(paddingOf(file.size_bytes)));
     const sha256 = hasher.digest('hex');
     if (file.sha256 !== null && file.sha256 !== sha256) return this.#undo(start);
     this.noteSum(sumLine(sha256, name));
+    await this.passOn();
     return true;
   }
 
-  /** Writes the end, and makes everything durable. Returns the size of the file. */
+  /** Writes the end, and makes everything durable, or has it with the outlet. Returns the size of the archive. */
   protected async end(): Promise<number> {
     this.#append(Buffer.alloc(END_BYTES));
     this.#flush();
+    await this.passOn();
     await this.#syncing;
-    await flushData(this.fd);
+    if (!this.outlet) await flushData(this.fd);
     return this.#written;
+  }
+
+  /** Hands what is in the file to the outlet, where there is one. Nothing of it may be taken back then. */
+  async passOn(): Promise<void> {
+    if (!this.outlet || this.#passed_on === this.#written) return;
+    const piece = Buffer.allocUnsafe(this.#buffer.length);
+    for (let at = 0; this.#passed_on < this.#written; ) {
+      const count = readSync(this.fd, piece, 0, piece.length, at);
+      if (count === 0) throw new Error('what was written of the archive is gone');
+      await this.outlet(piece.subarray(0, count));
+      at += count;
+      this.#passed_on += count;
+    }
+    ftruncateSync(this.fd, 0);
   }
 
   /** Takes back what was written since, as if it never had been. */
   #undo(start: number): false {
+    if (start < this.#passed_on) throw new Error('a file became shorter while it was read');
     if (start < this.#written) {
-      ftruncateSync(this.fd, start);
+      ftruncateSync(this.fd, start - this.#passed_on);
       this.#written = start;
     }
     this.#buffered = start - this.#written;
@@ -141,7 +174,13 @@ export abstract class ArchiveWriter {
 
   #flush(): void {
     for (let done = 0; done < this.#buffered; ) {
-      const count = writeSync(this.fd, this.#buffer, done, this.#buffered - done, this.#written);
+      const count = writeSync(
+        this.fd,
+        this.#buffer,
+        done,
+        this.#buffered - done,
+        this.#written - this.#passed_on,
+      );
       done += count;
       this.#written += count;
       this.#unpaced += count;
@@ -158,6 +197,7 @@ export abstract class ArchiveWriter {
   async #pace(): Promise<void> {
     if (this.#unpaced < BACKUP_PACE_BYTES) return;
     this.#unpaced = 0;
+    if (this.outlet) return letOthers();
     await this.#syncing;
     this.#syncing = flushData(this.fd);
     this.#syncing.catch(() => {}); // Whoever awaits it next gets the error.

@@ -338,7 +338,7 @@ describe('unfinished uploads', () => {
     });
     const reader = new BackupReader(file);
     const names: string[] = [];
-    for (let entry = reader.next(); entry; entry = reader.next()) {
+    for (let entry = await reader.next(); entry; entry = await reader.next()) {
       names.push(entry.name);
       await reader.read(() => {});
     }

@@ -1,11 +1,12 @@
 /** The archive: tar reads it, every damage is found, whatever byte it hits, and what is no backup is told apart from a damaged one. */
 import { describe, expect, test } from 'bun:test';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE, SUMS } from '../../../src/operation/backups/format.ts';
 import { BackupReader } from '../../../src/operation/backups/reader.ts';
 import { BackupWriter } from '../../../src/operation/backups/writer.ts';
 import { blobIdOf, blobName, decodeHeader, encodeHeader } from '../../../src/platform/files/archive.ts';
+import { ArchiveStream } from '../../../src/platform/files/archive-source.ts';
 import { makeTempDir } from '../../support/temp.ts';
 
 const dir = makeTempDir();
@@ -33,6 +34,7 @@ async function add(
   }
 }
 
+/** The bytes of an archive in a file, which are those that an outlet has, too. */
 async function write(fill: (writer: BackupWriter) => Promise<unknown>): Promise<Buffer> {
   const path = put('written', '');
   const fd = openSync(path, 'w');
@@ -40,16 +42,57 @@ async function write(fill: (writer: BackupWriter) => Promise<unknown>): Promise<
   await fill(writer);
   expect(await writer.finish()).toBe(readFileSync(path).length);
   closeSync(fd);
-  return readFileSync(path);
+  const written = readFileSync(path);
+  const { passed_on } = await writeTo(fill);
+  expect(passed_on.equals(written)).toBe(true);
+  return written;
 }
 
-/** What a whole read comes to: names and contents, or the message of the refusal. */
+/** As `write`, to an outlet; `most` is how large its file was at most. */
+async function writeTo(fill: (writer: BackupWriter) => Promise<unknown>) {
+  const pieces: Buffer[] = [];
+  const fd = openSync(put('scratch', ''), 'w+');
+  let most = 0;
+  const writer = new BackupWriter(fd, CREATED_MS, async (bytes) => {
+    most = Math.max(most, fstatSync(fd).size);
+    await new Promise((done) => setImmediate(done));
+    pieces.push(Buffer.from(bytes));
+  });
+  await fill(writer);
+  const size_bytes = await writer.finish();
+  expect(fstatSync(fd).size).toBe(0);
+  closeSync(fd);
+  const passed_on = Buffer.concat(pieces);
+  expect(passed_on.length).toBe(size_bytes);
+  return { passed_on, most };
+}
+
+/** Pieces of odd sizes, and none, as a pipe may give them. */
+async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; ) {
+    const size = [1, 600, 0, 511, 70_000][at % 7] ?? 9_000;
+    yield bytes.slice(at, at + size);
+    yield bytes.slice(at + size, at + size + 1);
+    at += size + 1;
+  }
+}
+
+/** What a whole read comes to, of a file as of a stream: names and contents, or the message of the refusal. */
 async function read(bytes: Uint8Array | string): Promise<string> {
+  const path = put('read', bytes);
+  const of_file = await readFrom(() => path);
+  const stream = inPieces(Buffer.from(bytes));
+  const of_stream = await readFrom(() => ArchiveStream.begin(stream));
+  expect(of_stream).toBe(of_file);
+  return of_file;
+}
+
+async function readFrom(open: () => string | Promise<ArchiveStream>): Promise<string> {
   let reader: BackupReader | null = null;
   try {
-    reader = new BackupReader(put('read', bytes));
+    reader = new BackupReader(await open());
     const seen: string[] = [];
-    for (let entry = reader.next(); entry; entry = reader.next()) {
+    for (let entry = await reader.next(); entry; entry = await reader.next()) {
       let content = '';
       await reader.read((chunk) => {
         content += new TextDecoder().decode(chunk);
@@ -59,7 +102,7 @@ async function read(bytes: Uint8Array | string): Promise<string> {
     return seen.join(' ');
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return `refused: ${error.message.replace(join(dir, 'read'), 'FILE')}`;
+    return `refused: ${error.message.replace(join(dir, 'read'), 'FILE').replace('(standard input)', 'FILE')}`;
   } finally {
     reader?.close();
   }
@@ -184,6 +227,13 @@ test('what is not as promised leaves no trace, whether it is still buffered or l
 test('a content larger than every buffer goes through', async () => {
   const large = 'abcdefghij'.repeat(400_000);
   expect(await read(await write((writer) => add(writer, BLOB, large)))).toBe(`${BLOB}:${large}`);
+});
+
+test('an outlet has what no hash is known of as it comes, and the rest once it is whole', async () => {
+  const large = 'abcdefghij'.repeat(800_000);
+  const sha256 = new Bun.CryptoHasher('sha256').update(large).digest('hex');
+  expect((await writeTo((writer) => add(writer, BLOB, large, { sha256 }))).most).toBeWithin(7e6, 8e6);
+  expect((await writeTo((writer) => add(writer, DATABASE, large))).most).toBeLessThanOrEqual(2 ** 20);
 });
 
 test('more files than one buffer holds hashes of go through', async () => {

@@ -409,10 +409,13 @@ test('a backup of what is held is held where it is restored, from then on', asyn
   const there = await restored(work);
   const file = join(makeTempDir(), 'held.tar');
   await runRecord(there.data_dir, 'backup', file);
-  const again = await restored({ ...work, file }, { at: '2030-02-16T18:00:00Z' });
+  const again = await restored({ ...work, file }, { at: '2030-02-16T18:00:00Z', is_stream: true });
   expect(again.held).toEqual(ALL);
   const told = await run(again.data_dir, 'email', 'why', work.ids.missed);
   expect(told.stdout).toContain('a restore holds it at 2030-02-16T18:00:00.000Z');
+  // It came as a stream, which has no name.
+  const token = await tokenFor(await again.start(), []);
+  expect(await heldBy(again, token)).toMatchObject({ backup: { file: null } });
 });
 
 test('restore prints how much it holds, and the two ways on', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { backUp } from '../../../src/operation/backups/making.ts';
 import { restoreBackup } from '../../../src/operation/backups/restore.ts';
+import { ArchiveStream } from '../../../src/platform/files/archive-source.ts';
 import { type BroadcastApp, dataOf, startBroadcastApp } from '../../marketing/broadcasts/setup.ts';
 import { atEnd } from '../../support/cleanup.ts';
 import { sql } from '../../support/deployment.ts';
@@ -159,7 +160,10 @@ async function signUpTo(on: BroadcastApp, list: string): Promise<Record<string, 
 }
 
 /** The backup in a place of its own, with a server; `serves` false leaves it without. */
-export async function restored(work: AtWork, how: { release?: boolean; at?: string } = {}) {
+export async function restored(
+  work: AtWork,
+  how: { release?: boolean; at?: string; is_stream?: boolean } = {},
+) {
   const { env, file, sink, on } = work;
   const data_dir = join(makeTempDir(), 'data');
   mkdirSync(data_dir, { mode: 0o700 });
@@ -167,7 +171,8 @@ export async function restored(work: AtWork, how: { release?: boolean; at?: stri
   const clock = new TestClock(how.at ?? RESTORED);
   const config = { ...on.app.config, data_dir };
   const { held, notes } = await restoreBackup(config, {
-    ...{ file, replace: false, release: how.release === true, actor, clock },
+    file: how.is_stream ? await ArchiveStream.begin(Bun.file(file).stream()) : file,
+    ...{ replace: false, release: how.release === true, actor, clock },
   });
   const before = sink.mails.length;
   let app: TestApp | null = null;

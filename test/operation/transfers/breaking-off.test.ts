@@ -116,9 +116,11 @@ describe('an import that breaks off', () => {
 
   /** Takes the file in as an import does, with what it stands on changed once it has begun. */
   const begunWith = async (change: (services: typeof app.services) => object): Promise<Import> => {
-    const about = openAbout(file).about as ProjectFile;
+    const { about: said, size_bytes } = openAbout(file);
+    const about = said as ProjectFile;
     const key = await deriveMasterKey(PASSPHRASE, about.salt);
-    const job = { path: file, key, about, actor, is_served: false, onProgress: () => {} };
+    const of = { path: file, name: file, size_bytes, key, about };
+    const job = { ...of, actor, is_served: false, onProgress: () => {} };
     const deps = { ...app.services };
     const begun = await Import.begin(deps, job, await examine(deps, job));
     Object.assign(deps, change(app.services));

@@ -30,6 +30,7 @@ async function forged(change: Change, more: Record<string, string> = {}): Promis
   const fd = openSync(path, 'wx');
   const { project, salt, key_id, store, with_store } = about;
   const writer = new ProjectWriter(fd, Date.now(), {
+    outlet: null,
     key,
     about: { project, salt, key_id, store, with_store },
   });
@@ -41,7 +42,7 @@ async function forged(change: Change, more: Record<string, string> = {}): Promis
     await writer.writeFile(name, { fd: of, size_bytes: bytes.length, sha256: null });
     closeSync(of);
   };
-  for (let entry = reader.next(); entry; entry = reader.next()) {
+  for (let entry = await reader.next(); entry; entry = await reader.next()) {
     const chunks: Uint8Array[] = [];
     await reader.read((chunk) => void chunks.push(Uint8Array.from(chunk)));
     const bytes = Buffer.concat(chunks);

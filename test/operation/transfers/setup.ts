@@ -217,7 +217,7 @@ export async function contentsOf(file: string): Promise<Record<string, string[]>
   const reader = new ProjectReader(file, await deriveMasterKey(PASSPHRASE, salt));
   const found: Record<string, string[]> = {};
   let ranges: Record<string, { from: number }> = {};
-  for (let entry = reader.next(); entry; entry = reader.next()) {
+  for (let entry = await reader.next(); entry; entry = await reader.next()) {
     const chunks: Uint8Array[] = [];
     await reader.read((chunk) => void chunks.push(Uint8Array.from(chunk)));
     const text = Buffer.concat(chunks).toString('utf8');
