@@ -7,6 +7,7 @@ import { dumpBlobs, dumpRows } from '../support/deployment.ts';
 import { makeTempDir } from '../support/temp.ts';
 import { until } from '../support/until.ts';
 import { BINARY, makeKey, type Server, satchel, startServer, upload } from './binary.ts';
+import { canMount } from './small-disk.ts';
 
 setDefaultTimeout(60_000);
 
@@ -147,6 +148,15 @@ test('the next start removes what kill -9 left of it', async () => {
   await server.end('SIGTERM');
   server = await startServer(source);
   await until(() => scratch(source).length === 0);
+});
+
+test.skipIf(!canMount)('without room to unpack it, verify asks for another place', async () => {
+  const small = join(dir, 'small');
+  mkdirSync(small);
+  const line = `mount -t tmpfs -o size=1m none ${small} && TMPDIR=${small} ${BINARY} verify - < ${archive}`;
+  const { exits, stderr } = await bash(`unshare -m sh -c '${line}'`);
+  expect(exits).toEqual([1]);
+  expect(stderr).toMatch(/no scratch folder in .*small: ENOSPC.* Choose another place with --scratch-dir/);
 });
 
 test('a project goes from one to another by a pipe, whole or not at all', async () => {

@@ -6,6 +6,7 @@ import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { ArchiveStream } from '../../platform/files/archive-source.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
+import { isShortage } from '../../platform/host/shortages.ts';
 import { BackupReader } from './reader.ts';
 import { checkStored, type StoreQuestion } from './stored-checks.ts';
 import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
@@ -81,15 +82,20 @@ function checkInScratch(
 ): Promise<Restored & { deleted_since: number | null }> {
   return withScratch([scratch], async () => {
     const folder = dirname(scratch);
+    const explain = (cause: unknown): AppError => {
+      const why = cause instanceof AppError ? cause.message : `${messageOf(cause)}.`;
+      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
+      return new AppError('unavailable', message, { cause });
+    };
     try {
       requireRoom(folder, reader.size_bytes ?? 0);
       makeScratch(scratch);
     } catch (error) {
-      const why = error instanceof AppError ? error.message : `${messageOf(error)}.`;
-      const message = `There can be no scratch folder in ${folder}: ${why} Choose another place with --scratch-dir.`;
-      throw new AppError('unavailable', message, { cause: error });
+      throw explain(error);
     }
-    const restored = await unpackAndCheck(reader, scratch, { durable: false, onProgress });
+    const restored = await unpackAndCheck(reader, scratch, { durable: false, onProgress }).catch((error) => {
+      throw isShortage(error) ? explain(error) : error;
+    });
     if (stored === null || restored.findings.length > 0 || restored.counts.stored_objects === 0)
       return { ...restored, deleted_since: null };
     const asked = await checkStored(databasePathOf(scratch), stored, onProgress ?? (() => {}));
