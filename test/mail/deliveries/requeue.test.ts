@@ -157,6 +157,7 @@ test('what failed in a project is queued again as the log has it, oldest first a
     refused: 0,
     left_out: 0,
   });
+  expect(await retry({ templat: 'other' })).toEqual([422, 'VALIDATION_FAILED']);
   expect(await retry({ template: 'other' })).toEqual({ matching: 0, queued: 0, refused: 0, left_out: 0 });
   expect(rows(sender.app, 'SELECT count(*) AS n FROM jobs')).toEqual([{ n: 0 }]);
   expect(await retry({ to: 'bob@example.org' })).toEqual({ matching: 2, queued: 2, refused: 0, left_out: 0 });
