@@ -19,7 +19,7 @@ import { writtenBy } from './sequences.ts';
 
 const MAILS = 8_000;
 /** What a mail of listmonk's takes of the processor, and its share that is aimed at by the clock. */
-const MOST_PROCESSOR_MS = 0.8;
+const MOST_PROCESSOR_MS = 1.3;
 const LEAST_RATIO = 0.8;
 /** What was answered last settles after its answer. */
 const SETTLED_MS = 500;
