@@ -199,6 +199,7 @@ describe.skipIf(executable === null)('a list that asks whoever signs up', () => 
   test('gets the mail that asks from one click, chosen and ready', async () => {
     const { page, complaints } = await open('/lists/new');
     await page.getByLabel('Name').fill('With confirmation');
+    await page.getByText('Consent, language and where people go').click();
     await page.getByLabel('After confirming, people go to').fill('https://shop.example.com/welcome');
     await page.getByRole('button', { name: 'Make one for me' }).click();
     await page.getByText('is made and chosen').waitFor();
