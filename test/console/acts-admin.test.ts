@@ -240,7 +240,7 @@ describe.skipIf(executable === null)('in a browser', () => {
     const { page } = await open('/jobs');
     await page.getByLabel('Id of the job').fill(job_id ?? '');
     await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByRole('heading', { name: 'backup.make', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Backup', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await page.getByLabel('Id of the job').fill('nothing');
     await page.getByRole('button', { name: 'Open' }).click();

@@ -54,8 +54,13 @@ export function SearchFilter(props: {
   );
 }
 
-export function ChoiceFilter(props: { name: string; label: string; choices: readonly string[] }) {
-  const { name, label, choices } = props;
+export function ChoiceFilter(props: {
+  name: string;
+  label: string;
+  choices: readonly string[];
+  tell?: (choice: string) => string;
+}) {
+  const { name, label, choices, tell = (choice) => choice.replaceAll('_', ' ') } = props;
   const now = useQuery().get(name) ?? '';
   // What is gone by now may have left something to find: a template its mails.
   const all = now === '' || choices.includes(now) ? choices : [...choices, now];
@@ -69,7 +74,7 @@ export function ChoiceFilter(props: { name: string; label: string; choices: read
       <option value="">{label}: all</option>
       {all.map((choice) => (
         <option key={choice} value={choice}>
-          {choice.replaceAll('_', ' ')}
+          {tell(choice)}
         </option>
       ))}
     </select>

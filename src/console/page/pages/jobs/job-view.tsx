@@ -9,6 +9,7 @@ import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { hrefOf, to } from '../../router.ts';
 import type { Load } from '../../use-load.ts';
+import { tellKind } from './kinds.tsx';
 
 const UNDER_WAY_MS = 2000;
 
@@ -24,7 +25,7 @@ export function JobView(props: { load: Load<Job>; list: string; project?: string
   return (
     <>
       <PageHeader
-        title={shown?.type ?? 'Job'}
+        title={shown ? tellKind(shown.type) : 'Job'}
         back={{ href: hrefOf(list), label: 'Jobs' }}
         beside={shown && <Status of={shown.status} />}
       />

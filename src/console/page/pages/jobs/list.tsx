@@ -2,22 +2,19 @@
 import type { ProjectWithKeyCount } from '../../api.generated.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Empty } from '../../components/empty.tsx';
-import { ChoiceFilter, Filters, SearchFilter } from '../../components/filters.tsx';
+import { ChoiceFilter, Filters } from '../../components/filters.tsx';
 import { type Entered, Form } from '../../components/form.tsx';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { Count } from '../../components/quantity.tsx';
-import { Status } from '../../components/status.tsx';
 import { TextField } from '../../components/text-field.tsx';
-import { Time } from '../../components/time.tsx';
 import { hrefOf, navigate, setQuery, to, useQuery } from '../../router.ts';
 import { useList } from '../../use-list.ts';
 import { useLoad } from '../../use-load.ts';
+import { JOB_COLUMNS, JOB_STATUSES, PROJECT_KINDS, tellKind } from './kinds.tsx';
 
 /** The most that the API answers at once; further ones are reached by the address. */
 const MAX_PROJECTS = 100;
-const STATUSES = ['pending', 'processing', 'completed', 'failed'];
 
 export default function JobsPage() {
   const load = useLoad('GET /projects', { query: { per_page: MAX_PROJECTS } });
@@ -79,21 +76,15 @@ function Jobs({ projects, first }: { projects: readonly ProjectWithKeyCount[]; f
             </option>
           ))}
         </select>
-        <ChoiceFilter name="status" label="Status" choices={STATUSES} />
-        <SearchFilter name="type" label="Kind, such as email.send" />
+        <ChoiceFilter name="type" label="Kind" choices={PROJECT_KINDS} tell={tellKind} />
+        <ChoiceFilter name="status" label="Status" choices={JOB_STATUSES} />
       </Filters>
       <DataTable
         label="Jobs"
         list={list}
         keyOf={(job) => job.id}
         href={(job) => hrefOf(to`/jobs/${job.id}`)}
-        columns={[
-          { title: 'Kind', cell: (job) => job.type },
-          { title: 'State', cell: (job) => <Status of={job.status} /> },
-          { title: 'Attempts', is_number: true, cell: (job) => <Count of={job.attempts} /> },
-          { title: 'Queued', cell: (job) => <Time at={job.queued_at} /> },
-          { title: 'Finished', cell: (job) => <Time at={job.finished_at} /> },
-        ]}
+        columns={JOB_COLUMNS}
         empty={<NoJobs />}
       />
     </div>
