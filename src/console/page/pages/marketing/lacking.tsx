@@ -9,7 +9,7 @@ export function Lacking({ project }: { project: string }) {
   const lacks = data?.lacks ?? [];
   if (lacks.length === 0) return null;
   return (
-    <section class="notice warn" aria-label="What marketing lacks">
+    <section class="notice warn over-list" aria-label="What marketing lacks">
       <p>No newsletter and no sequence can go out yet:</p>
       <ul class="problems">
         {lacks.map((lack) => (
