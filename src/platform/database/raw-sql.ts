@@ -7,42 +7,77 @@ import { getTableColumns } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { statement, type Tx } from './database.ts';
 
-export interface RawSql<Row, Params extends SQLQueryBindings[]> {
-  /** The first row, or null. */
-  get(tx: Tx, ...params: Params): Row | null;
-  all(tx: Tx, ...params: Params): Row[];
-  /** How many rows it changed. */
-  run(tx: Tx, ...params: Params): number;
-}
+export type GetSql<Row, Params extends SQLQueryBindings[]> = (tx: Tx, ...params: Params) => Row | null;
+export type AllSql<Row, Params extends SQLQueryBindings[]> = (tx: Tx, ...params: Params) => Row[];
+export type RunSql<Params extends SQLQueryBindings[]> = (tx: Tx, ...params: Params) => number;
 
 /**
- * Prepared once for each connection; see `statement` for `+?`. `Row` is what it selects. Where that has JSON
- * or boolean columns, `table` defines them.
+ * A function that reads the first row, or null. Its text is prepared once for each connection; see `statement`
+ * for `+?`. `Row` is what it selects. Where that has JSON or boolean columns, `table` defines them.
  */
-export function rawSql<Row extends object, Params extends SQLQueryBindings[]>(
+export function rawGet<Row extends object, Params extends SQLQueryBindings[] = []>(
   text: string,
   table?: SQLiteTable,
-): RawSql<Row, Params> {
-  const prepared = statement((tx) => tx.$client.query<Row, SQLQueryBindings[]>(text));
+): GetSql<Row, Params> {
+  const prepared = preparedOf<Row>(text);
+  const finish = finishOf<Row>(table);
+  return (tx, ...params) => {
+    const row = prepared(tx).get(...params);
+    return row && finish(row);
+  };
+}
+
+/** A function that reads all rows; else as `rawGet`. */
+export function rawAll<Row extends object, Params extends SQLQueryBindings[] = []>(
+  text: string,
+  table?: SQLiteTable,
+): AllSql<Row, Params> {
+  const prepared = preparedOf<Row>(text);
+  const finish = finishOf<Row>(table);
+  return (tx, ...params) =>
+    prepared(tx)
+      .all(...params)
+      .map(finish);
+}
+
+/** A function that changes rows and returns how many; else as `rawGet`. */
+export function rawRun<Params extends SQLQueryBindings[] = []>(text: string): RunSql<Params> {
+  const prepared = preparedOf<never>(text);
+  return (tx, ...params) => prepared(tx).run(...params).changes;
+}
+
+function preparedOf<Row extends object>(text: string) {
+  return statement((tx) => tx.$client.query<Row, SQLQueryBindings[]>(text));
+}
+
+function finishOf<Row extends object>(table: SQLiteTable | undefined): (row: Row) => Row {
   const mapped = Object.entries(table ? getTableColumns(table) : {}).filter(
     ([, { dataType }]) => dataType === 'json' || dataType === 'boolean',
   );
-  const finish = (row: Row): Row => {
+  return (row) => {
     for (const [name, column] of mapped) {
       const value: unknown = Reflect.get(row, name);
       if (value !== null && value !== undefined) Reflect.set(row, name, column.mapFromDriverValue(value));
     }
     return row;
   };
+}
+
+/* --- The way before: a statement that its user wraps --------------------------------------------------------------- */
+
+export interface RawSql<Row, Params extends SQLQueryBindings[]> {
+  get: GetSql<Row, Params>;
+  all: AllSql<Row, Params>;
+  run: RunSql<Params>;
+}
+
+export function rawSql<Row extends object, Params extends SQLQueryBindings[]>(
+  text: string,
+  table?: SQLiteTable,
+): RawSql<Row, Params> {
   return {
-    get(tx, ...params) {
-      const row = prepared(tx).get(...params);
-      return row && finish(row);
-    },
-    all: (tx, ...params) =>
-      prepared(tx)
-        .all(...params)
-        .map(finish),
-    run: (tx, ...params) => prepared(tx).run(...params).changes,
+    get: rawGet<Row, Params>(text, table),
+    all: rawAll<Row, Params>(text, table),
+    run: rawRun<Params>(text),
   };
 }
