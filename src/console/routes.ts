@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { AppError, forbidden, notFound } from '../errors.ts';
 import { MAX_PREVIEW_BODY_BYTES } from '../limits.ts';
-import { shellWord } from '../platform/cli/shell-words.ts';
 import { readForm } from '../platform/http/body.ts';
 import { readSessionCookie } from '../platform/http/browser.ts';
 import { takesGzip } from '../platform/http/encoding.ts';
 import { html, pageResponse } from '../platform/http/pages.ts';
 import { openRoute, type RequestContext, type Route } from '../platform/http/routes.ts';
+import { shellWord } from '../platform/words/phrases.ts';
 import { loadBundle } from './bundle.ts';
 
 /** Nothing from any other host, and no script or style but files of ours. */

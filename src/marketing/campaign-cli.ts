@@ -1,12 +1,12 @@
 /** Verbs that sequences and broadcasts share: copy, check, and the changes of their status. */
 import type { Projects } from '../access/projects/service.ts';
 import { type CliResult, EXIT } from '../platform/cli/cli.ts';
-import { isSecond, type Naming } from '../platform/cli/naming.ts';
 import { ownerOf } from '../platform/cli/project-option.ts';
 import type { Noun } from '../platform/cli/verb.ts';
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import { secondOfName } from '../platform/http/second-names.ts';
+import { isSecond, type Naming } from '../platform/words/naming.ts';
 import { explainProblem, type Problem } from './campaign-readiness.ts';
 import type { KeyOwner } from './settings/service.ts';
 

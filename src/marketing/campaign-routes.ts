@@ -1,10 +1,11 @@
 /** Endpoints that sequences and broadcasts share: copy, test, and the changes of their status. */
-import { isSecond, type Naming } from '../platform/cli/naming.ts';
+
 import type { Note } from '../platform/database/audit-trail.ts';
 import type { Actor } from '../platform/http/callers.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
 import { emailAddress, type Static, type TSchema, t, ulid } from '../platform/http/schema.ts';
 import { madeReply } from '../platform/http/second-names.ts';
+import { isSecond, type Naming } from '../platform/words/naming.ts';
 import { marketingRoute } from './marketing-route.ts';
 import type { KeyOwner } from './settings/service.ts';
 

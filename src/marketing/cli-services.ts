@@ -1,7 +1,7 @@
 /** What the verbs of marketing work with. */
 import type { Projects } from '../access/projects/service.ts';
-import type { Naming } from '../platform/cli/naming.ts';
 import type { Clock } from '../platform/host/clock.ts';
+import type { Naming } from '../platform/words/naming.ts';
 import type { Broadcasts } from './broadcasts/service.ts';
 import type { Contacts } from './contacts/service.ts';
 import type { Imports } from './imports/service.ts';

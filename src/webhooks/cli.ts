@@ -3,10 +3,10 @@ import type { Projects } from '../access/projects/service.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { requireChanges } from '../platform/cli/options.ts';
 import { projectOf } from '../platform/cli/project-option.ts';
-import { counted } from '../platform/cli/tables.ts';
 import type { Noun } from '../platform/cli/verb.ts';
 import { paginateAll } from '../platform/http/pagination.ts';
 import { parse } from '../platform/http/schema.ts';
+import { counted } from '../platform/words/phrases.ts';
 import { CHANGED_FIELDS, EVENT_TYPES, FIELDS, newWebhook, webhookChanges } from './schemas.ts';
 import type { Webhooks } from './service.ts';
 

@@ -1,6 +1,6 @@
 /** Names at the shell: lists, sequences, broadcasts, templates and schedules by id, slug or name, and a second one of a name. */
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { resolveNamed } from '../../src/platform/cli/naming.ts';
+import { resolveNamed } from '../../src/platform/cli/project-option.ts';
 import { type MarketingApp, startMarketingApp } from '../marketing/settings/setup.ts';
 import { run, runJson, runRecord } from '../support/command.ts';
 import { actor, addCapturingMailbox } from '../support/helpers.ts';

@@ -3,10 +3,10 @@
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { Projects } from '../projects/service.ts';
 import {
   ABILITY_NAMES,

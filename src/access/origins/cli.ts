@@ -2,10 +2,10 @@
 import { AppError } from '../../errors.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { Keys } from '../keys/service.ts';
 import type { Projects } from '../projects/service.ts';
 import { createOriginBody, FIELDS, GLOBAL_FIELDS, newGlobalOrigin, type OriginRecord } from './schemas.ts';

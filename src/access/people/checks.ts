@@ -1,6 +1,5 @@
 /** What doctor asks of people: undecryptable second steps, failed sign-ins, unknown addresses. */
 import type { Config } from '../../config.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import {
   type Finding,
   type HealthCheck,
@@ -8,6 +7,7 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import type { People } from './service.ts';
 
 export function peopleChecks({ people, config }: { people: People; config: Config }): HealthCheck[] {

@@ -12,12 +12,11 @@ import {
   requireScope,
   textOption,
 } from '../../platform/cli/options.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { mayBePrivate } from '../../platform/http/browser.ts';
 import { type Capability, GRANTABLE } from '../../platform/http/callers.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { counted, shellWord } from '../../platform/words/phrases.ts';
 import type { Invitations } from './invitations.ts';
 import type { PersonInvited, PersonRecord, PersonWithLink } from './schemas.ts';
 import { CHANGED_FIELDS, newPerson, personChanges } from './schemas.ts';

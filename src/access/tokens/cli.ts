@@ -10,9 +10,9 @@ import {
   textOption,
   wholeNumber,
 } from '../../platform/cli/options.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { TokenRecord } from './schemas.ts';
 import { newToken } from './schemas.ts';
 import type { Tokens } from './service.ts';

@@ -19,11 +19,11 @@ import { inOptions } from '../../platform/cli/fields.ts';
 import { streamNamedFile } from '../../platform/cli/named-files.ts';
 import { type Options, textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import { formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { declaredTypeOf, essenceOf, NONE } from '../../platform/files/media-types.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
+import { formatBytes } from '../../platform/words/phrases.ts';
 import type { ObjectRow, Objects } from './service.ts';
 
 export interface ByteServices {

@@ -3,8 +3,8 @@ import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { EXIT } from '../../platform/cli/cli.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import type { ObjectMoves } from './service.ts';
 
 const PLACES = ['s3', 'local', 'database'] as const;

@@ -4,11 +4,11 @@
 import { Option } from 'commander';
 import type { Projects } from '../../access/projects/service.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { type Options, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
 import { emailListQuery, emailLogQuery } from './schemas.ts';
 import { EMAIL_STATUSES, type Emails } from './service.ts';
 

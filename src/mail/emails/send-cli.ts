@@ -3,7 +3,6 @@ import type { Projects } from '../../access/projects/service.ts';
 import { AppError } from '../../errors.ts';
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { given, inOptions, pairsOption, readLongText } from '../../platform/cli/fields.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { collect, listOption, type Options, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { shellCaller } from '../../platform/cli/shell-actor.ts';
@@ -11,6 +10,7 @@ import type { Noun } from '../../platform/cli/verb.ts';
 import { isServed } from '../../platform/host/directory-lock.ts';
 import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { parse, requireAll, validate } from '../../platform/http/validation.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
 import { CONTENT_FIELDS, sendBody, sendResult } from './schemas.ts';
 import type { EmailRecord, Emails } from './service.ts';
 

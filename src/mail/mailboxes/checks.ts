@@ -2,7 +2,7 @@
  * What `satchel doctor` asks of mailboxes: relays that could not be used, limits reached, passwords that do
  * not decrypt.
  */
-import { shellWord } from '../../platform/cli/shell-words.ts';
+
 import {
   act,
   type Finding,
@@ -12,6 +12,7 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
 

@@ -8,10 +8,10 @@ import {
   wholeNumber,
 } from '../../platform/cli/options.ts';
 import { readSecret } from '../../platform/cli/secret-input.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, Verb } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
 import { parseAddress } from '../../platform/mail/address.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import { type InboxAddress, type InboxRecord, parseInbox } from '../inboxes/service.ts';
 import { type Relay, relayOf } from './relay.ts';
 import { readRelayOptions, withRelayOptions } from './relay-options.ts';

@@ -4,8 +4,6 @@
  */
 
 import { INBOX_SKIPPED_SHOWN_MS } from '../../limits.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
   type Finding,
@@ -15,6 +13,7 @@ import {
   sealedCheck,
   warning,
 } from '../../platform/host/health-check.ts';
+import { counted, shellWord } from '../../platform/words/phrases.ts';
 import type { Inboxes, InboxRecord } from '../inboxes/service.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';

@@ -2,7 +2,6 @@
 import type { Config } from '../../config.ts';
 import { conflict, invalid, notFound } from '../../errors.ts';
 import { SEND_ANSWER_MS } from '../../limits.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -13,6 +12,7 @@ import { parseAddress } from '../../platform/mail/address.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { STRANGER } from '../../platform/mail/smtp-replies.ts';
 import type { DeliveryOutcome, MailContent, MailPurpose, SmtpRoute } from '../../platform/mail/types.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import type { InboxAddress, Inboxes, InboxRecord } from '../inboxes/service.ts';
 import { listStandingsFor, type SendingDomains } from '../sending-domains/service.ts';
 import { chooseMailbox, listCandidates, senderAt } from './choosing.ts';

@@ -4,13 +4,13 @@
 import type { ProjectRow, Projects } from '../../access/projects/service.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import { given } from '../../platform/cli/fields.ts';
-import { keyOrAsGiven, type Naming } from '../../platform/cli/naming.ts';
 import { listOption, type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { shellCaller } from '../../platform/cli/shell-actor.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
+import { keyOrAsGiven, type Naming } from '../../platform/words/naming.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import { CONTENT_FIELDS, FIELDS, newSchedule, type ScheduleRecord, scheduleChanges } from './schemas.ts';
 import type { Schedules } from './service.ts';
 

@@ -2,7 +2,6 @@
 import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
 import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
-import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -15,6 +14,7 @@ import type { ProjectCaller } from '../../platform/http/routes.ts';
 import { type Cron, parseCron } from '../../platform/jobs/cron.ts';
 import { inPieces, type Release } from '../../platform/jobs/restore-hold.ts';
 import { type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
+import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { checkSchedule, mergeSchedule, readCron } from './rules.ts';
 import { type RunPayload, ScheduleRuns, type ScheduleRunsDeps } from './runs.ts';
 import {

@@ -1,8 +1,8 @@
 /** `satchel domain`: the domains that mail goes out from, and the DNS records they need. */
 import { type Cli, EXIT } from '../../platform/cli/cli.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { paginateAll } from '../../platform/http/pagination.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import { quoteTxt } from './dns-records.ts';
 import type {
   AddedDomain,

@@ -1,6 +1,5 @@
 /** Saved templates: what may be saved, how they are found, and what a send or a preview gets of them. */
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Beside } from '../../platform/host/beside.ts';
@@ -8,6 +7,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
 import { present } from '../../platform/http/fields.ts';
 import type { Static } from '../../platform/http/schema.ts';
+import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { MAKE_BODIES, PREVIEW } from './beside.ts';
 import { CompiledCache } from './compiled-cache.ts';
 import { checkTemplate, chooseSlug, refusalOfMarkdown } from './fields.ts';

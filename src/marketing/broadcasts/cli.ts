@@ -2,13 +2,14 @@
 import { AppError, invalid } from '../../errors.ts';
 import type { Cli, CliResult } from '../../platform/cli/cli.ts';
 import { given, inOptions, readLongText } from '../../platform/cli/fields.ts';
-import { isSecond, type Naming, resolveNamed } from '../../platform/cli/naming.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
-import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { counted, formatFields, formatTable } from '../../platform/cli/tables.ts';
+import { ownerOf, projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
+import { formatFields, formatTable } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { emailAddress, parse, t } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { isSecond, type Naming } from '../../platform/words/naming.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import { campaignVerbs, checkResult } from '../campaign-cli.ts';
 import { explainProblem } from '../campaign-readiness.ts';
 import type { MarketingServices } from '../cli-services.ts';

@@ -1,8 +1,9 @@
 /** Endpoints of broadcasts: writing them, checks and tests, their life, and who got them. */
-import type { Naming } from '../../platform/cli/naming.ts';
+
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
+import type { Naming } from '../../platform/words/naming.ts';
 import { type CampaignRoutes, campaignRoutes } from '../campaign-routes.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import type { BroadcastLife } from './lifecycle.ts';

@@ -1,7 +1,7 @@
 /** `satchel contact add`: one address through the whole pipeline. */
-import { addProjectOfName, resolveNamed } from '../../platform/cli/naming.ts';
+
 import { type Options, textOption } from '../../platform/cli/options.ts';
-import { ownerOf } from '../../platform/cli/project-option.ts';
+import { addProjectOfName, ownerOf, resolveNamed } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { requireAll, validate } from '../../platform/http/validation.ts';
 import type { MarketingServices } from '../cli-services.ts';

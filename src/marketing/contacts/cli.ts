@@ -2,9 +2,8 @@
 import { Option } from 'commander';
 import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { writeTable } from '../../platform/cli/csv-output.ts';
-import { addProjectOfName } from '../../platform/cli/naming.ts';
 import { textOptions } from '../../platform/cli/options.ts';
-import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
+import { addProjectOfName, ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import type { MarketingServices } from '../cli-services.ts';

@@ -1,13 +1,13 @@
 /** `satchel list`: the lists that contacts are on. */
 import type { Cli } from '../../platform/cli/cli.ts';
 import { given } from '../../platform/cli/fields.ts';
-import { isSecond, keyOrAsGiven } from '../../platform/cli/naming.ts';
 import { type Options, requireChanges, textOption } from '../../platform/cli/options.ts';
 import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { isSecond, keyOrAsGiven } from '../../platform/words/naming.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { changes, creation, FIELDS } from './schemas.ts';
 import { type ListRecord, ownFormOf } from './service.ts';

@@ -1,9 +1,10 @@
 /** Endpoints of contact lists. */
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+
 import { pageQuery } from '../../platform/http/pagination.ts';
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
+import { isSecond, type Naming } from '../../platform/words/naming.ts';
 import { marketingRoute } from '../marketing-route.ts';
 import { changes, creation, listRecord } from './schemas.ts';
 import type { Lists } from './service.ts';

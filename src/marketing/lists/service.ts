@@ -2,7 +2,6 @@
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
 import { MAX_PUBLIC_LISTS, MAX_TOKEN_HOSTS } from '../../limits.ts';
-import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -12,6 +11,7 @@ import { merge, present } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { refusalOfTarget } from '../../platform/http/public-hosts.ts';
 import { canonicalDomain } from '../../platform/mail/address.ts';
+import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { FIELDS, type ListChanges, type ListRecord } from './schemas.ts';
 import * as store from './store.ts';
 import type { ListRow } from './tables.ts';

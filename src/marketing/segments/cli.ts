@@ -1,12 +1,13 @@
 /** `satchel segment`: filters of a list, kept under a name. */
 import type { Cli } from '../../platform/cli/cli.ts';
-import { isSecond, resolveNamed } from '../../platform/cli/naming.ts';
 import { requireChanges, textOption } from '../../platform/cli/options.ts';
-import { ownerOf, projectOf } from '../../platform/cli/project-option.ts';
-import { counted, formatFields } from '../../platform/cli/tables.ts';
+import { ownerOf, projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
+import { formatFields } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { parse } from '../../platform/http/schema.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
+import { isSecond } from '../../platform/words/naming.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { FILTER_HELP, readFilter } from '../contacts/service.ts';
 import { CHANGEABLE, changes, creation, FIELDS } from './schemas.ts';

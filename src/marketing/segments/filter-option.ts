@@ -1,6 +1,8 @@
 /** Whom a verb is for: `--filter`, or `--segment` in place of it. */
-import { type Naming, resolveNamed } from '../../platform/cli/naming.ts';
+
 import { type Options, textOption, UsageError } from '../../platform/cli/options.ts';
+import { resolveNamed } from '../../platform/cli/project-option.ts';
+import type { Naming } from '../../platform/words/naming.ts';
 import { type ContactFilter, readFilter } from '../contacts/service.ts';
 
 /** What `--segment` takes in the shell. */

@@ -1,8 +1,9 @@
 /** Endpoints of segments. */
-import { isSecond, type Naming } from '../../platform/cli/naming.ts';
+
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
+import { isSecond, type Naming } from '../../platform/words/naming.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';

@@ -1,6 +1,5 @@
 /** Segments: filters of a list that are kept under a name, and stand wherever a filter may. */
 import { type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { createNaming, type Naming } from '../../platform/cli/naming.ts';
 import { changesOf, type Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -8,6 +7,7 @@ import { isUlid, newId } from '../../platform/host/ids.ts';
 import { present, setBy } from '../../platform/http/fields.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { parse } from '../../platform/http/schema.ts';
+import { createNaming, type Naming } from '../../platform/words/naming.ts';
 import { countAudience } from '../audience.ts';
 import { type ContactFilter, type Contacts, contact_filter } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';

@@ -1,14 +1,14 @@
 /** `satchel sequence push | pull`: sequences as files. */
 import { AppError, type FieldErrors, refuseAll } from '../../errors.ts';
 import type { Cli, CliResult, CliSession } from '../../platform/cli/cli.ts';
-import { findNamed, isSecond, resolveNamed } from '../../platform/cli/naming.ts';
 import type { Options } from '../../platform/cli/options.ts';
-import { projectOf } from '../../platform/cli/project-option.ts';
+import { projectOf, resolveNamed } from '../../platform/cli/project-option.ts';
 import { readFileText } from '../../platform/cli/secret-input.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { secondOfName } from '../../platform/http/second-names.ts';
 import { parse } from '../../platform/http/validation.ts';
+import { findNamed, isSecond } from '../../platform/words/naming.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import { changes, creation } from './schemas.ts';
 import { differencesOf, readSequenceFile, type SequenceFile, writeSequenceFile } from './sequence-file.ts';

@@ -1,8 +1,8 @@
 /** Endpoints of sequences: drafts, checks, foresight, their life, and enrollments. */
 import { invalid } from '../../errors.ts';
-import type { Naming } from '../../platform/cli/naming.ts';
 import { projectRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t, ulid } from '../../platform/http/schema.ts';
+import type { Naming } from '../../platform/words/naming.ts';
 import { type CampaignRoutes, campaignRoutes, test_body } from '../campaign-routes.ts';
 import { type ContactFilter, NOT_BOTH } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';

@@ -3,8 +3,8 @@ import { type Cli, type CliResult, UsageError } from '../../platform/cli/cli.ts'
 import { momentSince } from '../../platform/cli/moments.ts';
 import { textOption, textOptions } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
-import { counted } from '../../platform/cli/tables.ts';
 import type { Noun, VerbSession } from '../../platform/cli/verb.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { MarketingServices } from '../cli-services.ts';
 import type { KeyOwner } from '../settings/service.ts';
 import type { SuppressionKind } from './service.ts';

@@ -3,7 +3,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { SWEEP_BATCH } from '../../limits.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { blobPathOf, listBlobFiles } from '../../platform/files/store.ts';
 import {
   type CheckedDirectory,
@@ -13,6 +12,7 @@ import {
   ok,
   problem,
 } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { findUnnamed, listContentSizes, listNamedBlobs } from './store.ts';
 import { describeIds } from './unpacking.ts';
 

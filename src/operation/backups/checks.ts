@@ -1,7 +1,6 @@
 /** What doctor asks of backups: whether the last one failed, and what restores left behind, on purpose or cut off. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import {
   act,
@@ -12,6 +11,7 @@ import {
   problem,
   warning,
 } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { readHistory } from './history.ts';
 import { REPLACED, RESTORE_SCRATCH } from './restore.ts';
 

@@ -11,7 +11,6 @@ import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync } from 'no
 import { basename, dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
 import { NOT_WHOLE } from '../../platform/cli/output.ts';
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, connectAsOwner, readMetaValue } from '../../platform/database/plain-connection.ts';
 import { blobName } from '../../platform/files/archive.ts';
 import { type Outlet, STANDARD_OUTPUT } from '../../platform/files/archive-writer.ts';
@@ -23,6 +22,7 @@ import { databasePathOf, requireDatabase } from '../../platform/host/database-fi
 import { makeFolder } from '../../platform/host/folders.ts';
 import { asOwner } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
+import type { OnProgress } from '../../platform/host/waiting.ts';
 import { copyStored } from './brought.ts';
 import { backupFolder, DATABASE, STORED, storedLine } from './format.ts';
 import {

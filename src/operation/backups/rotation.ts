@@ -1,9 +1,9 @@
 /** Backups by the clock, in a folder that keeps the newest of them. Each is named by its moment. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
+import type { OnProgress } from '../../platform/host/waiting.ts';
 import { type BackupResult, backUp } from './making.ts';
 import { looksWhole } from './reader.ts';
 

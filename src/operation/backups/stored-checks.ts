@@ -1,9 +1,9 @@
 /** Asks the object store for what a backup lists: is it there, of its size, and on demand byte for byte? */
 
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import { connect, connectAsOwner } from '../../platform/database/plain-connection.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
+import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { S3Settings } from '../../store-place.ts';
 import { countStoredObjects, isNamed, listStoredObjects, type StoredObject } from './store.ts';
 import { describeIds } from './unpacking.ts';

@@ -2,11 +2,11 @@
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { AppError, messageOf } from '../../errors.ts';
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { ArchiveStream } from '../../platform/files/archive-source.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
+import type { OnProgress } from '../../platform/host/waiting.ts';
 import { BackupReader } from './reader.ts';
 import { checkStored, type StoreQuestion } from './stored-checks.ts';
 import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';

@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { type Clock, DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { type Finding, type HealthCheck, ok, problem, warning } from '../../platform/host/health-check.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import {
   type Certificate,
   type FailedOrder,

@@ -1,11 +1,11 @@
 /** What doctor asks of the database: its schema, its soundness, and whether the clock went back. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { messageOf } from '../../errors.ts';
-import { formatBytes } from '../../platform/cli/tables.ts';
 import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
 import { listDefects } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { formatBytes } from '../../platform/words/phrases.ts';
 import { newestMoment, sizeOf } from './store.ts';
 
 /** Clocks are corrected in smaller steps than this. Rows from further ahead mean that the clock is wrong. */

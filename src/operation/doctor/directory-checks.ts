@@ -2,8 +2,8 @@
 import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { type Finding, isOpenToOthers, ok, problem } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 
 /** Modes and owners of the directory, of what stands in it, and of the folders of the objects. */
 export function checkModes(data_dir: string): Finding[] {

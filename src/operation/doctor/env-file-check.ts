@@ -1,9 +1,10 @@
 /** What doctor says of the file of settings that systemd reads for the installed service. */
-import { shellWord } from '../../platform/cli/shell-words.ts';
+
 import { parseEnvFile, readEnvFile } from '../../platform/host/env-file.ts';
 import { type Finding, warning } from '../../platform/host/health-check.ts';
 import { type InstalledService, isSameFolder } from '../../platform/host/installed-service.ts';
 import { asCaller } from '../../platform/host/ownership.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 
 /**
  * A warning for lines that systemd ignores, whose settings are then not in force. Nothing for who may not read

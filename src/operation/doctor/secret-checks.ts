@@ -1,12 +1,12 @@
 /** What `satchel doctor` asks of secrets as a whole: the master key, and the data keys that it opens. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Config } from '../../config.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { readMetaValue } from '../../platform/database/plain-connection.ts';
 import { type Finding, ok, problem } from '../../platform/host/health-check.ts';
 import { judgeMasterKey } from '../../platform/secrets/master-key-fit.ts';
 import { masterKeySourceOf, warnOfKeyFileMode } from '../../platform/secrets/master-key-source.ts';
 import { dataKeyIdOf, type MasterKey, unwrapDataKey } from '../../platform/secrets/sealing.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { listSealedColumns, listSealedValues } from './store.ts';
 
 export async function checkMasterKey(

@@ -2,7 +2,7 @@
 import type { Projects } from '../../access/projects/service.ts';
 import type { Cli } from '../../platform/cli/cli.ts';
 import { requireYes, textOption } from '../../platform/cli/options.ts';
-import { counted } from '../../platform/cli/tables.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { ReleasedRecord } from './schemas.ts';
 import type { Done, HeldRecord, Holds } from './service.ts';
 import { describeHeld } from './words.ts';

@@ -1,5 +1,5 @@
 /** What a restore holds, in words. */
-import { counted } from '../../platform/cli/tables.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { Held } from './store.ts';
 
 export const RELEASE = 'satchel release --yes';

@@ -1,8 +1,9 @@
 /** `satchel project activity`: what happened in a project lately. */
 import { Option } from 'commander';
 import { ACTIVITY_DAYS } from '../../limits.ts';
-import { counted, formatBytes, formatTable, type Table } from '../../platform/cli/tables.ts';
+import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import type { Activity } from './schemas.ts';
 import type { Overviews } from './service.ts';
 

@@ -6,7 +6,6 @@ import { resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { conflict } from '../../errors.ts';
 import { OWNER_BEAT_MS, STORE_HOLD_MS } from '../../limits.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { readMeta } from '../../platform/database/meta.ts';
 import { PassingFault, StoreFault } from '../../platform/files/s3-requests.ts';
@@ -14,6 +13,7 @@ import { S3Store } from '../../platform/files/s3-store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { REPLICA_PATHS } from '../replica/service.ts';
 import { type Mark, ownerIn, readMark } from './mark.ts';
 

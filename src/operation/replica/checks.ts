@@ -1,7 +1,7 @@
 /** What `satchel doctor` asks of the database's replica, where there is one. */
 import { join } from 'node:path';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { type CheckedDirectory, type HealthCheck, ok, warning } from '../../platform/host/health-check.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { LITESTREAM_FOLDER } from './litestream.ts';
 import { describeMissing, replicaStatus } from './service.ts';
 

@@ -2,12 +2,12 @@
 
 import { type Cli, type CliResult, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
-import { shellWord } from '../../platform/cli/shell-words.ts';
 import { formatFields } from '../../platform/cli/tables.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, requireDatabase } from '../../platform/host/database-file.ts';
 import { asCallerAt } from '../../platform/host/ownership.ts';
+import { shellWord } from '../../platform/words/phrases.ts';
 import { readS3Place } from '../../store-place.ts';
 import { makeReplicaConfig, REPLICA_PATHS, replicaPathsIn, writeReplicaConfig } from './config.ts';
 import { describeMissing, type ReplicaStatus, replicaStatus } from './service.ts';

@@ -1,8 +1,8 @@
 /** How the replica of the database is: how far it is behind, and what is not in it. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import { resolve } from 'node:path';
-import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import { toIso } from '../../platform/host/clock.ts';
+import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import { askLitestream, hasReplica } from './litestream.ts';
 import { countLocalBytes } from './store.ts';
 

@@ -5,10 +5,10 @@ import { fileWord, readsArchive, STREAM, writesArchive } from '../../platform/cl
 import { type Cli, EXIT, UsageError } from '../../platform/cli/cli.ts';
 import { textOption } from '../../platform/cli/options.ts';
 import { readHiddenSecret } from '../../platform/cli/secret-input.ts';
-import { counted, formatBytes } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
 import { STANDARD_INPUT } from '../../platform/files/archive-source.ts';
 import { asCaller } from '../../platform/host/ownership.ts';
+import { counted, formatBytes } from '../../platform/words/phrases.ts';
 import type { Exported } from './exporting.ts';
 import type { Imported } from './importing.ts';
 import type { LetGo, Transfers } from './service.ts';

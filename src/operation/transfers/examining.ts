@@ -4,13 +4,13 @@
  */
 import type { Projects } from '../../access/projects/service.ts';
 import { AppError, conflict } from '../../errors.ts';
-import type { OnProgress } from '../../platform/cli/progress.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { blobIdOf } from '../../platform/files/archive.ts';
 import type { ByteStore, StoreName } from '../../platform/files/byte-store.ts';
 import { S3Store } from '../../platform/files/s3-store.ts';
 import type { BlobStore } from '../../platform/files/store.ts';
 import type { Clock } from '../../platform/host/clock.ts';
+import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { isPlainObject, parse } from '../../platform/http/schema.ts';
 import { type KeyRing, projectScope } from '../../platform/secrets/key-ring.ts';

@@ -1,9 +1,9 @@
 /** `-` in place of an archive's file: the standard stream. What can't be is wrong usage, before anything is opened. */
 import type { Command } from 'commander';
 import { STANDARD_OUTPUT } from '../files/archive-writer.ts';
+import { shellWord } from '../words/phrases.ts';
 import type { Cli } from './cli.ts';
 import { type Options, UsageError } from './options.ts';
-import { shellWord } from './shell-words.ts';
 
 export const STREAM = '-';
 

@@ -1,9 +1,7 @@
 /** The progress of a long command: one line on a terminal's standard error, overwritten, gone at the end. */
+import type { OnProgress } from '../host/waiting.ts';
+import { formatBytes } from '../words/phrases.ts';
 import type { CliProcess } from './cli.ts';
-import { formatBytes } from './tables.ts';
-
-/** Told how much of a long piece of work is done, in any unit; in bytes where its end is not known yet. */
-export type OnProgress = (done: number, total: number | null) => void;
 
 export interface Progress {
   /** Shows what is being done; the function that it returns shows how far it has come. */

@@ -11,9 +11,9 @@ import {
   optionNames,
   readFields,
 } from './fields.ts';
-import { addProjectOfName, type NamingPlace, resolveNamed } from './naming.ts';
 import { type Options, requireYes } from './options.ts';
 import { addPaging, pageOf, presentPage } from './paging.ts';
+import { addProjectOfName, type NamingPlace, resolveNamed } from './project-option.ts';
 import { type Cell, formatFields } from './tables.ts';
 
 /** What a verb of a noun works with. */

@@ -5,7 +5,7 @@
 import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
 import { MAX_FORM_FIELD_BYTES, MAX_FORM_PARTS } from '../../limits.ts';
-import { formatBytes } from '../cli/tables.ts';
+import { formatBytes } from '../words/phrases.ts';
 import { BoundaryPadding } from './boundary-padding.ts';
 import {
   boundaryOf,

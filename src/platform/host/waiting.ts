@@ -1,7 +1,10 @@
-/** Waiting for something no longer than somebody else can wait. */
+/** Waiting for something no longer than somebody else can wait, and hearing how far it has come. */
 import { monotonicMs } from './clock.ts';
 
 const LOOK_MS = 5;
+
+/** Told how much of a long piece of work is done, in any unit; in bytes where its end is not known yet. */
+export type OnProgress = (done: number, total: number | null) => void;
 
 /** Until something is done, or for `deadline_ms`: for a stop, which looks often. */
 export async function until(isDone: () => boolean, deadline_ms: number): Promise<void> {

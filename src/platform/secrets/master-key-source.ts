@@ -20,9 +20,9 @@ import {
 import { dirname, join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
-import { shellWord } from '../cli/shell-words.ts';
 import { syncFolder } from '../host/folders.ts';
 import { asCaller, asCallerAt } from '../host/ownership.ts';
+import { shellWord } from '../words/phrases.ts';
 import { loadArgon2 } from './argon2.ts';
 import { createMasterKey, KEY_BYTES, type MasterKey, masterKeyOf } from './sealing.ts';
 

@@ -7,8 +7,9 @@ import { type Cli, UsageError } from '../../platform/cli/cli.ts';
 import { collect, listOption } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { readSecretBytes } from '../../platform/cli/secret-input.ts';
-import { counted, formatTable, type Table } from '../../platform/cli/tables.ts';
+import { formatTable, type Table } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import { registerImport } from './import-cli.ts';
 import {
   freeFormField,

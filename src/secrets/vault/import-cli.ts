@@ -5,8 +5,9 @@ import type { Cli } from '../../platform/cli/cli.ts';
 import { collect, listOption, requireYes } from '../../platform/cli/options.ts';
 import { projectOf } from '../../platform/cli/project-option.ts';
 import { readFileText } from '../../platform/cli/secret-input.ts';
-import { counted, formatTable, roomFor } from '../../platform/cli/tables.ts';
+import { formatTable, roomFor } from '../../platform/cli/tables.ts';
 import type { Noun } from '../../platform/cli/verb.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { EnvImport, ImportedName } from './schemas.ts';
 import type { Vault } from './service.ts';
 

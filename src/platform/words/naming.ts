@@ -1,8 +1,6 @@
-/** What people call things at the shell: by id, or beside --project by slug or by exact name. */
-import type { Command } from 'commander';
-import { conflict, notFound } from '../../errors.ts';
+/** What people call things of a project: by id, by slug or by exact name. */
+import { conflict } from '../../errors.ts';
 import { isUlid } from '../host/ids.ts';
-import { type Options, textOption, UsageError } from './options.ts';
 
 /** One that was found. */
 export interface Named {
@@ -24,28 +22,8 @@ export interface Naming {
   called(project_id: number, name: string): readonly Named[];
 }
 
-/** Where names are looked up: `{ projects, ...services.lists.naming }`. */
-export type NamingPlace = Naming & { projects: { require(ref: string): { id: number } } };
-
 /**
- * The key of what is named. Wrong usage for a name without --project. Throws AppError `not_found`, and
- * `conflict` with the ids where several have the name.
- */
-export function resolveNamed(place: NamingPlace, ref: string, options: Options): string {
-  const { what } = place;
-  const project = textOption(options, 'project');
-  if (project === undefined && !isUlid(ref))
-    throw new UsageError(`A ${what} is named by its id, or with --project by its name.`);
-  const found =
-    project === undefined
-      ? place.byId(ref.toUpperCase())
-      : findNamed(place, place.projects.require(project).id, ref);
-  if (!found) throw notFound(capitalized(what), `satchel ${what} list --project REF`);
-  return found.key;
-}
-
-/**
- * As `resolveNamed`, for a field of something in a project. An unknown name stays as it is, for the field's
+ * The key of what a field of something in a project names. An unknown name stays as it is, for the field's
  * rules to refuse. Throws AppError `conflict` where several have the name.
  */
 export function keyOrAsGiven<R extends null | undefined>(
@@ -71,10 +49,6 @@ export function findNamed(naming: Naming, project_id: number, ref: string): Name
   throw conflict(`Several ${naming.what}s are called so: ${ids}. Name one by its id.`);
 }
 
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}
-
 /** A naming by rows of a table, of which `tell` says what counts. */
 export function createNaming<R extends { project_id: number }>(
   what: string,
@@ -98,9 +72,4 @@ export function createNaming<R extends { project_id: number }>(
 /** Whether a project has another of this name that is not over, now that one more was made. */
 export function isSecond(naming: Naming, project_id: number, name: string): boolean {
   return naming.called(project_id, name).filter(({ is_over }) => !is_over).length > 1;
-}
-
-/** For a verb whose argument or option may be a name. */
-export function addProjectOfName<C extends Command>(verb: C): C {
-  return verb.option('--project <project>', 'the project, for what is given by its name rather than its id');
 }
