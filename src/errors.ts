@@ -9,6 +9,7 @@ const STATUS_OF_KIND = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405, // of paths that speak for another's API: ours answer 404
   conflict: 409,
   precondition_failed: 412,
   too_large: 413,

@@ -15,6 +15,7 @@ import {
   actorOf,
   type Capability,
   type KeyCaller,
+  type KeyCredentials,
   keyActor,
   type ManagementCaller,
   type Permission,
@@ -43,17 +44,12 @@ export interface Accepted<C> extends Exchange {
 /* --- Who asks, and may they ------------------------------------------------------------------------------------ */
 
 /** 401, then 403 for origin or app, then 403 for permission, then the rate: refusals use none of it. */
-export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Accepted<KeyCaller> {
-  const { ctx, deps } = exchange;
-  const { headers } = ctx.request;
-  const authenticate = (): KeyCaller =>
-    deps.authenticateKey({
-      api_key: headers.get('x-api-key'),
-      origin: headers.get('origin'),
-      app_id: headers.get('x-app-id'),
-      android_package: headers.get('x-android-package'),
-      android_cert: headers.get('x-android-cert'),
-    });
+export function acceptKey(
+  exchange: Exchange,
+  needs: readonly Permission[],
+  credentials = credentialsOf(exchange.ctx.request),
+): Accepted<KeyCaller> {
+  const authenticate = (): KeyCaller => exchange.deps.authenticateKey(credentials);
   const caller = authenticate();
   const takeRate = noteCaller(exchange, `key:${caller.key_id}`, rateOfKey(caller));
   const accept = (key: KeyCaller): KeyCaller => {
@@ -63,6 +59,16 @@ export function acceptKey(exchange: Exchange, needs: readonly Permission[]): Acc
   return { ...exchange, caller: accept(caller), takeRate, acceptAgain: () => accept(authenticate()) };
 }
 
+function credentialsOf({ headers }: Request): KeyCredentials {
+  return {
+    api_key: headers.get('x-api-key'),
+    origin: headers.get('origin'),
+    app_id: headers.get('x-app-id'),
+    android_package: headers.get('x-android-package'),
+    android_cert: headers.get('x-android-cert'),
+  };
+}
+
 /** How often a key may ask for anything, by HTTP and SMTP together. */
 export function rateOfKey({ rate_limit_per_minute }: Pick<KeyCaller, 'rate_limit_per_minute'>): Rate {
   return { limit: rate_limit_per_minute, per: 'minute', what: 'Requests of this API key' };
@@ -70,7 +76,25 @@ export function rateOfKey({ rate_limit_per_minute }: Pick<KeyCaller, 'rate_limit
 
 /** 401, then 403 for who is read-only or lacks a capability. The caller's rate is taken after them. */
 export function acceptManager(exchange: Exchange, needs: readonly Capability[]): Accepted<ManagementCaller> {
-  const caller = findManager(exchange);
+  return acceptAs(exchange, needs, () => findManager(exchange));
+}
+
+/** As `acceptManager`, by an Authorization alone: no session of a browser counts. */
+export function acceptToken(
+  exchange: Exchange,
+  needs: readonly Capability[],
+  authorization: string | null,
+): Accepted<ManagementCaller> {
+  const { ctx, deps } = exchange;
+  return acceptAs(exchange, needs, () => deps.authenticateToken(authorization, ctx.ip));
+}
+
+function acceptAs(
+  exchange: Exchange,
+  needs: readonly Capability[],
+  find: () => ManagementCaller,
+): Accepted<ManagementCaller> {
+  const caller = find();
   const takeRate = noteManager(exchange, caller);
   const accept = (manager: ManagementCaller): ManagementCaller => {
     exchange.trace.manager = manager;
@@ -83,7 +107,7 @@ export function acceptManager(exchange: Exchange, needs: readonly Capability[]):
     ...exchange,
     caller: accept(caller),
     takeRate,
-    acceptAgain: () => accept(findManager(exchange)),
+    acceptAgain: () => accept(find()),
   };
 }
 

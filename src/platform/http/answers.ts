@@ -51,6 +51,7 @@ const MANAGEMENT_CODES = {
   unauthenticated: 'INVALID_ACCESS_TOKEN',
   forbidden: 'FORBIDDEN',
   not_found: 'NOT_FOUND',
+  method_not_allowed: 'METHOD_NOT_ALLOWED',
   conflict: 'CONFLICT',
   precondition_failed: 'PRECONDITION_FAILED',
   too_large: 'TOO_LARGE',

@@ -29,7 +29,11 @@ const SECRET_SEGMENT =
 
 /** Whether a route's answers may be compressed. */
 export function mayCompress({ plane, path }: Route): boolean {
-  return plane !== 'console' && !path.split('/').some((segment) => SECRET_SEGMENT.test(segment));
+  return (
+    plane !== 'console' &&
+    plane !== 'foreign' &&
+    !path.split('/').some((segment) => SECRET_SEGMENT.test(segment))
+  );
 }
 
 /** Whether the client takes gzip, by its name or by `*`, and not at q=0 (RFC 9110, 12.5.3). */

@@ -10,6 +10,7 @@ const REFUSAL_OF_KIND: Readonly<Record<ErrorKind, keyof Words['refusals']>> = {
   unauthenticated: 'not_allowed',
   forbidden: 'not_allowed',
   not_found: 'not_found',
+  method_not_allowed: 'not_found',
   conflict: 'not_possible',
   precondition_failed: 'not_possible',
   too_large: 'not_understood',

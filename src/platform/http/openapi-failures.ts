@@ -108,6 +108,7 @@ export const FAILURES: Readonly<Record<Plane, Readonly<Record<string, Documented
   status: {},
   machine: {},
   page: {},
+  foreign: {},
 };
 
 /** The body of a failure with this status, made as a real one is; undefined where none stands above. */

@@ -30,6 +30,7 @@ const SECURITY: Record<Plane, readonly Json[]> = {
   status: [],
   machine: [{}, { access_token: [] }, { session: [] }],
   page: [],
+  foreign: [],
 };
 
 /** The OpenAPI document of these routes; pages for people are left out. */
@@ -37,7 +38,7 @@ export function buildOpenApiDocument(routes: readonly Route[], about: About): Js
   const book = new SchemaBook();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    if (route.plane === 'page') continue;
+    if (route.plane === 'page' || route.plane === 'foreign') continue;
     const path = `${PLANE_PREFIX[route.plane]}${route.path}`.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book, about) };
   }

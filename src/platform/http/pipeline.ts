@@ -7,7 +7,7 @@ import type { Logger } from '../host/logger.ts';
 import { explainDescriptors } from '../host/shortages.ts';
 import { readerOf } from '../words/readers.ts';
 import type { Language } from '../words/words.ts';
-import { type Family, failureBody, successBody } from './answers.ts';
+import { failureBody, successBody } from './answers.ts';
 import { setCorsHeaders } from './cors.ts';
 import { compressText, jsonResponse, mayCompress, setVary } from './encoding.ts';
 import { failurePage } from './failure-page.ts';
@@ -57,7 +57,7 @@ export async function answer(
 
 /** The answer to a request that fits no route; it has the usual headers and its line in the log. */
 export function answerUnrouted(
-  refusal: { plane: Plane; family: Family; thrown: unknown },
+  refusal: Pick<Route, 'plane' | 'family' | 'dialect'> & { thrown: unknown },
   ctx: RequestContext,
   deps: HttpDeps,
 ): Response {
@@ -92,7 +92,7 @@ function toResponse(
 
 /** A failure in the envelope of its plane. What is no AppError is logged with the request's id. */
 function failureResponse(
-  { family, languageOf }: Pick<Route, 'family' | 'languageOf'>,
+  { family, dialect, languageOf }: Pick<Route, 'family' | 'dialect' | 'languageOf'>,
   thrown: unknown,
   ctx: RequestContext,
   logger: Logger,
@@ -121,8 +121,9 @@ function failureResponse(
     logger.info('page refused', { request_id: ctx.request_id, reason: error.message });
   }
   const { status, retry_after_s } = error;
-  const response =
-    family === 'page'
+  const response = dialect
+    ? dialect.fail(error)
+    : family === 'page'
       ? failurePage(error, languageOf && readerOf(ctx.request, languageToRefuseIn(languageOf, ctx)))
       : Response.json(failureBody(family, error), { status });
   for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);

@@ -33,12 +33,14 @@ import type {
   Permission,
   SessionCaller,
 } from './callers.ts';
+import type { Dialect } from './foreign.ts';
 import type { RateLimiter, RateState } from './rate-limit.ts';
 import type { RequestMeasures } from './request-measures.ts';
 import type { RouteDocs } from './route-docs.ts';
 import { parse, type Static, type TSchema, t } from './schema.ts';
 
-export type Plane = 'data' | 'management' | 'console' | 'status' | 'machine' | 'page';
+/** `foreign`: paths that speak for another product's API; see foreign.ts. */
+export type Plane = 'data' | 'management' | 'console' | 'status' | 'machine' | 'page' | 'foreign';
 export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where each plane lives below the public URL. */
@@ -49,6 +51,7 @@ export const PLANE_PREFIX: Record<Plane, string> = {
   status: '/api',
   machine: '',
   page: '',
+  foreign: '',
 };
 
 /** An answer with another status than the route's own, with headers, or with fields beside `data`. */
@@ -220,6 +223,8 @@ export interface SpecBase<C, Q extends TSchema, B extends TSchema, R>
 export interface Route {
   readonly plane: Plane;
   readonly family: Family;
+  /** Whose API it speaks for. */
+  readonly dialect?: Dialect;
   readonly method: Method;
   /** Path below the plane's prefix, with `:name` parameters. */
   readonly path: string;
@@ -254,6 +259,7 @@ const FAMILY_OF = {
   status: 'status',
   machine: 'management',
   page: 'page',
+  foreign: 'status',
 } as const;
 
 /** What a route is besides what runs it. */

@@ -8,6 +8,7 @@ import type { Peer } from '../host/turns.ts';
 import { failureBody } from './answers.ts';
 import { isPreflight, preflightResponse } from './cors.ts';
 import { mayCompress } from './encoding.ts';
+import { type Dialect, dialectOf, refusedMethods } from './foreign.ts';
 import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
@@ -49,7 +50,8 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
     };
   };
 
-  const app = mountRoutes(routes, deps, contextOf, (request, response) => {
+  const dialects = [...new Set(routes.flatMap(({ dialect }) => dialect ?? []))];
+  const app = mountRoutes(routes, dialects, deps, contextOf, (request, response) => {
     const length = response.headers.get('Content-Length');
     if (request.method === 'HEAD' && !response.body && length !== null) told_lengths.set(request, length);
   });
@@ -67,7 +69,7 @@ export function createHttpServer(routes: readonly Route[], deps: HttpDeps): Http
   const respond = async (received: Request, peer: Peer | null): Promise<Response> => {
     const request = withUsableUrl(received);
     const host = nameOfHost(request.headers.get('host') ?? '');
-    if (host === null) return badHost(request, deps.clock.now());
+    if (host === null) return badHost(request, dialects, deps.clock.now());
     arrivals.set(request, { original: received, peer });
     const link_project_id = deps.projectAtHost(host);
     if (link_project_id !== null) link_projects.set(request, link_project_id);
@@ -128,6 +130,7 @@ function unsentResponse(thrown: Error, { clock, logger }: Pick<HttpDeps, 'clock'
 
 function mountRoutes(
   routes: readonly Route[],
+  dialects: readonly Dialect[],
   deps: HttpDeps,
   contextOf: (request: Request, params: Record<string, string>) => RequestContext,
   onAnswer: (request: Request, response: Response) => void,
@@ -142,19 +145,27 @@ function mountRoutes(
     const run = async (context: { request: Request; params: Record<string, string> }): Promise<Response> => {
       const ctx = contextOf(context.request, context.params);
       const is_answered = ctx.link_project_id === null || (await isAboutItsProject(route, ctx));
-      const response = is_answered ? await answer(route, ctx, deps, may_compress) : refuseUnrouted(ctx, deps);
+      const response = is_answered
+        ? await answer(route, ctx, deps, may_compress)
+        : refuseUnrouted(ctx, deps, dialects);
       onAnswer(context.request, response);
       return response;
     };
     app.route(route.method, path, run, { config: {}, parse: 'none' });
     if (route.method === 'GET') app.route('HEAD', path, run, { config: {}, parse: 'none' });
   }
+  for (const { method, path, dialect } of refusedMethods(routes)) {
+    const refuse = ({ request }: { request: Request }): Response =>
+      refuseUnrouted(contextOf(request, {}), deps, [dialect], wrongMethod(request));
+    app.route(method, path, refuse, { config: {}, parse: 'none' });
+  }
   app.onError(({ request, error, code }) => {
     const ctx = contextOf(request, {});
-    if (code === 'NOT_FOUND') return refuseUnrouted(ctx, deps);
+    if (code === 'NOT_FOUND') return refuseUnrouted(ctx, deps, dialects);
     return refuseUnrouted(
       ctx,
       deps,
+      dialects,
       code === 'INTERNAL_SERVER_ERROR' || code === 'UNKNOWN' ? error : unreadable(),
     );
   });
@@ -166,8 +177,17 @@ async function isAboutItsProject({ projectOf }: Route, ctx: RequestContext): Pro
   return projectOf !== undefined && (await projectOf(ctx)) === ctx.link_project_id;
 }
 
-function refuseUnrouted(ctx: RequestContext, deps: HttpDeps, thrown: unknown = unknownRoute(ctx)): Response {
-  const plane = planeOf(ctx.url.pathname);
+function refuseUnrouted(
+  ctx: RequestContext,
+  deps: HttpDeps,
+  dialects: readonly Dialect[],
+  thrown: unknown = unknownRoute(ctx),
+): Response {
+  const { pathname } = ctx.url;
+  // A link domain speaks for nobody else.
+  const dialect = ctx.link_project_id === null ? dialectOf(dialects, pathname) : null;
+  if (dialect) return answerUnrouted({ plane: 'foreign', family: 'status', dialect, thrown }, ctx, deps);
+  const plane = planeOf(pathname);
   return answerUnrouted({ plane, family: plane === 'management' ? 'management' : 'core', thrown }, ctx, deps);
 }
 
@@ -182,11 +202,15 @@ function nameOfHost(host: string): string | null {
 }
 
 /** RFC 9112 3.2: a proxy and we could take such a request for another one. */
-function badHost(request: Request, now_ms: number): Response {
-  const family = planeOf(new URL(request.url).pathname) === 'management' ? 'management' : 'core';
+function badHost(request: Request, dialects: readonly Dialect[], now_ms: number): Response {
+  const { pathname } = new URL(request.url);
   const error = new AppError('invalid', 'The request must have one Host header, with a host name.');
-  const headers = { 'X-Request-Id': requestIdOf(request, now_ms), Connection: 'close' };
-  return Response.json(failureBody(family, error), { status: 400, headers });
+  const family = planeOf(pathname) === 'management' ? 'management' : 'core';
+  const body = dialectOf(dialects, pathname)?.fail(error) ?? Response.json(failureBody(family, error));
+  const headers = new Headers(body.headers);
+  headers.set('X-Request-Id', requestIdOf(request, now_ms));
+  headers.set('Connection', 'close');
+  return new Response(body.body, { status: 400, headers });
 }
 
 /**
@@ -213,6 +237,10 @@ function unknownRoute(ctx: RequestContext): AppError {
     'not_found',
     `There is no ${ctx.request.method} endpoint at this path. See /docs for those that exist.`,
   );
+}
+
+function wrongMethod({ method }: Request): AppError {
+  return new AppError('method_not_allowed', `This path takes no ${method}.`);
 }
 
 function unreadable(): AppError {

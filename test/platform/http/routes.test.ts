@@ -11,6 +11,7 @@ import {
   type ManagementCaller,
 } from '../../../src/platform/http/callers.ts';
 import { createClientIpReader } from '../../../src/platform/http/client-ip.ts';
+import { bearerOf, type Dialect, foreignRoute, keyOf, tokenOf } from '../../../src/platform/http/foreign.ts';
 import { pageQuery, paginate } from '../../../src/platform/http/pagination.ts';
 import { RateLimiter } from '../../../src/platform/http/rate-limit.ts';
 import { RequestMeasures } from '../../../src/platform/http/request-measures.ts';
@@ -51,6 +52,12 @@ const tokenCaller: ManagementCaller = {
   project_ids: [],
   capabilities: new Set([CAPABILITIES[0]]),
   read_only: false,
+};
+
+/** Another product's API. */
+const OTHER: Dialect = {
+  prefix: '/other',
+  fail: ({ status, message }) => Response.json({ oops: message }, { status }),
 };
 
 const deps: HttpDeps = {
@@ -213,6 +220,24 @@ const routes = [
       return { slow: true };
     },
   }),
+  foreignRoute({
+    ...base,
+    dialect: OTHER,
+    method: 'POST',
+    path: '/letters/:id',
+    who: keyOf(bearerOf, ['write']),
+    body: t.Object({ name: t.String() }),
+    handle: ({ body, ctx }) => ({ id: ctx.params.id, name: body.name }),
+  }),
+  foreignRoute({
+    ...base,
+    dialect: OTHER,
+    method: 'GET',
+    path: '/vault',
+    who: tokenOf((request) => request.headers.get('x-token'), [CAPABILITIES[0]]),
+    handle: ({ caller }) => ({ name: caller.name }),
+  }),
+  foreignRoute({ ...base, dialect: OTHER, method: 'GET', path: '/open', who: null, handle: () => ({}) }),
 ];
 
 let server: HttpServer;
@@ -229,6 +254,41 @@ afterAll(() => server.stop());
 async function json(response: Response): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
+
+describe("paths that speak for another's API", () => {
+  const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+    fetch(url(path), { method, headers, ...(body === undefined ? {} : { body }) });
+
+  test.each([
+    ['no credential', 'POST', '/other/letters/1', {}, 401],
+    ['our own header', 'POST', '/other/letters/1', good(50), 401],
+    ['a key without the permission', 'POST', '/other/letters/1', { Authorization: 'Bearer goodnone' }, 403],
+    ['a body that does not fit', 'POST', '/other/letters/1', { Authorization: 'Bearer goodxyz1' }, 422],
+    ['a token elsewhere', 'GET', '/other/vault', { Authorization: 'Bearer x' }, 401],
+    ['another method', 'DELETE', '/other/letters/1', { Authorization: 'Bearer goodxyz1' }, 405],
+    ['an unknown path', 'GET', '/other/nothing', {}, 404],
+    ['the prefix itself', 'GET', '/other', {}, 404],
+  ] as const)('fail in its form: %s', async (_what, method, path, headers, status) => {
+    const answer = await ask(method, path, headers, method === 'POST' ? '{}' : undefined);
+    expect([answer.status, Object.keys(await json(answer))]).toEqual([status, ['oops']]);
+    expect(answer.headers.get('x-request-id')).not.toBeNull();
+  });
+
+  test('answer what their handler says, with the rate of the caller and no word of CORS', async () => {
+    const sent = { Authorization: 'Bearer goodxyz2', Origin: 'https://evil.example' };
+    const answer = await ask('POST', '/other/letters/9', sent, '{"name":"a"}');
+    expect([answer.status, await json(answer)]).toEqual([200, { id: '9', name: 'a' }]);
+    expect(answer.headers.get('ratelimit-remaining')).not.toBeNull();
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    expect(await json(await ask('GET', '/other/vault', { 'X-Token': 'x' }))).toEqual({ name: 't' });
+    expect((await ask('GET', '/other/open')).status).toBe(200);
+  });
+
+  test('stand beside ours, whose unknown paths fail as before, and a path that only begins alike is ours', async () => {
+    for (const path of ['/others', '/api/v1/nothing'])
+      expect(Object.keys(await json(await ask('GET', path)))).toEqual(['success', 'message']);
+  });
+});
 
 test('an answer to a change waits for what it may have read to be on disk, one to a GET does not', async () => {
   const commit = Promise.withResolvers<void>();
