@@ -1,7 +1,7 @@
 /** SQL of what a restore holds: how it is stopped in a restored database, and how much of it is left. It looks at every noun. */
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { newId } from '../../platform/host/ids.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import {
@@ -96,12 +96,8 @@ export function noteHold(
     );
 }
 
-const forget = rawSql<never, []>(`DELETE FROM meta WHERE name = '${RESTORE_HOLD}'`);
-
 /** Nothing is held any more. */
-export function forgetHold(tx: Tx): void {
-  forget.run(tx);
-}
+export const forgetHold = rawRun(`DELETE FROM meta WHERE name = '${RESTORE_HOLD}'`);
 
 /* --- What is held ------------------------------------------------------------------------------------------------- */
 
@@ -135,11 +131,11 @@ const COUNTS = `SELECT (SELECT count(*) ${MAIL_JOBS}) + (SELECT count(*) ${BULK}
 
 const NONE: Held = { mails: 0, sequences: 0, broadcasts: 0, schedules: 0, deliveries: 0, jobs: 0 };
 
-const counts = rawSql<Held, [string | null]>(COUNTS);
+const counts = rawGet<Held, [scope: string | null]>(COUNTS);
 
 /** Counts what is held, of these projects or of all. */
 export function countHeld(read: Tx, project_ids: readonly number[] | null): Held {
-  return counts.get(read, scopeOf(project_ids)) ?? NONE;
+  return counts(read, scopeOf(project_ids)) ?? NONE;
 }
 
 /** Counts all that is held, in a database that nothing else is asked of. */
@@ -159,9 +155,9 @@ export interface Done {
   enrollments: number;
 }
 
-const done = rawSql<
+const done = rawGet<
   Done,
-  [string | null, number]
+  [scope: string | null, until_ms: number]
 >(`SELECT (SELECT count(*) ${MAIL_JOBS} AND (attempts > 0 OR run_at - ${HELD_FROM} <= ?2))
     + (SELECT count(*) ${BULK} AND (attempts > 0 OR due_at - ${HELD_FROM} <= ?2)) AS mails,
   (SELECT count(*) ${paused('broadcasts')} AND (started_at IS NOT NULL OR coalesce(send_at, 0) <= ?2)) AS broadcasts,
@@ -170,5 +166,5 @@ const done = rawSql<
      WHERE state = 'active' AND next_at <= ?2) AS enrollments`);
 
 export function countDone(read: Tx, project_ids: readonly number[] | null, until_ms: number): Done {
-  return done.get(read, scopeOf(project_ids), until_ms) ?? { mails: 0, broadcasts: 0, enrollments: 0 };
+  return done(read, scopeOf(project_ids), until_ms) ?? { mails: 0, broadcasts: 0, enrollments: 0 };
 }

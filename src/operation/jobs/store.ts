@@ -1,7 +1,7 @@
 /** SQL of the jobs that clients poll; the engine's own is platform/jobs/store.ts. */
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll } from '../../platform/database/raw-sql.ts';
 import {
   JOB_STATUSES,
   type JobRow,
@@ -47,7 +47,7 @@ export function countJobs(tx: Tx, filter: JobFilter): number {
  * The index of types has each status by itself, and SQLite merges them where each is asked for. Asked for all
  * at once, it would go through every job of the project until it has found enough of a rare type.
  */
-const idsOfType = rawSql<{ id: string }, [number, string, number, number]>(
+const idsOfType = rawAll<{ id: string }, [project_id: number, type: string, limit: number, offset: number]>(
   `${JOB_STATUSES.map((status) => `SELECT id FROM jobs WHERE project_id = ?1 AND type = ?2 AND status = '${status}'`).join(' UNION ALL ')}
    ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
 );
@@ -56,7 +56,7 @@ const idsOfType = rawSql<{ id: string }, [number, string, number, number]>(
 export function listJobs(tx: Tx, filter: JobFilter, limit: number, offset: number): JobRow[] {
   const { project_id, status, type } = filter;
   if (type !== undefined && status === undefined) {
-    const ids = idsOfType.all(tx, project_id, type, limit, offset).map(({ id }) => id);
+    const ids = idsOfType(tx, project_id, type, limit, offset).map(({ id }) => id);
     return tx.select().from(jobs).where(inArray(jobs.id, ids)).orderBy(desc(jobs.id)).all();
   }
   return tx

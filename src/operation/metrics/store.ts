@@ -1,32 +1,28 @@
 /** SQL of the metrics: counters that triggers keep, the indexes of what waits, and tables of a few rows. */
 import { PACE_FORGOTTEN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
 
-const countedRows = rawSql<{ n: number }, [string]>(
+const countedRows = rawGet<{ n: number }, [list: string]>(
   'SELECT coalesce(sum(n), 0) AS n FROM row_counts WHERE list = ?',
 );
 
 /** How many rows a list has, of all projects. */
 export function countRows(read: Tx, list: string): number {
-  return countedRows.get(read, list)?.n ?? 0;
+  return countedRows(read, list)?.n ?? 0;
 }
 
-const facets = rawSql<{ facet: string; n: number }, [string]>(
+/** The same by facet. */
+export const countFacets = rawAll<{ facet: string; n: number }, [list: string]>(
   'SELECT facet, sum(n) AS n FROM row_counts WHERE list = ? GROUP BY facet',
 );
 
-/** The same by facet. */
-export function countFacets(read: Tx, list: string): { facet: string; n: number }[] {
-  return facets.all(read, list);
-}
-
-const contacts = rawSql<{ n: number }, []>(
+const contacts = rawGet<{ n: number }>(
   "SELECT coalesce(sum(n), 0) AS n FROM contact_lists JOIN contact_counts ON list_id = contact_lists.id AND tag = ''",
 );
 
 export function countContacts(read: Tx): number {
-  return contacts.get(read)?.n ?? 0;
+  return contacts(read)?.n ?? 0;
 }
 
 /* --- What waits --------------------------------------------------------------------------------------------------- */
@@ -38,21 +34,20 @@ interface BulkGroup {
 }
 
 // A seek for each group, however much waits in it. One statement would step over all of a group.
-const nextProject = rawSql<BulkGroup, [number, number]>(
+const nextProject = rawGet<BulkGroup, [mailbox_id: number, behind_project: number]>(
   `SELECT mailbox_id, project_id FROM emails INDEXED BY emails_bulk
    WHERE due_at IS NOT NULL AND mailbox_id = ? AND project_id > ? ORDER BY project_id LIMIT 1`,
 );
-const nextMailbox = rawSql<BulkGroup, [number]>(
+const nextMailbox = rawGet<BulkGroup, [behind_mailbox: number]>(
   `SELECT mailbox_id, project_id FROM emails INDEXED BY emails_bulk
    WHERE due_at IS NOT NULL AND mailbox_id > ? ORDER BY mailbox_id, project_id LIMIT 1`,
 );
 
 export function listBulkGroups(read: Tx): BulkGroup[] {
   const groups: BulkGroup[] = [];
-  for (let group = nextMailbox.get(read, -1); group; ) {
+  for (let group = nextMailbox(read, -1); group; ) {
     groups.push(group);
-    group =
-      nextProject.get(read, group.mailbox_id, group.project_id) ?? nextMailbox.get(read, group.mailbox_id);
+    group = nextProject(read, group.mailbox_id, group.project_id) ?? nextMailbox(read, group.mailbox_id);
   }
   return groups;
 }
@@ -68,15 +63,15 @@ const START: Place = { at: -1, id: '' };
 function groupSql<Params extends (string | number | null)[]>(of: { rows: string; at: string }) {
   const behind = `FROM ${of.rows} AND (${of.at}, id) > (?, ?)`;
   return {
-    skip: rawSql<Place, [...Params, number, string, number]>(
+    skip: rawGet<Place, [...Params, number, string, number]>(
       `SELECT ${of.at} AS at, id ${behind} ORDER BY ${of.at}, id LIMIT 1 OFFSET ?`,
     ),
-    rest: rawSql<{ n: number }, [...Params, number, string]>(`SELECT count(*) AS n ${behind}`),
+    rest: rawGet<{ n: number }, [...Params, number, string]>(`SELECT count(*) AS n ${behind}`),
     // What is due at once has waited since it was queued.
-    first: rawSql<{ since: number }, Params>(
+    first: rawGet<{ since: number }, Params>(
       `SELECT queued_at AS since FROM ${of.rows} AND ${of.at} = 0 ORDER BY id LIMIT 1`,
     ),
-    due: rawSql<{ since: number }, Params>(
+    due: rawGet<{ since: number }, Params>(
       `SELECT ${of.at} AS since FROM ${of.rows} AND ${of.at} > 0 ORDER BY ${of.at} LIMIT 1`,
     ),
   };
@@ -106,11 +101,11 @@ function waitingIn<Params extends (string | number | null)[]>(
   return {
     count(read, from, limit) {
       const { at, id } = from ?? START;
-      const next = sql.skip.get(read, ...params, at, id, limit - 1);
-      return next ? { n: limit, next } : { n: sql.rest.get(read, ...params, at, id)?.n ?? 0, next: null };
+      const next = sql.skip(read, ...params, at, id, limit - 1);
+      return next ? { n: limit, next } : { n: sql.rest(read, ...params, at, id)?.n ?? 0, next: null };
     },
     since(read) {
-      const found = [sql.first.get(read, ...params), sql.due.get(read, ...params)];
+      const found = [sql.first(read, ...params), sql.due(read, ...params)];
       const moments = found.flatMap((row) => (row ? [row.since] : []));
       return moments.length === 0 ? null : Math.min(...moments);
     },
@@ -136,7 +131,7 @@ interface MailboxCounts {
   slowest: number | null;
 }
 
-const mailboxes = rawSql<MailboxCounts, [number, number]>(
+const mailboxes = rawGet<MailboxCounts, [now_ms: number, refused_since: number]>(
   `SELECT count(*) FILTER (WHERE status = 'active') AS active, count(*) FILTER (WHERE status = 'paused') AS paused,
      count(*) FILTER (WHERE resting_until > ?) AS resting, count(allowed) AS slowed, min(allowed) AS slowest
    FROM mailboxes LEFT JOIN mailbox_paces ON mailbox_id = mailboxes.id AND mailbox_paces.refused_at >= ?`,
@@ -144,14 +139,14 @@ const mailboxes = rawSql<MailboxCounts, [number, number]>(
 
 export function countMailboxes(read: Tx, now_ms: number): MailboxCounts {
   const none = { active: 0, paused: 0, resting: 0, slowed: 0, slowest: null };
-  return mailboxes.get(read, now_ms, now_ms - PACE_FORGOTTEN_MS) ?? none;
+  return mailboxes(read, now_ms, now_ms - PACE_FORGOTTEN_MS) ?? none;
 }
 
-const inboxes = rawSql<{ failing: number; read_at: number | null }, []>(
+const inboxes = rawGet<{ failing: number; read_at: number | null }>(
   'SELECT count(last_error) AS failing, min(last_look_at) AS read_at FROM inboxes',
 );
 
 /** How many inboxes can't be read, and when the one that was not read for longest was. */
 export function readInboxes(read: Tx): { failing: number; read_at: number | null } {
-  return inboxes.get(read) ?? { failing: 0, read_at: null };
+  return inboxes(read) ?? { failing: 0, read_at: null };
 }

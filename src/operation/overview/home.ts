@@ -97,11 +97,7 @@ export function listTodo(
   { now_ms, findings, may_administer, isCaptured }: TodoAsked,
 ): Todo[] {
   const week_ago = now_ms - WEEK * DAY_MS;
-  const waiting = store.listWaiting(read, scope, {
-    failed_since: now_ms - DAY_MS,
-    import_since: firstIdOf(week_ago),
-    captured_since: week_ago,
-  });
+  const waiting = store.listWaiting(read, scope, now_ms - DAY_MS, firstIdOf(week_ago), week_ago);
   const pageOf = (slug: string, page: string): string => `/console/projects/${slug}/${page}`;
   const of_projects = waiting.flatMap(({ slug, ...counts }) =>
     WAITING.filter(({ of }) => counts[of] > 0).map(

@@ -1,37 +1,27 @@
 /** SQL of the overview and a project's activity. Triggers keep its counters: the cost does not grow. */
 import { MAX_PER_PAGE } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 
 /** `?1` is a JSON array of project ids, or null for all. Counters of no project have 0. */
 const IN_SCOPE = '(?1 IS NULL AND project_id > 0 OR project_id IN (SELECT value FROM json_each(?1)))';
 
-interface Counter {
-  list: string;
-  facet: string;
-  n: number;
-}
-
-const counters = rawSql<Counter, [string | null]>(
+/** What the lists of projects hold, by facet. */
+export const readCounters = rawAll<{ list: string; facet: string; n: number }, [scope: string | null]>(
   `SELECT list, facet, sum(n) AS n FROM row_counts
    WHERE list IN ('api_keys', 'objects', 'object_bytes', 'emails', 'jobs', 'email_schedules', 'contact_lists', 'suppressions',
      'sequences') AND ${IN_SCOPE}
    GROUP BY list, facet`,
 );
 
-/** What the lists of projects hold, by facet. */
-export function readCounters(read: Tx, scope: string | null): Counter[] {
-  return counters.all(read, scope);
-}
-
-const contacts = rawSql<{ n: number }, [string | null]>(
+const contacts = rawGet<{ n: number }, [scope: string | null]>(
   `SELECT coalesce(sum(n), 0) AS n FROM contact_lists JOIN contact_counts ON list_id = contact_lists.id AND tag = ''
    WHERE ${IN_SCOPE}`,
 );
 
 export function countContacts(read: Tx, scope: string | null): number {
-  return contacts.get(read, scope)?.n ?? 0;
+  return contacts(read, scope)?.n ?? 0;
 }
 
 /** Every project there is, from the counters. */
@@ -45,14 +35,10 @@ interface HourCounter {
   n: number;
 }
 
-const hours = rawSql<HourCounter, [string | null, number]>(
+/** What became of mails since an hour, which is counted from 1970. */
+export const readHours = rawAll<HourCounter, [scope: string | null, since_hour: number]>(
   `SELECT hour, what, sum(n) AS n FROM email_hours WHERE ${IN_SCOPE} AND hour >= +?2 AND what <> 'clicked' GROUP BY hour, what`,
 );
-
-/** What became of mails since an hour, which is counted from 1970. */
-export function readHours(read: Tx, scope: string | null, since_hour: number): HourCounter[] {
-  return hours.all(read, scope, since_hour);
-}
 
 interface MailDay {
   /** Counted from 1970, as everywhere here. */
@@ -62,27 +48,22 @@ interface MailDay {
 }
 
 const BY_DAY = 'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE hour BETWEEN +? AND +?';
-const days = rawSql<MailDay, [number, number]>(`${BY_DAY} GROUP BY 1, what`);
+const days = rawAll<MailDay, [since_hour: number, last_hour: number]>(`${BY_DAY} GROUP BY 1, what`);
 // By the primary key: what others mail costs nothing.
-const daysOf = rawSql<MailDay, [number, number, string]>(
+const daysOf = rawAll<MailDay, [since_hour: number, last_hour: number, scope: string]>(
   `${BY_DAY} AND project_id IN (SELECT value FROM json_each(?)) GROUP BY 1, what`,
 );
 
 /** The same by day, with clicks, of hours up to a last one. */
 export function readDays(read: Tx, scope: string | null, since_hour: number, last_hour: number): MailDay[] {
-  return scope === null
-    ? days.all(read, since_hour, last_hour)
-    : daysOf.all(read, since_hour, last_hour, scope);
+  return scope === null ? days(read, since_hour, last_hour) : daysOf(read, since_hour, last_hour, scope);
 }
-
-const uploads = rawSql<{ day: number; uploads: number }, [string | null, number]>(
-  `SELECT day, sum(uploads) AS uploads FROM upload_days WHERE ${IN_SCOPE} AND day >= +?2 GROUP BY day`,
-);
 
 /** Uploads by day: there are no more rows than those of a month. */
-export function readUploads(read: Tx, scope: string | null, since_day: number) {
-  return uploads.all(read, scope, since_day);
-}
+export const readUploads = rawAll<
+  { day: number; uploads: number },
+  [scope: string | null, since_day: number]
+>(`SELECT day, sum(uploads) AS uploads FROM upload_days WHERE ${IN_SCOPE} AND day >= +?2 GROUP BY day`);
 
 /** Counting of a project's waiting mails ends here, and so does the list of what waits. */
 const TODO_COUNT_MAX = 1000;
@@ -112,7 +93,11 @@ const mailsThat = (status: string): string =>
 const pausedIn = (table: 'sequences' | 'broadcasts'): string =>
   `(SELECT count(*) FROM ${table} INDEXED BY ${table}_braked
      WHERE project_id = projects.id AND status = 'paused' AND pause_reason <> 'manual')`;
-const waiting = rawSql<Waiting, [string | null, number, string, number]>(
+/** The projects in which anything waits, with how much: some seeks of an index each, whatever is stored. */
+export const listWaiting = rawAll<
+  Waiting,
+  [scope: string | null, failed_since: number, import_since: string, captured_since: number]
+>(
   `SELECT * FROM (SELECT id, slug, status, ${mailsThat('failed')} AS failed_mail, ${mailsThat('unknown')} AS unknown_mail,
      ${pausedIn('sequences')} AS paused_sequence, ${pausedIn('broadcasts')} AS paused_broadcast,
      (SELECT count(*) FROM contact_imports INDEXED BY contact_imports_by_project
@@ -127,33 +112,17 @@ const waiting = rawSql<Waiting, [string | null, number, string, number]>(
    LIMIT ${TODO_MAX}`,
 );
 
-/** The projects in which anything waits, with how much: some seeks of an index each, whatever is stored. */
-export function listWaiting(
-  read: Tx,
-  scope: string | null,
-  since: { failed_since: number; import_since: string; captured_since: number },
-) {
-  return waiting.all(read, scope, since.failed_since, since.import_since, since.captured_since);
-}
-
 /* --- One project -------------------------------------------------------------------------------------------------- */
 
-const mailDays = rawSql<MailDay, [number, number]>(
+/** What became of a project's mails since an hour, by day. */
+export const readMailDays = rawAll<MailDay, [project_id: number, since_hour: number]>(
   'SELECT hour / 24 AS day, what, sum(n) AS n FROM email_hours WHERE project_id = +? AND hour >= +? GROUP BY 1, what',
 );
 
-/** What became of a project's mails since an hour, by day. */
-export function readMailDays(read: Tx, project_id: number, since_hour: number): MailDay[] {
-  return mailDays.all(read, project_id, since_hour);
-}
-
-const uploadDays = rawSql<{ day: number; uploads: number; bytes: number }, [number, number]>(
-  'SELECT day, uploads, bytes FROM upload_days WHERE project_id = ? AND day >= ?',
-);
-
-export function readUploadDays(read: Tx, project_id: number, since_day: number) {
-  return uploadDays.all(read, project_id, since_day);
-}
+export const readUploadDays = rawAll<
+  { day: number; uploads: number; bytes: number },
+  [project_id: number, since_day: number]
+>('SELECT day, uploads, bytes FROM upload_days WHERE project_id = ? AND day >= ?');
 
 export function readStorage(read: Tx, project_id: number): { objects: number; bytes: number } {
   return {
@@ -173,15 +142,11 @@ interface MailError {
 const newestOf = (status: MailError['status'], at: string): string =>
   `SELECT * FROM (SELECT id AS email_id, status, to_email AS "to", coalesce(error, smtp_response) AS error, ${at} AS at
      FROM emails WHERE project_id = +?1 AND status = '${status}' ORDER BY id DESC LIMIT ?2)`;
-const errors = rawSql<MailError, [number, number]>(
+/** Why the newest mails of those that were not delivered were not, the latest first. */
+export const listErrors = rawAll<MailError, [project_id: number, limit: number]>(
   `${newestOf('failed', 'failed_at')} UNION ALL ${newestOf('unknown', 'failed_at')} UNION ALL
    ${newestOf('bounced', 'bounced_at')} ORDER BY at DESC LIMIT ?2`,
 );
-
-/** Why the newest mails of those that were not delivered were not, the latest first. */
-export function listErrors(read: Tx, project_id: number, limit: number): MailError[] {
-  return errors.all(read, project_id, limit);
-}
 
 interface SignUp {
   contact: string;
@@ -191,25 +156,22 @@ interface SignUp {
   at: number;
 }
 
-// The newest of each list are the first of its index, so that a million contacts cost as little as five.
-const signUps = rawSql<SignUp, [number, number]>(
+/**
+ * Who came to a list of a project last, the latest first. The newest of each list are the first of its index,
+ * so that a million contacts cost as little as five.
+ */
+export const listSignUps = rawAll<SignUp, [project_id: number, limit: number]>(
   `SELECT c.public_id AS contact, c.email, l.name AS list, c.status, c.created_at AS at
    FROM contact_lists l CROSS JOIN contacts c
      ON c.id IN (SELECT id FROM contacts WHERE list_id = l.id ORDER BY id DESC LIMIT ?2)
    WHERE l.project_id = +?1 ORDER BY c.id DESC LIMIT ?2`,
 );
 
-/** Who came to a list of a project last, the latest first. */
-export function listSignUps(read: Tx, project_id: number, limit: number): SignUp[] {
-  return signUps.all(read, project_id, limit);
-}
-
-const keyUse = rawSql<{ id: number; name: string; last_used_at: number | null }, [number]>(
+/** The keys of a project, those used last first. */
+export const listKeyUse = rawAll<
+  { id: number; name: string; last_used_at: number | null },
+  [project_id: number]
+>(
   `SELECT id, name, last_used_at FROM api_keys WHERE project_id = +?
    ORDER BY last_used_at DESC, id DESC LIMIT ${MAX_PER_PAGE}`,
 );
-
-/** The keys of a project, those used last first. */
-export function listKeyUse(read: Tx, project_id: number) {
-  return keyUse.all(read, project_id);
-}

@@ -1,8 +1,7 @@
 /** SQL of the search for what has a name and is few: each is looked at, in the projects that count. */
 import { SEARCH_ROWS } from '../../limits.ts';
-import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
-import { type InProject, searchIn } from './store.ts';
+import { rawAll } from '../../platform/database/raw-sql.ts';
+import { searchIn } from './store.ts';
 
 const fitsOneOf = (texts: readonly string[], place: number): string =>
   texts.map((text) => `${text} GLOB +?${place}`).join(' OR ');
@@ -16,14 +15,12 @@ function namedIn<Row extends object>(of: {
   also?: string;
 }) {
   const [, called] = of.from.split(' ');
-  const found = searchIn<Row, [string]>({
+  return searchIn<Row, [pattern: string]>({
     columns: of.columns,
     from: of.from,
     order: `${called}.id DESC`,
     where: `${of.also ?? 'TRUE'} AND (${fitsOneOf(of.texts, 2)})`,
   });
-  return (read: Tx, scope: string | null, pattern: string): (Row & InProject)[] =>
-    found.all(read, scope, pattern);
 }
 
 interface Listed {
@@ -74,10 +71,9 @@ export const named = {
 
 /** What is of no project, newest first. */
 function namedHere<Row extends object>(table: string, columns: string, texts: readonly string[]) {
-  const found = rawSql<Row, [string]>(
+  return rawAll<Row, [pattern: string]>(
     `SELECT ${columns} FROM ${table} WHERE ${fitsOneOf(texts, 1)} ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,
   );
-  return (read: Tx, pattern: string): Row[] => found.all(read, pattern);
 }
 
 export const namedOfSatchel = {

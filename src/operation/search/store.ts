@@ -6,7 +6,7 @@
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { SEARCH_ROWS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
-import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
+import { type AllSql, rawAll } from '../../platform/database/raw-sql.ts';
 import { soughtName } from '../../platform/files/sought-name.ts';
 
 /** Which project a row is of. */
@@ -26,8 +26,8 @@ export function searchIn<Row extends object, Params extends SQLQueryBindings[]>(
   from: string;
   where: string;
   order: string;
-}): RawSql<Row & InProject, [scope: string | null, ...Params]> {
-  return rawSql(
+}): AllSql<Row & InProject, [scope: string | null, ...Params]> {
+  return rawAll(
     `SELECT ${of.columns}, ${OF_PROJECT} FROM projects p CROSS JOIN ${of.from}
      WHERE ${IN_SCOPE} AND ${of.where} ORDER BY p.id DESC, ${of.order} LIMIT ${SEARCH_ROWS}`,
   );
@@ -52,13 +52,13 @@ interface ProjectRow {
   status: string;
 }
 
-const projects = rawSql<ProjectRow, [string | null, string]>(
+const projects = rawAll<ProjectRow, [scope: string | null, pattern: string]>(
   `SELECT id, public_id, name, slug, status FROM projects p
    WHERE ${IN_SCOPE} AND (name GLOB +?2 OR slug GLOB +?2) ORDER BY id DESC LIMIT ${SEARCH_ROWS}`,
 );
 
 export function searchProjects(read: Tx, scope: string | null, q: string): ProjectRow[] {
-  return projects.all(read, scope, anywhere(q));
+  return projects(read, scope, anywhere(q));
 }
 
 interface KeyRow extends InProject {
@@ -77,7 +77,7 @@ const keys = searchIn<KeyRow, [string, string]>({
 });
 
 export function searchKeys(read: Tx, scope: string | null, q: string): KeyRow[] {
-  return keys.all(read, scope, anywhere(q), q);
+  return keys(read, scope, anywhere(q), q);
 }
 
 interface ObjectRow extends InProject {
@@ -99,7 +99,7 @@ const objects = searchIn<ObjectRow, [string, string, number]>({
 
 export function searchObjects(read: Tx, scope: string | null, q: string, now_ms: number): ObjectRow[] {
   const name = soughtName(q);
-  return objects.all(read, scope, name, afterPrefix(name), now_ms);
+  return objects(read, scope, name, afterPrefix(name), now_ms);
 }
 
 interface EmailRow extends InProject {
@@ -132,10 +132,10 @@ const emailsToPrefix = searchIn<EmailRow, [string, string]>({
 
 /** The newest to that very address come before those to addresses that begin so. */
 export function searchEmails(read: Tx, scope: string | null, q: string): EmailRow[] {
-  const exact = [...emailById.all(read, scope, q.toUpperCase()), ...emailsTo.all(read, scope, q)];
+  const exact = [...emailById(read, scope, q.toUpperCase()), ...emailsTo(read, scope, q)];
   if (exact.length >= SEARCH_ROWS) return exact.slice(0, SEARCH_ROWS);
   const known = new Set(exact.map(({ id }) => id));
-  const begun = emailsToPrefix.all(read, scope, q, afterPrefix(q)).filter(({ id }) => !known.has(id));
+  const begun = emailsToPrefix(read, scope, q, afterPrefix(q)).filter(({ id }) => !known.has(id));
   return [...exact, ...begun].slice(0, SEARCH_ROWS);
 }
 
@@ -160,7 +160,7 @@ const contacts = searchIn<ContactRow, [string, string]>({
 
 export function searchContacts(read: Tx, scope: string | null, q: string): ContactRow[] {
   const email = q.toLowerCase();
-  return contacts.all(read, scope, email, afterPrefix(email));
+  return contacts(read, scope, email, afterPrefix(email));
 }
 
 /** The first text that no longer begins with `prefix`. */

@@ -2,12 +2,12 @@
 import { statfsSync } from 'node:fs';
 import { MIN_FREE_DISK_BYTES } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet } from '../../platform/database/raw-sql.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { BACKEND_VERSION, VERSION } from '../../version.ts';
 import type { Ownership } from '../ownership/service.ts';
 
-const anything = rawSql<{ n: number }, []>('SELECT 1 AS n');
+const anything = rawGet<{ n: number }>('SELECT 1 AS n');
 
 export interface Health {
   status: 'ok' | 'degraded';
@@ -54,7 +54,7 @@ export class Status {
 
   #canRead(): boolean {
     try {
-      return anything.get(this.deps.database.read) !== null;
+      return anything(this.deps.database.read) !== null;
     } catch {
       return false;
     }

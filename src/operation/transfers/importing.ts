@@ -210,10 +210,10 @@ export class Import {
       throw conflict(
         `A row of ${going.table} names the ${foreign.kind} ${foreign.id}, which another project has.`,
       );
-    if (going.table === 'audit_events' && store.isOnTrail(tx, String(arriving.id)))
+    if (going.table === 'audit_events' && store.findOnTrail(tx, String(arriving.id)))
       arriving.id = newId(Number(arriving.at));
     try {
-      going.insert.run(tx, ...going.columns.map(({ name }) => arriving[name] ?? null));
+      going.insert(tx, ...going.columns.map(({ name }) => arriving[name] ?? null));
     } catch (error) {
       // A sweep took what it belongs to, whose time was over.
       if (isOfMissingRow(error)) return;
@@ -243,7 +243,7 @@ export class Import {
   async #takeFile(reader: ProjectReader, id: string, size_bytes: number): Promise<void> {
     const { blobs, bytes, database } = this.deps;
     const row = store.findArrivingObject(database.read, id, this.#id);
-    if (!row && !store.isPinned(database.read, id, this.#id)) {
+    if (!row && !store.findPin(database.read, id, this.#id)) {
       // No row names it, or none any more.
       await reader.read(() => {});
       return;
@@ -292,7 +292,7 @@ export class Import {
       await upload.commit();
       const is_utf8 = row !== null && upload.is_utf8 && lacksCharset(row.mime_type);
       if (row && is_utf8 !== (row.is_utf8 === 1))
-        await this.#write((tx) => store.setUtf8(tx, upload.id, is_utf8));
+        await this.#write((tx) => store.setUtf8(tx, is_utf8 ? 1 : 0, upload.id));
       if (upload.held) await this.deps.bytes.keep(upload.id, upload.held);
       this.#objects += 1;
     } finally {

@@ -1,6 +1,6 @@
 /** How a project's rows are found, read, written and removed, by table: from the schema and the inventory. */
 import type { Tx } from '../../platform/database/database.ts';
-import { type RawSql, rawSql } from '../../platform/database/raw-sql.ts';
+import { type RunSql, rawAll, rawRun } from '../../platform/database/raw-sql.ts';
 import {
   COUNTED,
   FOUND_BY_PARENT,
@@ -34,21 +34,17 @@ export interface Going {
   /** Reads all of the project ?1. It walks an index: nothing is sorted. */
   select: string;
   /** Takes the values of `columns`. */
-  insert: RawSql<never, Value[]>;
+  insert: RunSql<Value[]>;
   /** Takes up to ?2 of the project ?1 out. */
-  remove: RawSql<never, [number, number]>;
+  remove: RunSql<[project_id: number, limit: number]>;
 }
 
 type Schema = ReadonlyMap<string, readonly Column[]>;
 
-const columnsOf = rawSql<Column, [string]>(
+/** The columns that a table has in this build. */
+export const listColumns = rawAll<Column, [table: string]>(
   'SELECT name, type, "notnull" AS is_required, pk FROM pragma_table_info(?)',
 );
-
-/** The columns that a table has in this build. */
-export function listColumns(read: Tx, table: string): Column[] {
-  return columnsOf.all(read, table);
-}
 
 const schemaOf = (read: Tx): Schema => new Map(GOING.map((table) => [table, listColumns(read, table)]));
 
@@ -69,8 +65,8 @@ export function listGoing(read: Tx): Going[] {
         return of === 'projects' || isNumbered(of) ? [[name, of] as const] : [];
       }),
       select: `SELECT ${names.map((name) => `t.${name}`)} FROM ${from}${order}`,
-      insert: rawSql(`INSERT${or} INTO ${table} (${names}) VALUES (${names.map(() => '?')})`),
-      remove: rawSql(
+      insert: rawRun(`INSERT${or} INTO ${table} (${names}) VALUES (${names.map(() => '?')})`),
+      remove: rawRun(
         `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key.map((name) => `t.${name}`)} FROM ${from} LIMIT ?2)`,
       ),
     };

@@ -131,7 +131,7 @@ export class Transfers {
       throw invalid({
         _: [`The passphrase must have at least ${MIN_TRANSFER_PASSPHRASE_CHARS} characters.`],
       });
-    if (!object_store && (how.with_store || store.hasStored(database.read, project.id)))
+    if (!object_store && (how.with_store || store.findStored(database.read, project.id)))
       throw conflict('No object store is set. Set SATCHEL_OBJECT_STORE and its keys for this command.');
     const salt = createSalt();
     const key = await deriveMasterKey(how.passphrase, salt);
@@ -295,9 +295,9 @@ export class Transfers {
     const { database, blobs, key_ring } = this.deps;
     const tables = listGoing(database.read).toReversed();
     for (const { id, public_id } of listArriving(database.read)) {
-      for (const file of store.listFiles(database.read, id)) await blobs.remove(file);
+      for (const file of store.listFiles(database.read, id)) await blobs.remove(file.public_id);
       for (const { remove } of tables)
-        while ((await database.write((tx) => remove.run(tx, id, PIECE_ROWS))) > 0) await Bun.sleep(0);
+        while ((await database.write((tx) => remove(tx, id, PIECE_ROWS))) > 0) await Bun.sleep(0);
       await database.write((tx) => {
         key_ring.forgetScope(tx, projectScope(public_id));
         deleteArriving(tx, id);

@@ -2,7 +2,7 @@
 import type { Database as Sqlite } from 'bun:sqlite';
 import type { Tx } from '../../platform/database/database.ts';
 import { readCount } from '../../platform/database/plain-connection.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { HELD } from '../../platform/jobs/store.ts';
 
@@ -67,55 +67,49 @@ export function sumBytes(sqlite: Sqlite, project_id: number, with_store: boolean
 
 /* --- What stops, and goes on -------------------------------------------------------------------------------------- */
 
-const stored = rawSql<{ id: number }, [number]>(
+/** A file of a project whose bytes are in an object store, or null. */
+export const findStored = rawGet<{ id: number }, [project_id: number]>(
   "SELECT id FROM objects WHERE project_id = ? AND store = 's3' LIMIT 1",
 );
 
-/** Whether bytes of a project are in an object store. */
-export function hasStored(read: Tx, project_id: number): boolean {
-  return stored.get(read, project_id) !== null;
-}
-
-const underWay = rawSql<{ jobs: number; mails: number }, [number]>(
+const underWay = rawGet<{ jobs: number; mails: number }, [project_id: number]>(
   `SELECT (SELECT count(*) FROM jobs WHERE project_id = ?1 AND status = 'processing') AS jobs,
      (SELECT count(*) FROM emails WHERE project_id = ?1 AND status = 'sending') AS mails`,
 );
 
 /** How many jobs and mails are being worked on. */
 export function countUnderWay(read: Tx, project_id: number): { jobs: number; mails: number } {
-  return underWay.get(read, project_id) ?? { jobs: 0, mails: 0 };
+  return underWay(read, project_id) ?? { jobs: 0, mails: 0 };
 }
 
-const releaseJobs = rawSql<never, [number, number]>(
+/** Releases up to `limit` jobs; a mail for later waits for its time. Returns how many there were. */
+export const releaseSome = rawRun<[project_id: number, limit: number]>(
   `UPDATE jobs SET run_at = coalesce(
        (SELECT CASE WHEN e.attempts = 0 THEN e.scheduled_at END FROM emails e WHERE e.id = jobs.payload ->> 'email_id'), 0)
    WHERE id IN (SELECT id FROM jobs WHERE project_id = ?1 AND status = 'pending' AND run_at = ${HELD} LIMIT ?2)`,
 );
 
-/** Releases up to `limit` jobs; a mail for later waits for its time. Returns how many there were. */
-export function releaseSome(tx: Tx, project_id: number, limit: number): number {
-  return releaseJobs.run(tx, project_id, limit);
-}
-
 /* --- As it arrives ------------------------------------------------------------------------------------------------ */
 
-const setSequence = rawSql<never, [number, string]>('UPDATE sqlite_sequence SET seq = ? WHERE name = ?');
-const addSequence = rawSql<never, [string, number]>('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)');
+const setSequence = rawRun<[seq: number, table: string]>('UPDATE sqlite_sequence SET seq = ? WHERE name = ?');
+const addSequence = rawRun<[table: string, seq: number]>(
+  'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
+);
 
 /** Keeps so many numbers of a table free, and returns the first of them. */
 export function reserve(tx: Tx, table: string, count: number): number {
-  const last = rawSql<{ last: number }, []>(
+  const findLast = rawGet<{ id: number }>(
     `SELECT max(coalesce((SELECT max(id) FROM ${table}), 0),
-       coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)) AS last`,
-  ).get(tx);
-  const first = (last?.last ?? 0) + 1;
+       coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)) AS id`,
+  );
+  const first = (findLast(tx)?.id ?? 0) + 1;
   const end = first + count - 1;
-  if (count > 0 && setSequence.run(tx, end, table) === 0) addSequence.run(tx, table, end);
+  if (count > 0 && setSequence(tx, end, table) === 0) addSequence(tx, table, end);
   return first;
 }
 
 const numberOf = (table: string, column: string) =>
-  rawSql<{ id: number }, [string]>(`SELECT id FROM ${table} WHERE ${column} = ?`);
+  rawGet<{ id: number }, [name: string]>(`SELECT id FROM ${table} WHERE ${column} = ?`);
 const here = {
   mailbox: numberOf('mailboxes', 'address'),
   person: numberOf('people', 'email'),
@@ -125,24 +119,16 @@ const here = {
 
 /** The number of something that may be known here, by what it is known by everywhere. */
 export function numberHere(read: Tx, kind: keyof typeof here, name: string): number | null {
-  return here[kind].get(read, name)?.id ?? null;
+  return here[kind](read, name)?.id ?? null;
 }
 
-const auditTaken = rawSql<{ id: string }, [string]>('SELECT id FROM audit_events WHERE id = ?');
-
-/** Whether an event of this id is on the trail, as when a project comes back to where it was. */
-export function isOnTrail(read: Tx, id: string): boolean {
-  return auditTaken.get(read, id) !== null;
-}
-
-const nameSource = rawSql<never, [number, number]>(
-  'INSERT INTO merge_source_names (former_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
-);
+/** An event that is on the trail already, as when a project comes back to where it was. */
+export const findOnTrail = rawGet<{ id: string }, [id: string]>('SELECT id FROM audit_events WHERE id = ?');
 
 /** Notes what a source is called in links that were sent before. */
-export function nameFormerly(tx: Tx, former_id: number, source_id: number): void {
-  nameSource.run(tx, former_id, source_id);
-}
+export const nameFormerly = rawRun<[former_id: number, source_id: number]>(
+  'INSERT INTO merge_source_names (former_id, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
 
 /** What a sequence or broadcast becomes once everything has arrived. Until then it is a draft. */
 export interface Standing {
@@ -151,12 +137,12 @@ export interface Standing {
   status: string;
 }
 const stand = {
-  sequences: rawSql<never, [string, number]>('UPDATE sequences SET status = ? WHERE id = ?'),
-  broadcasts: rawSql<never, [string, number]>('UPDATE broadcasts SET status = ? WHERE id = ?'),
+  sequences: rawRun<[status: string, id: number]>('UPDATE sequences SET status = ? WHERE id = ?'),
+  broadcasts: rawRun<[status: string, id: number]>('UPDATE broadcasts SET status = ? WHERE id = ?'),
 };
 
 export function setStanding(tx: Tx, { table, id, status }: Standing): void {
-  stand[table].run(tx, status, id);
+  stand[table](tx, status, id);
 }
 
 /** An object whose bytes are to come. */
@@ -167,35 +153,27 @@ export interface ArrivingObject {
   is_utf8: number;
 }
 
-const objectOf = rawSql<ArrivingObject, [string, number]>(
+export const findArrivingObject = rawGet<ArrivingObject, [public_id: string, project_id: number]>(
   'SELECT sha256, store, mime_type, is_utf8 FROM objects WHERE public_id = ? AND project_id = ?',
 );
 
-export function findArrivingObject(read: Tx, public_id: string, project_id: number): ArrivingObject | null {
-  return objectOf.get(read, public_id, project_id);
-}
-
-const isUtf8 = rawSql<never, [number, string]>('UPDATE objects SET is_utf8 = ? WHERE public_id = ?');
-
 /** Says what the bytes of an object told. */
-export function setUtf8(tx: Tx, public_id: string, is_utf8: boolean): void {
-  isUtf8.run(tx, is_utf8 ? 1 : 0, public_id);
-}
+export const setUtf8 = rawRun<[is_utf8: number, public_id: string]>(
+  'UPDATE objects SET is_utf8 = ? WHERE public_id = ?',
+);
 
-const pinned = rawSql<{ n: number }, [string, number]>(
+/** A mail of a project that keeps the bytes of an object that is gone, or null. */
+export const findPin = rawGet<{ n: number }, [public_id: string, project_id: number]>(
   `SELECT 1 AS n FROM attachment_pins p JOIN emails e ON e.id = p.email_id
    WHERE p.object_public_id = ? AND e.project_id = ? LIMIT 1`,
 );
 
-/** Whether a mail of a project keeps the bytes of an object that is gone. */
-export function isPinned(read: Tx, public_id: string, project_id: number): boolean {
-  return pinned.get(read, public_id, project_id) !== null;
-}
-
 const isAnothers = (table: string) =>
-  rawSql<{ n: number }, [string, number]>(`SELECT 1 AS n FROM ${table} WHERE id = ? AND project_id <> ?`);
+  rawGet<{ n: number }, [id: string, project_id: number]>(
+    `SELECT 1 AS n FROM ${table} WHERE id = ? AND project_id <> ?`,
+  );
 const anothers = {
-  file: rawSql<{ n: number }, [string, number]>(
+  file: rawGet<{ n: number }, [id: string, project_id: number]>(
     `SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM objects WHERE public_id = ?1 AND project_id <> ?2)
        OR EXISTS (SELECT 1 FROM uploads WHERE id = ?1 AND project_id <> ?2)
        OR EXISTS (SELECT 1 FROM attachment_pins p JOIN emails e ON e.id = p.email_id
@@ -214,23 +192,15 @@ export interface Named {
 }
 
 export function isOfAnother(read: Tx, { kind, id }: Named, project_id: number): boolean {
-  return anothers[kind].get(read, id, project_id) !== null;
+  return anothers[kind](read, id, project_id) !== null;
 }
 
-const dropObject = rawSql<never, [string, number]>(
+export const dropArrivingObject = rawRun<[public_id: string, project_id: number]>(
   'DELETE FROM objects WHERE public_id = ? AND project_id = ?',
 );
 
-export function dropArrivingObject(tx: Tx, public_id: string, project_id: number): void {
-  dropObject.run(tx, public_id, project_id);
-}
-
-const localOf = rawSql<{ public_id: string }, [number]>(
+/** Every file that the rows of a project name. */
+export const listFiles = rawAll<{ public_id: string }, [project_id: number]>(
   `SELECT public_id FROM objects WHERE project_id = ?1 AND store = 'local'
    UNION SELECT p.object_public_id FROM emails e CROSS JOIN attachment_pins p ON p.email_id = e.id WHERE e.project_id = ?1`,
 );
-
-/** Every file that the rows of a project name. */
-export function listFiles(read: Tx, project_id: number): string[] {
-  return localOf.all(read, project_id).map(({ public_id }) => public_id);
-}
