@@ -5,7 +5,7 @@ import type { Actor } from '../platform/http/callers.ts';
 import type { ProjectCaller, RequestContext, Route } from '../platform/http/routes.ts';
 import { emailAddress, type Static, type TSchema, t, ulid } from '../platform/http/schema.ts';
 import { madeReply } from '../platform/http/second-names.ts';
-import { isSecond, type Naming } from '../platform/words/naming.ts';
+import type { Naming } from '../platform/words/naming.ts';
 import { marketingRoute } from './marketing-route.ts';
 import type { KeyOwner } from './settings/service.ts';
 
@@ -35,8 +35,7 @@ export function campaignRoutes<Seen extends { id: string; name: string }>(of: {
   const load = ({ ctx, caller }: Target): Seen =>
     campaigns.get(caller.project.id, ctx.params[campaigns.what] ?? '');
   /** The answer to what made a draft. It warns where another has its name. */
-  const madeDraft = ({ project }: ProjectCaller, made: Seen) =>
-    madeReply(made, campaigns.what, isSecond(names, project.id, made.name));
+  const madeDraft = ({ project }: ProjectCaller, made: Seen) => madeReply(made, names, project);
   return {
     load,
     madeDraft,

@@ -1,5 +1,6 @@
 /** Endpoints of webhooks: for whoever may see the project, and never for a key, which may stand in a page. */
 import { pageQuery, paginateAll } from '../platform/http/pagination.ts';
+import { recordRoutes } from '../platform/http/record-routes.ts';
 import {
   type ProjectCaller,
   projectRoute,
@@ -11,6 +12,7 @@ import {
   deliveryDetails,
   deliveryRecord,
   newWebhook,
+  presentWebhook,
   webhookChanges,
   webhookRecord,
   webhookWithSecret,
@@ -24,71 +26,50 @@ export function webhookRoutes({ webhooks }: { webhooks: Webhooks }): Route[] {
   const load = ({ ctx, caller }: { ctx: RequestContext; caller: ProjectCaller }) =>
     webhooks.require(caller.project.id, ctx.params.webhook ?? '');
   return [
-    projectRoute({
-      method: 'GET',
-      path: '/webhooks',
+    ...recordRoutes(projectRoute, {
+      path: ONE,
       tag,
-      summary: 'The webhooks of a project, newest first',
-      query: t.Object(pageQuery),
-      response: t.Array(webhookRecord),
-      handle: ({ caller, query }) => paginateAll(query, webhooks.list(caller.project.id)),
-    }),
-    projectRoute({
-      method: 'POST',
-      path: '/webhooks',
-      tag,
-      summary: 'Have a URL told of what happens',
-      description:
-        'By the Standard Webhooks specification: a POST of `{type, timestamp, data}` with `webhook-id`, `webhook-timestamp` ' +
-        'and `webhook-signature`. `data` is the record as GET answers it, at the moment of the event; a contact comes without its ' +
-        '`contact_token`. A 2xx answer within 15 s takes it; 410 switches the webhook off; anything else, a redirect too, is ' +
-        'tried again after 5 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h. Something may arrive twice, with the same id, and in any ' +
-        'order. It is told of what happens from now on.',
-      status: 201,
-      body: newWebhook,
-      example: {
-        url: 'https://shop.example.com/hooks/satchel',
-        types: ['email.bounced', 'contact.unsubscribed'],
-        description: 'The shop',
+      shown: webhookRecord,
+      load,
+      errorsIn: ({ body }) => webhooks.errorsIn(body),
+      list: {
+        summary: 'The webhooks of a project, newest first',
+        query: t.Object(pageQuery),
+        handle: ({ caller, query }) => paginateAll(query, webhooks.list(caller.project.id)),
       },
-      response: webhookWithSecret,
-      errorsIn: ({ body }) => webhooks.errorsIn(body),
-      handle: ({ caller, body }) => webhooks.create(caller.project, body, caller.note),
-    }),
-    projectRoute({
-      method: 'GET',
-      path: ONE,
-      tag,
-      summary: 'A webhook',
-      response: webhookRecord,
-      load,
-      handle: ({ caller, resource }) => webhooks.get(caller.project.id, resource.public_id),
-    }),
-    projectRoute({
-      method: 'PATCH',
-      path: ONE,
-      tag,
-      summary: 'Change a webhook, or switch it on or off',
-      description:
-        'While it is off nothing is kept for it; what waited then goes out once it is on again, unless it has waited for more than ' +
-        'three days. One whose every try of three days failed is switched off by itself (`disabled_reason`).',
-      body: webhookChanges,
-      example: { is_active: true },
-      response: webhookRecord,
-      load,
-      errorsIn: ({ body }) => webhooks.errorsIn(body),
-      handle: ({ caller, body, resource }) =>
-        webhooks.change(caller.project, resource.public_id, body, caller.note),
-    }),
-    projectRoute({
-      method: 'DELETE',
-      path: ONE,
-      tag,
-      summary: 'Delete a webhook',
-      description: 'What waits for it is not sent.',
-      response: webhookRecord,
-      load,
-      handle: ({ caller, resource }) => webhooks.remove(caller.project, resource.public_id, caller.note),
+      create: {
+        summary: 'Have a URL told of what happens',
+        description:
+          'By the Standard Webhooks specification: a POST of `{type, timestamp, data}` with `webhook-id`, `webhook-timestamp` ' +
+          'and `webhook-signature`. `data` is the record as GET answers it, at the moment of the event; a contact comes without its ' +
+          '`contact_token`. A 2xx answer within 15 s takes it; 410 switches the webhook off; anything else, a redirect too, is ' +
+          'tried again after 5 s, 5 and 30 min, 2, 5, 10, 14, 20 and 24 h. Something may arrive twice, with the same id, and in any ' +
+          'order. It is told of what happens from now on.',
+        body: newWebhook,
+        example: {
+          url: 'https://shop.example.com/hooks/satchel',
+          types: ['email.bounced', 'contact.unsubscribed'],
+          description: 'The shop',
+        },
+        response: webhookWithSecret,
+        handle: ({ caller, body }) => webhooks.create(caller.project, body, caller.note),
+      },
+      read: { summary: 'A webhook', handle: ({ resource }) => presentWebhook(resource) },
+      change: {
+        summary: 'Change a webhook, or switch it on or off',
+        description:
+          'While it is off nothing is kept for it; what waited then goes out once it is on again, unless it has waited for more than ' +
+          'three days. One whose every try of three days failed is switched off by itself (`disabled_reason`).',
+        body: webhookChanges,
+        example: { is_active: true },
+        handle: ({ caller, body, resource }) =>
+          webhooks.change(caller.project, resource.public_id, body, caller.note),
+      },
+      remove: {
+        summary: 'Delete a webhook',
+        description: 'What waits for it is not sent.',
+        handle: ({ caller, resource }) => webhooks.remove(caller.project, resource.public_id, caller.note),
+      },
     }),
     ...deliveryRoutes(webhooks, load),
   ];

@@ -3,7 +3,7 @@ import { actorOf, type ManagementCaller } from '../../platform/http/callers.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { managementRoute, type RequestContext, type Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
-import { madeReply } from '../../platform/http/second-names.ts';
+import { warnedReply } from '../../platform/http/second-names.ts';
 import type { ProjectRow, Projects } from '../projects/service.ts';
 import {
   createKeyBody,
@@ -76,7 +76,7 @@ function collectionRoutes(keys: Keys, project: (named: Named) => ProjectRow): Ro
       load: project,
       async handle({ caller, ctx, resource, body }) {
         const made = await keys.create(actorOf(caller, ctx.ip), resource, body);
-        return madeReply(made, 'key', keys.isSecond({ project_id: resource.id, name: made.name }));
+        return warnedReply(made, 'key', keys.isSecond({ project_id: resource.id, name: made.name }));
       },
     }),
   ];

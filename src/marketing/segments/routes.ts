@@ -3,7 +3,7 @@
 import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
-import { isSecond, type Naming } from '../../platform/words/naming.ts';
+import type { Naming } from '../../platform/words/naming.ts';
 import type { Contacts } from '../contacts/service.ts';
 import type { Lists } from '../lists/service.ts';
 import { marketingRoute } from '../marketing-route.ts';
@@ -129,7 +129,7 @@ function collectionRoutes({
       response: record,
       async handle({ caller, body }) {
         const made = await segments.create(caller.project.id, body, caller.note);
-        return madeReply(made, 'segment', isSecond(segment_names, caller.project.id, made.name));
+        return madeReply(made, segment_names, caller.project);
       },
     }),
   ];

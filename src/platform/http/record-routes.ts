@@ -1,0 +1,90 @@
+/**
+ * The routes of a record: list, create, read, change and delete, each said by what differs. A noun names where
+ * its records are and how one is found; what it has besides, it has as routes of its own.
+ */
+import type { FieldErrors } from '../../errors.ts';
+import type { Route, SpecBase } from './routes.ts';
+import { type Static, type TSchema, t } from './schema.ts';
+
+/** What a noun says of one of the five; whatever stands here goes before what follows from the record. */
+type Said<C, N, Q extends TSchema, B extends TSchema, R> = Omit<
+  SpecBase<C, Q, B, R>,
+  'method' | 'path' | 'tag'
+> & { needs?: readonly N[] };
+
+/** `managementRoute`, `projectRoute`, `bothPlanes` and what districts make of them; `C` is who calls. */
+type Maker<C, N> = <Q extends TSchema, B extends TSchema, R>(
+  spec: SpecBase<C, Q, B, R> & { needs: readonly N[] },
+) => Route | readonly Route[];
+
+interface RecordSpec<C, N, R, Q extends TSchema, B extends TSchema, P extends TSchema, D extends TSchema> {
+  /** Of one record: `/webhooks/:webhook`. */
+  path: string;
+  tag: string;
+  /** What a caller needs, where a route says nothing else. */
+  needs?: readonly N[];
+  /** What is answered of a record. */
+  shown: TSchema;
+  load: NonNullable<SpecBase<C, Q, B, R>['load']>;
+  /** Where changing and deleting ask for more than reading. */
+  loadToChange?: NonNullable<SpecBase<C, Q, B, R>['load']>;
+  /** As a route has it, of a new record (`current` null) and of a changed one. */
+  errorsIn?(input: {
+    caller: C;
+    current: R | null;
+    body: Partial<Static<B>> | Partial<Static<P>>;
+  }): FieldErrors;
+  /** As a route has it, of both bodies. */
+  together?: readonly (keyof Static<B> & keyof Static<P>)[];
+  list?: Said<C, N, Q, TSchema, unknown>;
+  create?: Said<C, N, TSchema, B, unknown>;
+  /** Without a handler of its own it answers what was loaded. */
+  read?: Omit<Said<C, N, TSchema, TSchema, R>, 'handle'> & Partial<Said<C, N, TSchema, TSchema, R>>;
+  change?: Said<C, N, TSchema, P, R>;
+  remove?: Said<C, N, TSchema, D, R>;
+}
+
+/** Those of the five that are said, in this order. */
+export function recordRoutes<
+  C,
+  N,
+  R,
+  Q extends TSchema,
+  B extends TSchema,
+  P extends TSchema,
+  D extends TSchema,
+>(route: Maker<C, N>, record: RecordSpec<C, N, R, Q, B, P, D>): Route[] {
+  const { path, tag, needs = [], shown, load, loadToChange = load, errorsIn, together } = record;
+  const { list, create, read, change, remove } = record;
+  const all = { tag, needs, path: path.slice(0, path.lastIndexOf('/')) };
+  const one = { tag, needs, path, response: shown };
+  const both = together === undefined ? {} : { together };
+  return [
+    list ? route({ ...all, response: t.Array(shown), ...list, method: 'GET' }) : [],
+    create
+      ? route<TSchema, B, unknown>({
+          ...all,
+          ...both,
+          ...(errorsIn && { errorsIn: ({ caller, body }) => errorsIn({ caller, current: null, body }) }),
+          response: shown,
+          status: 201,
+          ...create,
+          method: 'POST',
+        })
+      : [],
+    read ? route({ ...one, load, handle: ({ resource }) => resource, ...read, method: 'GET' }) : [],
+    change
+      ? route<TSchema, P, R>({
+          ...one,
+          ...both,
+          ...(errorsIn && {
+            errorsIn: ({ caller, body, resource }) => errorsIn({ caller, current: resource, body }),
+          }),
+          load: loadToChange,
+          ...change,
+          method: 'PATCH',
+        })
+      : [],
+    remove ? route({ ...one, load: loadToChange, ...remove, method: 'DELETE' }) : [],
+  ].flat();
+}
