@@ -305,7 +305,7 @@ export class Dispatcher {
     const now_ms = this.deps.clock.now();
     this.#ahead_ms = Math.max(this.#ahead_ms, now_ms - monotonicMs());
     const to = stateAfter(delivery, outcome, { now_ms, random: Math.random() });
-    store.updateDelivery(tx, id, to);
+    store.updateDelivery(tx, { ...to, id });
     if (!outcome.is_ours) store.saveTry(tx, delivery, outcome.made);
     this.#judge(tx, webhook, outcome, now_ms);
     return to.next_at;

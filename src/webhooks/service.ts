@@ -181,7 +181,7 @@ export class Webhooks {
 
   #dropOld(tx: Tx, webhook: WebhookRow, now_ms: number): void {
     const error = 'It had waited for more than three days when its webhook was switched on.';
-    store.dropWaiting(tx, webhook.id, { before_ms: now_ms - WEBHOOK_PATIENCE_MS, error });
+    store.dropWaiting(tx, { webhook_id: webhook.id, before_ms: now_ms - WEBHOOK_PATIENCE_MS, error });
   }
 
   /** A new secret; the former one signs for WEBHOOK_OLD_SECRET_MS, too. Throws AppError `not_found`. */
@@ -243,7 +243,7 @@ export class Webhooks {
       const delivery: DeliveryRow = {
         id,
         webhook_id: current.id,
-        event_id: store.insertEvent(tx, { ...event, is_fanned_out: true }),
+        event_id: store.insertEvent(tx, { ...event, is_fanned_out: true }) ?? 0,
         type: TEST_TYPE,
         status: error === null ? 'delivered' : 'failed',
         attempts: 1,
@@ -273,7 +273,7 @@ export class Webhooks {
       const attempts = row.status === 'waiting' ? row.attempts : 0;
       const { response_status, error } = row;
       const to = { status: 'waiting', attempts, next_at: clock.now(), response_status, error } as const;
-      store.updateDelivery(tx, row.id, to);
+      store.updateDelivery(tx, { ...to, id: row.id });
       note(tx, entryOf('webhook.replayed', webhook, { delivery: row.id }));
       return presentDelivery({ ...row, ...to }, webhook);
     });

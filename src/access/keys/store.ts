@@ -1,16 +1,15 @@
 /** The SQL of API keys. */
 import { and, count, desc, eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
-const byHash = rawSql<KeyRow, [string]>('SELECT * FROM api_keys WHERE key_hash = ?', apiKeys);
-
 /** The key with this hash; made for every request of the data plane, so it is one seek in a unique index. */
-export function findKeyByHash(read: Tx, hash: string): KeyRow | null {
-  return byHash.get(read, hash);
-}
+export const findKeyByHash = rawGet<KeyRow, [hash: string]>(
+  'SELECT * FROM api_keys WHERE key_hash = ?',
+  apiKeys,
+);
 
 export function noteUse(tx: Tx, id: number, last_used_at: number): void {
   tx.update(apiKeys).set({ last_used_at }).where(eq(apiKeys.id, id)).run();
@@ -20,14 +19,10 @@ export function findKey(read: Tx, id: number): KeyRow | null {
   return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
 }
 
-const emailLimit = rawSql<Pick<KeyRow, 'email_daily_limit'>, [number]>(
+/** Asked for with every email that is accepted. */
+export const findEmailLimit = rawGet<Pick<KeyRow, 'email_daily_limit'>, [id: number]>(
   'SELECT email_daily_limit FROM api_keys WHERE id = ?',
 );
-
-/** Asked for with every email that is accepted. */
-export function findEmailLimit(read: Tx, id: number): Pick<KeyRow, 'email_daily_limit'> | null {
-  return emailLimit.get(read, id);
-}
 
 /** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */
 export function findKeysByPrefix(read: Tx, prefix: string): KeyRow[] {

@@ -2,40 +2,20 @@
 
 import type { Database as Sqlite } from 'bun:sqlite';
 import { and, asc, between, count, desc, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { conflict } from '../../errors.ts';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { type ProjectRow, projects } from './tables.ts';
 
 /** Nobody sees a project before all of it has arrived from another Satchel. */
 const IS_HERE = sql`${projects.status} <> 'arriving'`;
 
-// Every request of the management plane that is about a project finds it so.
-const by = (column: SQLiteColumn) =>
-  statement((tx) =>
-    tx
-      .select()
-      .from(projects)
-      .where(and(eq(column, sql.placeholder('ref')), IS_HERE))
-      .prepare(),
-  );
-const byId = by(projects.id);
-const byPublicId = by(projects.public_id);
-const bySlug = by(projects.slug);
+const here = (column: string) => `SELECT * FROM projects WHERE ${column} = ? AND status <> 'arriving'`;
 
-export function findProjectById(read: Tx, id: number): ProjectRow | null {
-  return byId(read).get({ ref: id }) ?? null;
-}
-
-export function findProjectByPublicId(read: Tx, public_id: string): ProjectRow | null {
-  return byPublicId(read).get({ ref: public_id }) ?? null;
-}
-
-export function findProjectBySlug(read: Tx, slug: string): ProjectRow | null {
-  return bySlug(read).get({ ref: slug }) ?? null;
-}
+export const findProjectById = rawGet<ProjectRow, [id: number]>(here('id'), projects);
+export const findProjectByPublicId = rawGet<ProjectRow, [public_id: string]>(here('public_id'), projects);
+export const findProjectBySlug = rawGet<ProjectRow, [slug: string]>(here('slug'), projects);
 
 /** Throws AppError `conflict` SLUG_ALREADY_EXISTS where another project than `own_id` has it. */
 export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): void {
@@ -49,7 +29,8 @@ export function refuseTakenSlug(tx: Tx, slug: string, own_id: number | null): vo
 
 export type ProjectState = Pick<ProjectRow, 'id' | 'public_id' | 'status'>;
 
-const stateById = rawSql<ProjectState, [number]>(
+/** What every request with an API key needs of its project. */
+export const findProjectState = rawGet<ProjectState, [id: number]>(
   "SELECT id, public_id, status FROM projects WHERE id = ? AND status <> 'arriving'",
 );
 
@@ -61,52 +42,32 @@ export function listSlugs(sqlite: Sqlite, ids: readonly number[]): string[] {
   return found.all(JSON.stringify(ids)).map(({ slug }) => slug);
 }
 
-/** What every request with an API key needs of its project. */
-export function findProjectState(read: Tx, id: number): ProjectState | null {
-  return stateById.get(read, id);
-}
+/** Each claim of jobs asks it of each project that has any waiting. */
+export const isActive = rawHas<[id: number]>("SELECT 1 FROM projects WHERE id = ? AND status = 'active'");
 
-// Raw: each claim of jobs asks it of each project that has any waiting.
-const active = rawSql<{ id: number }, [number]>("SELECT id FROM projects WHERE id = ? AND status = 'active'");
-
-export function isActive(read: Tx, id: number): boolean {
-  return active.get(read, id) !== null;
-}
-
-const inactive = rawSql<{ id: number }, []>("SELECT id FROM projects WHERE status = 'inactive'");
-
-export function listInactiveIds(read: Tx): number[] {
-  return inactive.all(read).map(({ id }) => id);
-}
+export const listInactiveIds = rawValues<number>("SELECT id FROM projects WHERE status = 'inactive'");
 
 /** Which sending domains a project's mail goes by, by name. */
 export type Sending = Pick<ProjectRow, 'sending_domain' | 'sending_domains'>;
 
-// Asked for with every email and every attempt.
-const sendingById = rawSql<Sending, [number]>(
+/** Asked for with every email and every attempt. Null when the project is gone. */
+export const findSending = rawGet<Sending, [id: number]>(
   'SELECT sending_domain, sending_domains FROM projects WHERE id = ?',
   projects,
 );
 
-/** Null when the project is gone. */
-export function findSending(read: Tx, id: number): Sending | null {
-  return sendingById.get(read, id);
-}
-
-// Each mail's links, and each request by a host name that is not the public one.
-const activeLinkDomain = rawSql<{ link_domain: string | null }, [number]>(
+/** Asked for with the links of each mail. */
+export const findActiveLinkDomain = rawValue<string, [id: number]>(
   "SELECT link_domain FROM projects WHERE id = ? AND link_domain_status = 'active'",
 );
-const atLinkDomain = rawSql<{ id: number }, [string]>('SELECT id FROM projects WHERE link_domain = ?');
 
-export function findActiveLinkDomain(read: Tx, id: number): string | null {
-  return activeLinkDomain.get(read, id)?.link_domain ?? null;
-}
-
-/** The id of the project that has this link domain, whatever its status. */
-export function findProjectAtLinkDomain(read: Tx, name: string): number | null {
-  return atLinkDomain.get(read, name)?.id ?? null;
-}
+/**
+ * The id of the project that has this link domain, whatever its status. Asked for with each request by a host name
+ * that is not the public one.
+ */
+export const findProjectAtLinkDomain = rawValue<number, [name: string]>(
+  'SELECT id FROM projects WHERE link_domain = ?',
+);
 
 export function listWithLinkDomain(read: Tx): ProjectRow[] {
   return read
@@ -117,15 +78,11 @@ export function listWithLinkDomain(read: Tx): ProjectRow[] {
     .all();
 }
 
-const naming = rawSql<{ slug: string }, [string]>(`
+/** Slugs of the projects that name a sending domain. */
+export const listNaming = rawValues<string, [domain: string]>(`
   SELECT slug FROM projects
   WHERE status <> 'arriving' AND ?1 IN (SELECT sending_domain UNION ALL SELECT value FROM json_each(sending_domains))
   ORDER BY slug`);
-
-/** Slugs of the projects that name a sending domain. */
-export function listNaming(read: Tx, domain: string): string[] {
-  return naming.all(read, domain).map(({ slug }) => slug);
-}
 
 interface ProjectFilter {
   /** Substring of name or slug, ignoring ASCII case. */
@@ -211,12 +168,12 @@ export interface ScopeHolder {
 // Raw, as the tables belong to tokens and people: their definitions are not for this noun to import.
 function scopeSql(table: string, column: string) {
   return {
-    ids: rawSql<{ project_id: number }, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
+    ids: rawValues<number, [number]>(`SELECT project_id FROM ${table} WHERE ${column} = ?`),
     // An id whose project was deleted meanwhile is left out.
-    add: rawSql<never, [number, number]>(
+    add: rawRun<[number, number]>(
       `INSERT INTO ${table} (${column}, project_id) SELECT ?, id FROM projects WHERE id = ? ON CONFLICT DO NOTHING`,
     ),
-    clear: rawSql<never, [number]>(`DELETE FROM ${table} WHERE ${column} = ?`),
+    clear: rawRun<[number]>(`DELETE FROM ${table} WHERE ${column} = ?`),
   };
 }
 const SCOPES = {
@@ -226,15 +183,15 @@ const SCOPES = {
 
 /** Numeric ids of the projects that somebody is scoped to. */
 export function listScopeIds(read: Tx, holder: ScopeHolder): number[] {
-  return SCOPES[holder.kind].ids.all(read, holder.id).map((row) => row.project_id);
+  return SCOPES[holder.kind].ids(read, holder.id);
 }
 
 export function insertScope(tx: Tx, holder: ScopeHolder, project_id: number): void {
-  SCOPES[holder.kind].add.run(tx, holder.id, project_id);
+  SCOPES[holder.kind].add(tx, holder.id, project_id);
 }
 
 export function replaceScope(tx: Tx, holder: ScopeHolder, project_ids: readonly number[]): void {
-  SCOPES[holder.kind].clear.run(tx, holder.id);
+  SCOPES[holder.kind].clear(tx, holder.id);
   for (const project_id of project_ids) insertScope(tx, holder, project_id);
 }
 

@@ -118,8 +118,8 @@ export class ObjectBytes {
   }
 
   /** Keeps what an upload held for an object whose row is there. */
-  keep(public_id: string, held: Uint8Array): Promise<void> {
-    return this.deps.database.write((tx) => saveContents(tx, public_id, held));
+  async keep(public_id: string, held: Uint8Array): Promise<void> {
+    await this.deps.database.write((tx) => saveContents(tx, public_id, held));
   }
 
   /** Before bytes are put anywhere. Throws AppError `unavailable` where the store is another's. */

@@ -17,7 +17,7 @@ import {
 } from 'drizzle-orm';
 import { OBJECT_SEARCH_ROWS } from '../../limits.ts';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { soughtName } from '../../platform/files/sought-name.ts';
@@ -56,43 +56,27 @@ export function insertObject(tx: Tx, object: NewObject): void {
   insertStatement(tx).run({ ...object, sought_name: soughtName(object.original_filename) });
 }
 
-const contentsInsert = rawSql<never, [string, Uint8Array]>(
+/** Keeps the bytes of an object, whose row is there. */
+export const saveContents = rawRun<[public_id: string, bytes: Uint8Array]>(
   'INSERT OR REPLACE INTO object_contents SELECT id, ?2 FROM objects WHERE public_id = ?1',
 );
 
-/** Keeps the bytes of an object, whose row is there. */
-export function saveContents(tx: Tx, public_id: string, bytes: Uint8Array): void {
-  contentsInsert.run(tx, public_id, bytes);
-}
-
-const contentsOf = rawSql<{ bytes: Uint8Array }, [string]>(
+/** The bytes of an object, or of a gone one that waiting mails keep; null where the database has none. */
+export const findContents = rawValue<Uint8Array, [public_id: string]>(
   `SELECT bytes FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?1)
    UNION ALL SELECT bytes FROM pinned_contents WHERE public_id = ?1`,
 );
 
-/** The bytes of an object, or of a gone one that waiting mails keep; null where the database has none. */
-export function findContents(read: Tx, public_id: string): Uint8Array | null {
-  return contentsOf.get(read, public_id)?.bytes ?? null;
-}
-
-const pinnedContents = rawSql<{ n: number }, [string]>(
-  'SELECT 1 AS n FROM pinned_contents WHERE public_id = ?',
-);
-
 /** Whether the database keeps bytes of an object that is gone. */
-export function hasPinnedContents(read: Tx, public_id: string): boolean {
-  return pinnedContents.get(read, public_id) !== null;
-}
-
-// Raw, as each download reads one.
-const byPublicId = rawSql<Omit<ObjectRow, 'is_utf8'> & { is_utf8: number }, [string]>(
-  'SELECT * FROM objects WHERE public_id = ?',
+export const hasPinnedContents = rawHas<[public_id: string]>(
+  'SELECT 1 FROM pinned_contents WHERE public_id = ?',
 );
 
-export function findObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  const row = byPublicId.get(tx, public_id);
-  return row ? { ...row, is_utf8: row.is_utf8 === 1 } : undefined;
-}
+/** Raw, as each download reads one. */
+export const findObject = rawGet<ObjectRow, [public_id: string]>(
+  'SELECT * FROM objects WHERE public_id = ?',
+  objects,
+);
 
 /** Of the given objects, those that belong to the project and have not expired. */
 export function findObjectsOfProject(
@@ -116,22 +100,22 @@ export function findObjectsOfProject(
 }
 
 // Raw, as the builder makes a statement for each number of ids: a sweep of 130,000 took half as long again.
-const knownIds = rawSql<{ public_id: string }, [string, StoreName]>(
+const knownIds = rawValues<string, [string, StoreName]>(
   'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?1)) AND store = ?2',
 );
 
 /** Which of the given ids have a row that says that their bytes are there. */
 export function listKnownIds(tx: Tx, store: StoreName, public_ids: readonly string[]): string[] {
-  return knownIds.all(tx, JSON.stringify(public_ids), store).map((row) => row.public_id);
+  return knownIds(tx, JSON.stringify(public_ids), store);
 }
 
-const thereIds = rawSql<{ public_id: string }, [string]>(
+const thereIds = rawValues<string, [string]>(
   'SELECT public_id FROM objects WHERE public_id IN (SELECT value FROM json_each(?1))',
 );
 
 /** Which of the given ids have a row. */
 export function listThere(read: Tx, public_ids: readonly string[]): string[] {
-  return thereIds.all(read, JSON.stringify(public_ids)).map((row) => row.public_id);
+  return thereIds(read, JSON.stringify(public_ids));
 }
 
 function unexpired(now_ms: number): SQL | undefined {
@@ -219,12 +203,12 @@ export function findObjectAt(tx: Tx, filter: ObjectFilter, page: ObjectPage): nu
 }
 
 // Raw, as the builder can't name an index.
-const placeBehind = rawSql<{ id: number }, [number, number, number]>(
+const placeBehind = rawValue<number, [number, number, number]>(
   `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND visibility <> 'internal' AND id < ? ORDER BY id DESC
    LIMIT 1 OFFSET ?`,
 );
 /** LIKE, which goes on character by character, takes seconds where many names all but hold a long `q`. */
-const matchesBetween = rawSql<{ id: number }, [number, number, number, string, Visibility | null, number]>(
+const matchesBetween = rawValues<number, [number, number, number, string, Visibility | null, number]>(
   `SELECT id FROM objects INDEXED BY objects_searched WHERE project_id = ? AND visibility <> 'internal' AND id < ? AND id >= ?
    AND instr(sought_name, ?4) AND (?5 IS NULL OR visibility = ?5)
    AND (expires_at IS NULL OR expires_at > ?6) ORDER BY id DESC`,
@@ -240,10 +224,8 @@ export function* matchesOf(
   let behind = Number.MAX_SAFE_INTEGER;
   for (let looked_at = 0; looked_at < OBJECT_SEARCH_ROWS && behind > 0; looked_at += piece) {
     const read = current();
-    const last = placeBehind.get(read, project_id, behind, piece - 1)?.id ?? 0;
-    yield matchesBetween
-      .all(read, project_id, behind, last, sought, visibility ?? null, now_ms)
-      .map(({ id }) => id);
+    const last = placeBehind(read, project_id, behind, piece - 1) ?? 0;
+    yield matchesBetween(read, project_id, behind, last, sought, visibility ?? null, now_ms);
     behind = last;
   }
 }
@@ -311,12 +293,8 @@ export function noteRemovals(tx: Tx, public_ids: readonly string[]): void {
   if (rows.length > 0) tx.insert(storeRemovals).values(rows).onConflictDoNothing().run();
 }
 
-const noted = rawSql<{ n: number }, [string]>('SELECT 1 AS n FROM store_removals WHERE public_id = ?');
-
 /** Whether the bytes under a key of the store are to go. */
-export function isNoted(read: Tx, public_id: string): boolean {
-  return noted.get(read, public_id) !== null;
-}
+export const isNoted = rawHas<[public_id: string]>('SELECT 1 FROM store_removals WHERE public_id = ?');
 
 /** Keys whose bytes are to go, from one on. */
 export function listRemovals(read: Tx, page: { after: string; limit: number }): string[] {
@@ -412,7 +390,7 @@ export function sumToMove(read: Tx, filter: MoveFilter): { bytes: number; stored
   return read.select(sums).from(objects).where(toMove(filter)).get() ?? { bytes: 0, stored: 0 };
 }
 
-const contentsDelete = rawSql<never, [string]>(
+const contentsDelete = rawRun<[string]>(
   'DELETE FROM object_contents WHERE object_id = (SELECT id FROM objects WHERE public_id = ?)',
 );
 
@@ -424,7 +402,7 @@ export function setStore(
 ): void {
   tx.update(objects).set({ store, missing_since: null }).where(eq(objects.public_id, public_id)).run();
   if (held) saveContents(tx, public_id, held);
-  else contentsDelete.run(tx, public_id);
+  else contentsDelete(tx, public_id);
 }
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */

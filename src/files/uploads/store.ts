@@ -1,7 +1,7 @@
 /** SQL of resumable uploads. */
 import { and, count, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawHas } from '../../platform/database/raw-sql.ts';
 import { type UploadRow, uploads } from './tables.ts';
 
 const isUnfinished = (): SQL => isNull(uploads.object_id);
@@ -27,13 +27,9 @@ export function sumMissing(read: Tx, now_ms: number): number {
   return read.select({ bytes }).from(uploads).where(those).get()?.bytes ?? 0;
 }
 
-const unfinished = rawSql<{ n: number }, [string]>(
-  'SELECT 1 AS n FROM uploads WHERE id = ? AND object_id IS NULL',
+export const isUnfinishedUpload = rawHas<[id: string]>(
+  'SELECT 1 FROM uploads WHERE id = ? AND object_id IS NULL',
 );
-
-export function isUnfinishedUpload(read: Tx, id: string): boolean {
-  return unfinished.get(read, id) !== null;
-}
 
 export function listUnfinished(read: Tx): UploadRow[] {
   return read.select().from(uploads).where(isUnfinished()).orderBy(uploads.id).all();

@@ -68,10 +68,8 @@ export class DomainReports {
       const place = { domain_id, day, ip: source.ip };
       const is_full = known >= MAX_SOURCES_PER_DAY && !store.hasSource(tx, place);
       if (known < MAX_SOURCES_PER_DAY) known += 1;
-      store.addSource(tx, is_full ? { ...place, ip: '' } : place, {
-        ...source,
-        ours: this.#oursOf(tx, source),
-      });
+      const ours = this.#oursOf(tx, source);
+      store.addSource(tx, { ...source, ...place, ...(is_full && { ip: '' }), ours });
     }
     for (const { domain, reason, sessions } of report.tls)
       if (domain === name) store.addTls(tx, { domain_id, day, reason, sessions });

@@ -1,7 +1,7 @@
 /** SQL of what receivers reported of domains. */
 import { and, count, desc, eq, gte, lt, max } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawRun } from '../../platform/database/raw-sql.ts';
 import { type DomainReportRow, domainReports, domainSources, domainTls } from './tables.ts';
 
 /** Notes a report; false where it came before. */
@@ -26,57 +26,41 @@ export function hasSource(read: Tx, of: { domain_id: number; day: number; ip: st
   return read.select({ ip }).from(domainSources).where(is_it).get() !== undefined;
 }
 
-export type SourceNumbers = Omit<typeof domainSources.$inferSelect, 'domain_id' | 'day' | 'ip'>;
+type SourceRow = typeof domainSources.$inferSelect;
+export type SourceNumbers = Omit<SourceRow, 'domain_id' | 'day' | 'ip'>;
 
-const addRow = rawSql<never, (number | string)[]>(`
-    INSERT INTO domain_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count,
+export const addSource = rawRun<[SourceRow]>(`
+    INSERT INTO domain_sources (domain_id, day, ip, count, dkim_aligned, spf_aligned, aligned, none, quarantine, reject, ours, sender)
+    VALUES (:domain_id, :day, :ip, :count, :dkim_aligned, :spf_aligned, :aligned, :none, :quarantine, :reject, :ours, :sender)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count,
       dkim_aligned = dkim_aligned + excluded.dkim_aligned, spf_aligned = spf_aligned + excluded.spf_aligned,
       aligned = aligned + excluded.aligned, none = none + excluded.none, quarantine = quarantine + excluded.quarantine,
       reject = reject + excluded.reject, ours = ours + excluded.ours, sender = iif(sender = '', excluded.sender, sender)`);
 
-export function addSource(
-  tx: Tx,
-  { domain_id, day, ip }: { domain_id: number; day: number; ip: string },
-  n: SourceNumbers,
-): void {
-  const numbers = [n.count, n.dkim_aligned, n.spf_aligned, n.aligned, n.none, n.quarantine, n.reject, n.ours];
-  addRow.run(tx, domain_id, day, ip, ...numbers, n.sender);
-}
-
-const addTlsRow = rawSql<never, (number | string)[]>(
-  'INSERT INTO domain_tls VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions',
+export const addTls = rawRun<[typeof domainTls.$inferSelect]>(
+  `INSERT INTO domain_tls (domain_id, day, reason, sessions) VALUES (:domain_id, :day, :reason, :sessions)
+   ON CONFLICT DO UPDATE SET sessions = sessions + excluded.sessions`,
 );
-
-export function addTls(tx: Tx, of: typeof domainTls.$inferSelect): void {
-  addTlsRow.run(tx, of.domain_id, of.day, of.reason, of.sessions);
-}
 
 /* --- Reading -------------------------------------------------------------------------------------------------------- */
 
-interface Since {
+type Since = {
   domain_id: number;
   /** The first day. */
   day: number;
-}
+};
 
 const SUMS = `ip, sum(count) AS count, sum(dkim_aligned) AS dkim_aligned, sum(spf_aligned) AS spf_aligned, sum(aligned) AS aligned,
   sum(none) AS none, sum(quarantine) AS quarantine, sum(reject) AS reject, sum(ours) AS ours, max(sender) AS sender`;
-const sourcesSince = rawSql<SourceNumbers & { ip: string }, [number, number]>(
-  `SELECT ${SUMS} FROM domain_sources WHERE domain_id = ? AND day >= ? GROUP BY ip ORDER BY sum(count) DESC, ip`,
-);
-
 /** All sources, and '' for those that are not told apart; most mails first. */
-export function listSources(read: Tx, { domain_id, day }: Since): (SourceNumbers & { ip: string })[] {
-  return sourcesSince.all(read, domain_id, day);
-}
-
-const tlsSince = rawSql<{ reason: string; sessions: number }, [number, number]>(
-  'SELECT reason, sum(sessions) AS sessions FROM domain_tls WHERE domain_id = ? AND day >= ? GROUP BY reason ORDER BY reason',
+export const listSources = rawAll<SourceNumbers & { ip: string }, [Since]>(
+  `SELECT ${SUMS} FROM domain_sources WHERE domain_id = :domain_id AND day >= :day GROUP BY ip ORDER BY sum(count) DESC, ip`,
 );
 
-export function listTls(read: Tx, { domain_id, day }: Since): { reason: string; sessions: number }[] {
-  return tlsSince.all(read, domain_id, day);
-}
+export const listTls = rawAll<{ reason: string; sessions: number }, [Since]>(
+  `SELECT reason, sum(sessions) AS sessions FROM domain_tls WHERE domain_id = :domain_id AND day >= :day
+   GROUP BY reason ORDER BY reason`,
+);
 
 export function listOrganizations(read: Tx, { domain_id, day }: Since): string[] {
   const { organization } = domainReports;

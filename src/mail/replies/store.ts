@@ -1,7 +1,7 @@
 /** SQL of replies. */
 import { and, asc, count, desc, eq, inArray, lt } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawValues } from '../../platform/database/raw-sql.ts';
 import { emailReplies, type ReplyRow } from './tables.ts';
 
 /** Keeps a reply; false where it came before. */
@@ -45,25 +45,19 @@ export function listNoted(read: Tx, email_id: string): Noted[] {
     .all();
 }
 
-const IDS_PIECE = 500;
-
-const idsFrom = rawSql<{ id: number }, [number, string, number]>(
+/** Ids of the replies that an address wrote, behind one, in order; none once there are no more. */
+export const listIdsFrom = rawValues<number, [{ project_id: number; email: string; behind: number }]>(
   `SELECT id FROM email_replies INDEXED BY email_replies_of_address
-   WHERE project_id = +?1 AND from_email = +?2 AND id > +?3 ORDER BY id LIMIT ${IDS_PIECE}`,
+   WHERE project_id = +:project_id AND from_email = +:email AND id > +:behind ORDER BY id LIMIT 500`,
 );
 
-/** Ids of the replies that an address wrote, behind one, in order; none once there are no more. */
-export function listIdsFrom(read: Tx, of: { project_id: number; email: string; behind: number }): number[] {
-  return idsFrom.all(read, of.project_id, of.email, of.behind).map(({ id }) => id);
-}
-
-const idsOfOthers = rawSql<{ id: number }, [string, string]>(
+const idsOfOthers = rawValues<number, [string, string]>(
   `SELECT id FROM email_replies WHERE email_id IN (SELECT value FROM json_each(?1)) AND from_email <> +?2`,
 );
 
 /** Ids of the replies to these mails that others than an address wrote. */
 export function listIdsOfOthers(read: Tx, of: { email_ids: readonly string[]; email: string }): number[] {
-  return idsOfOthers.all(read, JSON.stringify(of.email_ids), of.email).map(({ id }) => id);
+  return idsOfOthers(read, JSON.stringify(of.email_ids), of.email);
 }
 
 export function findReply(read: Tx, id: number): ReplyRow | undefined {

@@ -1,7 +1,7 @@
 /** SQL of sending domains. */
 import { asc, desc, eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawValues } from '../../platform/database/raw-sql.ts';
 import { type DomainRow, sendingDomains } from './tables.ts';
 
 export function insertDomain(tx: Tx, domain: Omit<DomainRow, 'id'>): DomainRow {
@@ -25,22 +25,18 @@ export interface DomainStanding {
   is_verified: number;
 }
 
-const standings = rawSql<DomainStanding, []>(`
+/** Asked for with every email and every attempt. */
+export const listStandings = rawAll<DomainStanding>(`
     SELECT id AS domain_id, name AS domain, is_default, is_active, is_trusted OR verified_at IS NOT NULL AS is_verified
     FROM sending_domains`);
 
-/** Asked for with every email and every attempt. */
-export function listStandings(tx: Tx): DomainStanding[] {
-  return standings.all(tx);
-}
-
-const unknown = rawSql<{ name: string }, [string]>(
-  'SELECT DISTINCT value AS name FROM json_each(?) WHERE value NOT IN (SELECT name FROM sending_domains)',
+const unknown = rawValues<string, [string]>(
+  'SELECT DISTINCT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM sending_domains)',
 );
 
 /** Those of these names that no domain has. */
 export function listUnknown(tx: Tx, names: readonly string[]): string[] {
-  return unknown.all(tx, JSON.stringify(names)).map(({ name }) => name);
+  return unknown(tx, JSON.stringify(names));
 }
 
 /** The default first, then by name. */

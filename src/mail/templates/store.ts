@@ -1,7 +1,7 @@
 /** SQL of saved templates. */
 import { and, desc, eq, getTableColumns, lt, or, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet } from '../../platform/database/raw-sql.ts';
 import { emailTemplates, type TemplateRow } from './tables.ts';
 
 /** What decides whether a template may be used, and which compiled form of it is current. */
@@ -28,7 +28,7 @@ const bySlug = and(
 );
 
 // Each send asks this one; the bodies stay out of it, so that a compiled template costs no read of its text.
-const stateOf = rawSql<TemplateState, [number, string]>(
+const stateOf = rawGet<TemplateState, [number, string]>(
   'SELECT id, updated_at, is_active, is_marketing FROM email_templates WHERE project_id = ? AND slug = ?',
   emailTemplates,
 );
@@ -36,7 +36,7 @@ const stateOf = rawSql<TemplateState, [number, string]>(
 const rowStatement = statement((tx) => tx.select().from(emailTemplates).where(bySlug).prepare());
 
 export function findTemplateState(tx: Tx, project_id: number, slug: string): TemplateState | undefined {
-  return stateOf.get(tx, project_id, slug) ?? undefined;
+  return stateOf(tx, project_id, slug) ?? undefined;
 }
 
 export function findTemplate(tx: Tx, project_id: number, slug: string): TemplateRow | undefined {

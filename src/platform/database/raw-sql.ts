@@ -13,7 +13,8 @@ export type RunSql<Params extends SQLQueryBindings[]> = (tx: Tx, ...params: Para
 
 /**
  * A function that reads the first row, or null. Its text is prepared once for each connection; see `statement`
- * for `+?`. `Row` is what it selects. Where that has JSON or boolean columns, `table` defines them.
+ * for `+?`. `Row` is what it selects. Where that has JSON or boolean columns, `table` defines them. In place of
+ * values it may take an object, whose members the text names (`:id`).
  */
 export function rawGet<Row extends object, Params extends SQLQueryBindings[] = []>(
   text: string,
@@ -44,6 +45,33 @@ export function rawAll<Row extends object, Params extends SQLQueryBindings[] = [
 export function rawRun<Params extends SQLQueryBindings[] = []>(text: string): RunSql<Params> {
   const prepared = preparedOf<never>(text);
   return (tx, ...params) => prepared(tx).run(...params).changes;
+}
+
+/** A function that reads the only column of the first row, or null; else as `rawGet`. */
+export function rawValue<Value, Params extends SQLQueryBindings[] = []>(
+  text: string,
+): (tx: Tx, ...params: Params) => Value | null {
+  const prepared = preparedOf<Record<string, Value>>(text);
+  return (tx, ...params) => Object.values(prepared(tx).get(...params) ?? {})[0] ?? null;
+}
+
+/** A function that reads the only column of all rows; else as `rawGet`. */
+export function rawValues<Value, Params extends SQLQueryBindings[] = []>(
+  text: string,
+): (tx: Tx, ...params: Params) => Value[] {
+  const prepared = preparedOf<Record<string, Value>>(text);
+  return (tx, ...params) =>
+    prepared(tx)
+      .all(...params)
+      .flatMap((row) => Object.values(row));
+}
+
+/** A function that says whether there is such a row; else as `rawGet`. */
+export function rawHas<Params extends SQLQueryBindings[] = []>(
+  text: string,
+): (tx: Tx, ...params: Params) => boolean {
+  const prepared = preparedOf<object>(text);
+  return (tx, ...params) => prepared(tx).get(...params) !== null;
 }
 
 function preparedOf<Row extends object>(text: string) {
