@@ -1,10 +1,12 @@
 /** The captcha endpoint of the data plane. */
-import { CAPTCHA_RATE_PER_MINUTE } from '../limits.ts';
 import type { RateLimiter } from '../platform/http/rate-limit.ts';
 import { dataRoute, type Route } from '../platform/http/routes.ts';
 import { parse, validate } from '../platform/http/schema.ts';
 import { captchaResult, captchaToken, verifyBody } from './schemas.ts';
 import type { Captcha } from './service.ts';
+
+/** Contract, Limits: captcha verify, per API key. */
+const CAPTCHA_RATE_PER_MINUTE = 60;
 
 export function captchaRoutes(captcha: Captcha, limiter: RateLimiter): Route[] {
   return [

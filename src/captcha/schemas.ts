@@ -1,6 +1,9 @@
 /** Shapes of captcha verification. */
-import { MAX_CAPTCHA_OPTION_CHARS, MAX_CAPTCHA_TOKEN_CHARS } from '../limits.ts';
+import { MAX_CAPTCHA_TOKEN_CHARS } from '../limits.ts';
 import { named, nullable, oneOf, type Static, t, text } from '../platform/http/schema.ts';
+
+/** An IP address, a UUID, an action: no provider takes more of any of them. */
+const MAX_CAPTCHA_OPTION_CHARS = 255;
 
 /** Clients send one of the two names; which one counts is decided before either is checked. */
 const uncheckedToken = (description: string) =>

@@ -5,7 +5,7 @@
  * are sent again, with the same id.
  */
 import { messageOf } from '../errors.ts';
-import { WEBHOOK_PATIENCE_MS, WEBHOOK_RETRY_DELAYS_S, WEBHOOK_TRIES_AT_ONCE } from '../limits.ts';
+import { WEBHOOK_PATIENCE_MS } from '../limits.ts';
 import { recordAudit } from '../platform/database/audit-trail.ts';
 import { type Database, mayPass, type Tx } from '../platform/database/database.ts';
 import { DATABASE_RETRY_MS, persist } from '../platform/database/persisting.ts';
@@ -18,6 +18,13 @@ import { inTurn } from '../platform/jobs/turns.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, EventRow, WebhookRow } from './tables.ts';
 import type { Outcome, Tries } from './tries.ts';
+
+/** Decision: the wait after each failed try of a delivery, up to a tenth longer. The last one fails it. */
+export const WEBHOOK_RETRY_DELAYS_S: readonly number[] = [
+  5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+];
+/** Decision: tries of one webhook at once. */
+const WEBHOOK_TRIES_AT_ONCE = 4;
 
 /** Events that one transaction makes deliveries of. */
 const FAN_OUT_PIECE = 50;

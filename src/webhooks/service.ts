@@ -1,14 +1,7 @@
 /** Webhooks: where a project has what happens told, with which secret, and what became of it. */
 import type { Projects } from '../access/projects/service.ts';
 import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../errors.ts';
-import {
-  MAX_WEBHOOKS_PER_PROJECT,
-  SWEEP_BATCH,
-  WEBHOOK_OLD_SECRET_MS,
-  WEBHOOK_PATIENCE_MS,
-  WEBHOOK_RETENTION_MS,
-  WEBHOOK_TESTS_PER_MINUTE,
-} from '../limits.ts';
+import { SWEEP_BATCH, WEBHOOK_PATIENCE_MS } from '../limits.ts';
 import type { AddressHolder } from '../platform/database/address-holders.ts';
 import { changesOf, type Note } from '../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
@@ -39,6 +32,15 @@ import { createSecret, SIGNATURE_HEADER } from './signing.ts';
 import * as store from './store.ts';
 import type { DeliveryRow, TryRow, WebhookRow } from './tables.ts';
 import { contextOf, type Tries } from './tries.ts';
+
+/** Of one project: each gets a copy of what happens. */
+export const MAX_WEBHOOKS_PER_PROJECT = 20;
+/** Decision: both secrets sign for so long after a rotation. */
+const WEBHOOK_OLD_SECRET_MS = 24 * 3_600_000;
+/** Decision: deliveries and what they carry are kept 30 days. */
+const WEBHOOK_RETENTION_MS = 30 * 86_400_000;
+/** Test deliveries of a project: each is made while the client waits. */
+const WEBHOOK_TESTS_PER_MINUTE = 30;
 
 export type { WebhookRow } from './tables.ts';
 

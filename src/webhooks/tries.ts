@@ -1,5 +1,4 @@
 /** One try at telling a webhook: where it goes, how it is signed, and what its answer means. */
-import { WEBHOOK_TRY_TIMEOUT_MS } from '../limits.ts';
 import type { Database } from '../platform/database/database.ts';
 import { type Clock, monotonicMs } from '../platform/host/clock.ts';
 import { type Destinations, hostOf } from '../platform/http/destinations.ts';
@@ -9,6 +8,9 @@ import type { Answer } from './exchange.ts';
 import type { Sender } from './sender.ts';
 import { signedHeaders } from './signing.ts';
 import type { TryRow, WebhookRow } from './tables.ts';
+
+/** Decision: one try, from the look-up of the name to the end of the answer's headers. */
+const WEBHOOK_TRY_TIMEOUT_MS = 15_000;
 
 /** What a try came to. */
 export interface Outcome {

@@ -2,14 +2,11 @@
  * Whatever a client sends, others wait no longer for it than a moment: each kind of HTTP entry is asked with the worst that
  * fits into its body.
  */
+
 import { beforeAll, describe, expect, test } from 'bun:test';
-import {
-  MAX_JSON_MEMBERS,
-  MAX_PASTE_CHARS,
-  MAX_PASTED_ROWS,
-  MAX_PREVIEW_BODY_BYTES,
-} from '../../src/limits.ts';
-import { readForm } from '../../src/platform/http/body.ts';
+import { MAX_PREVIEW_BODY_BYTES } from '../../src/console/routes.ts';
+import { MAX_PASTE_CHARS, MAX_PASTED_ROWS } from '../../src/limits.ts';
+import { MAX_JSON_MEMBERS, readForm } from '../../src/platform/http/body.ts';
 import { GRANTABLE } from '../../src/platform/http/callers.ts';
 import { startMarketingApp } from '../marketing/settings/setup.ts';
 import { longestTurnMs } from '../support/event-loop.ts';

@@ -2,8 +2,7 @@
 import { beforeAll, beforeEach, expect, spyOn, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
 import { AppError } from '../../src/errors.ts';
-import { WEBHOOK_RETRY_DELAYS_S } from '../../src/limits.ts';
-import { stateAfter } from '../../src/webhooks/dispatcher.ts';
+import { stateAfter, WEBHOOK_RETRY_DELAYS_S } from '../../src/webhooks/dispatcher.ts';
 import { readMetrics } from '../operation/metrics/setup.ts';
 import { actor, makeProject, startTestApp } from '../support/helpers.ts';
 import { until } from '../support/until.ts';

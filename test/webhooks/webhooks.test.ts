@@ -1,7 +1,8 @@
 /** Webhooks on the management plane: what they are, who may have them, and what is refused. */
+
 import { beforeAll, expect, test } from 'bun:test';
-import { MAX_WEBHOOKS_PER_PROJECT } from '../../src/limits.ts';
 import { EVENT_TYPES } from '../../src/webhooks/schemas.ts';
+import { MAX_WEBHOOKS_PER_PROJECT } from '../../src/webhooks/service.ts';
 import { makeProject } from '../support/helpers.ts';
 import { detailsOf } from '../support/management.ts';
 import { dataOf, startWebhookApp, type WebhookApp, webhookApp } from './setup.ts';

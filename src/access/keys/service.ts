@@ -1,6 +1,6 @@
 /** API keys: who bears one; making, changing, rotating, revealing, deleting and looking them up. */
 import { AppError, conflict, forbidden, notFound } from '../../errors.ts';
-import { DEFAULT_KEY_RATE_PER_MINUTE, MAX_APP_ID_CHARS } from '../../limits.ts';
+import { MAX_APP_ID_CHARS } from '../../limits.ts';
 import { type AuditEntry, changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -46,6 +46,9 @@ import * as store from './store.ts';
 import type { KeyRow } from './tables.ts';
 
 export type { KeyRow } from './tables.ts';
+
+/** Decision: rate_limit_per_minute null means 600. */
+const DEFAULT_KEY_RATE_PER_MINUTE = 600;
 
 /** As an origin's decision, or that the key answers nobody. */
 export type KeyDecision =

@@ -1,7 +1,10 @@
 /** Shapes of origins, for the API and the command line alike. */
-import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_ORIGIN_CHECKS, MAX_URL_CHARS } from '../../limits.ts';
+import { MAX_LIST_ENTRIES, MAX_NAME_CHARS, MAX_URL_CHARS } from '../../limits.ts';
 import { changesOfFields, creationOf, optional, required } from '../../platform/http/fields.ts';
 import { named, nullable, oneOf, type Static, t, text } from '../../platform/http/schema.ts';
+
+/** Contract: candidates of one origin check. */
+const MAX_ORIGIN_CHECKS = 50;
 
 const originType = oneOf(['domain', 'android', 'ios']);
 const fingerprints = t.Array(t.String(), {

@@ -1,12 +1,14 @@
 /** The console's own endpoints: welcome, signing in and out, sessions, the password and the second step. */
 import type { Config } from '../../config.ts';
-import { MAX_CONSOLE_BODY_BYTES } from '../../limits.ts';
 import { sessionCookie } from '../../platform/http/browser.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 import { consoleRoute, type Route, signInRoute } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import type { Entry } from './entry.ts';
 import * as schemas from './schemas.ts';
+
+/** The bodies of the console's own endpoints: addresses, passwords and codes. */
+const MAX_CONSOLE_BODY_BYTES = 16 * 1024;
 
 const tag = 'Console';
 const max_body_bytes = MAX_CONSOLE_BODY_BYTES;

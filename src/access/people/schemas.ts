@@ -1,5 +1,5 @@
 /** Shapes of people and of what they sign in with, for the API and the command line alike. */
-import { MAX_NAME_CHARS, MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from '../../limits.ts';
+import { MAX_NAME_CHARS } from '../../limits.ts';
 import { capabilityFields, powerFields } from '../../platform/http/capabilities.ts';
 import { changesOfFields, optional, preset } from '../../platform/http/fields.ts';
 import {
@@ -14,6 +14,10 @@ import {
   text,
 } from '../../platform/http/schema.ts';
 import { abbreviatedProject } from '../projects/service.ts';
+
+/** Decision: a password's length, in code points. */
+const MIN_PASSWORD_CHARS = 12;
+const MAX_PASSWORD_CHARS = 256;
 
 const moment = () => t.String({ format: 'date-time' });
 

@@ -1,13 +1,6 @@
 /** The second step of signing in: an authenticator app's codes (RFC 6238), and recovery codes. */
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import {
-  MAX_WRONG_CODES_WAIT_MS,
-  RECOVERY_CODE_BYTES,
-  RECOVERY_CODES,
-  WRONG_CODES_BEFORE_WAIT,
-  WRONG_CODES_WAIT_MS,
-} from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
 import { type KeyRing, PLATFORM_SCOPE } from '../../platform/secrets/key-ring.ts';
@@ -15,6 +8,17 @@ import { hashToken } from '../../platform/secrets/token-format.ts';
 import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
+
+/**
+ * Decision: after so many wrong codes since the last right one, the second step waits an hour, doubling to a
+ * day. Three of a million codes are good, so guessing one takes hundreds of years.
+ */
+const WRONG_CODES_BEFORE_WAIT = 30;
+const WRONG_CODES_WAIT_MS = 3_600_000;
+const MAX_WRONG_CODES_WAIT_MS = 86_400_000;
+/** Decision: ten recovery codes. 80 bits each: too many to try, even against the hash. */
+const RECOVERY_CODES = 10;
+const RECOVERY_CODE_BYTES = 10;
 
 /** RFC 4226, 4 (R6): 160 bits. */
 const TOTP_SECRET_BYTES = 20;

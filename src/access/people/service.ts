@@ -1,6 +1,5 @@
 /** People: who may sign in, what they may do, and the one-time links by which they set a password. */
 import { conflict, invalid, notFound } from '../../errors.ts';
-import { LINK_EXPIRY_MS } from '../../limits.ts';
 import { changesOf, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
@@ -39,6 +38,9 @@ import * as sessions from './session-store.ts';
 import * as store from './store.ts';
 import type { PersonRow } from './tables.ts';
 import { forgiveFailures } from './tries.ts';
+
+/** Decision: one-time links last 24 h. */
+const LINK_EXPIRY_MS = 24 * 3_600_000;
 
 /** Wrong codes after a right password that doctor tells of: who mistypes one twice gets the third right. */
 const WRONG_CODES_TOLD = 3;

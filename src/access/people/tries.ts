@@ -2,9 +2,12 @@
  * Limits on guessing passwords and codes. A try counts once it has failed, so a crash counts none. Until then
  * it holds a place: many tries at once get no further than one after another.
  */
-import { SIGN_IN_FAILURES_OF_ACCOUNT, SIGN_IN_FAILURES_OF_ADDRESS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type DurableRates, type Rate, RateLimitError } from '../../platform/http/rate-limit.ts';
+
+/** Decision: failed sign-ins in 15 minutes, by account, and by address for all accounts together. */
+const SIGN_IN_FAILURES_OF_ACCOUNT = 10;
+const SIGN_IN_FAILURES_OF_ADDRESS = 30;
 
 const OF_ACCOUNT: Rate = {
   limit: SIGN_IN_FAILURES_OF_ACCOUNT,

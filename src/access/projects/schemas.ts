@@ -4,7 +4,6 @@ import {
   MAX_DNS_NAME_CHARS,
   MAX_LIST_ENTRIES,
   MAX_NAME_CHARS,
-  MAX_NOTES_CHARS,
   MAX_URL_CHARS,
 } from '../../limits.ts';
 import {
@@ -18,6 +17,9 @@ import {
   shown,
 } from '../../platform/http/fields.ts';
 import { named, nullable, oneOf, type Static, t, text, webUrl } from '../../platform/http/schema.ts';
+
+/** A text that an admin writes about a project: more than anybody needs, less than what slows lists down. */
+const MAX_NOTES_CHARS = 10_000;
 
 export const projectStatus = oneOf(['active', 'inactive']);
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf, notFound } from '../../errors.ts';
-import { STORE_RETRY_AFTER_S, STORE_SETTLE_MS, SWEEP_BATCH } from '../../limits.ts';
+import { STORE_RETRY_AFTER_S, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import {
   type ByteStore,
@@ -37,6 +37,9 @@ import {
   setMissing,
 } from './store.ts';
 import type { ObjectRow } from './tables.ts';
+
+/** Decision: how long keys without a row are left alone in the store. */
+export const STORE_SETTLE_MS = 3_600_000;
 
 /** Says which bytes must stay though their object is gone: attachments of mails that wait to be sent. */
 export interface Pins {

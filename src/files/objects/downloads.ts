@@ -1,6 +1,5 @@
 /** How the bytes of an object or variant are sent: whole, in part or not at all; with which headers. */
 import { messageOf } from '../../errors.ts';
-import { STORE_LINK_S } from '../../limits.ts';
 import { contentSecurityPolicyFor, dispositionFor, servedTypeOf } from '../../platform/files/media-types.ts';
 import { evaluateRequest, type RangeVerdict } from '../../platform/files/ranges.ts';
 import { StoreFault } from '../../platform/files/s3-requests.ts';
@@ -9,6 +8,9 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { RequestContext } from '../../platform/http/routes.ts';
 import { readVariantWishes, type Variants, type VariantWishes } from '../variants/service.ts';
 import type { ObjectBytes, ObjectRow } from './service.ts';
+
+/** Decision: a redirect to the store is good for this long at most. */
+const STORE_LINK_S = 300;
 
 /** A year, the longest that RFC 9111 caches honour; an object's bytes never change. */
 const OBJECT_MAX_AGE_S = 31_536_000;

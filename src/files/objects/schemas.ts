@@ -1,6 +1,5 @@
 /** Shapes of stored objects, for the API and the command line alike. */
 import { type FieldErrors, refuseAll } from '../../errors.ts';
-import { MAX_EXPIRES_IN_DAYS, MAX_OBJECT_LINK_S, MIN_EXPIRES_IN_DAYS } from '../../limits.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import {
   changesOf,
@@ -14,6 +13,12 @@ import {
   ulid,
 } from '../../platform/http/schema.ts';
 import type { Visibility } from './store.ts';
+
+/** Contract: expires_in_days. */
+const MIN_EXPIRES_IN_DAYS = 1;
+const MAX_EXPIRES_IN_DAYS = 3_650;
+/** Contract: a signed link opens its file for a week at most. */
+const MAX_OBJECT_LINK_S = 7 * 86_400;
 
 const visibility = oneOf(['public', 'private']);
 const DAYS = { minimum: MIN_EXPIRES_IN_DAYS, maximum: MAX_EXPIRES_IN_DAYS };

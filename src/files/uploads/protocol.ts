@@ -1,6 +1,8 @@
 /** What the headers of tus 1.0 say: https://tus.io/protocols/resumable-upload. */
 import { AppError, invalid, refuseAll } from '../../errors.ts';
-import { MAX_UPLOAD_METADATA_CHARS } from '../../limits.ts';
+
+/** A file name of the longest kind takes 1,000 of them; a request's headers may have 16 KiB in all. */
+const MAX_UPLOAD_METADATA_CHARS = 4_096;
 
 export const TUS_VERSION = '1.0.0';
 export const TUS_EXTENSIONS = 'creation,expiration,checksum,termination';

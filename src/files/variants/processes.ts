@@ -1,12 +1,6 @@
 /** The server's side of the processes that make variants: a few at once, with bounded time and memory. */
 import { AppError } from '../../errors.ts';
-import {
-  VARIANT_DEADLINE_MS,
-  VARIANT_MEMORY_BYTES,
-  VARIANT_QUEUE_RETRY_AFTER_S,
-  VARIANTS_AT_ONCE,
-  VARIANTS_WAITING,
-} from '../../limits.ts';
+import { VARIANT_QUEUE_RETRY_AFTER_S } from '../../limits.ts';
 import { ownCommand } from '../../platform/host/own-executable.ts';
 import { networkOf } from '../../platform/http/client-ip.ts';
 import { inTurn } from '../../platform/jobs/turns.ts';
@@ -17,6 +11,12 @@ import {
   type VariantJob,
   type VariantReply,
 } from './protocol.ts';
+
+/** Decision: variants made at once, each in its own process; what one may take; how many wait. */
+const VARIANTS_AT_ONCE = 2;
+const VARIANT_DEADLINE_MS = 10_000;
+export const VARIANT_MEMORY_BYTES = 512 * 1024 * 1024;
+const VARIANTS_WAITING = 20;
 
 /** Decision: of one address (an IPv6 /64), of which one is made while others wait. One more is 429. */
 export const VARIANTS_WAITING_OF_ADDRESS = 4;

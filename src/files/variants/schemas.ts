@@ -1,8 +1,13 @@
 /** What a request may ask of a variant. */
 import { invalid } from '../../errors.ts';
-import { DEFAULT_VARIANT_QUALITY, MAX_VARIANT_SIDE_PX, MIN_VARIANT_SIDE_PX } from '../../limits.ts';
 import { readParameters } from '../../platform/http/parameters.ts';
 import { oneOf, parse, type Static, t } from '../../platform/http/schema.ts';
+
+/** Decision: a variant's sides. */
+const MIN_VARIANT_SIDE_PX = 16;
+const MAX_VARIANT_SIDE_PX = 4_096;
+/** Where codecs' own defaults lie: much smaller than the best, and hard to tell from it. */
+const DEFAULT_VARIANT_QUALITY = 80;
 
 export const VARIANT_FORMATS = ['webp', 'jpeg', 'png'] as const;
 export type VariantFormat = (typeof VARIANT_FORMATS)[number];

@@ -12,7 +12,6 @@ import {
   MAX_VARIANT_SOURCE_BYTES,
   VARIANT_QUEUE_RETRY_AFTER_S,
   VARIANT_REFUSAL_KEPT_MS,
-  VARIANTS_FREE_DISK_BYTES,
 } from '../../limits.ts';
 import { bytesMissing } from '../../platform/files/byte-store.ts';
 import { diskErrorOf } from '../../platform/files/file-sink.ts';
@@ -25,6 +24,9 @@ import { Refusals } from './refusals.ts';
 import { VARIANT_FORMATS, type VariantFormat, type VariantWishes } from './schemas.ts';
 
 export { readVariantWishes, toVariantWishes, type VariantWishes, variantQuery } from './schemas.ts';
+
+/** Decision: variants give way at this little room on the disk, before writes fail. */
+const VARIANTS_FREE_DISK_BYTES = 256 * 1024 * 1024;
 
 /** The object that a variant is made of. */
 interface Source {

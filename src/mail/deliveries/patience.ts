@@ -1,17 +1,18 @@
 /** Retries: how long a mail that no relay takes at present is tried, and when it is tried next. */
 
-import {
-  MARKETING_RETRY_DELAYS_S,
-  PACE_FORGIVEN_MS,
-  PACE_WAIT_MAX_MS,
-  PACE_WAIT_MIN_MS,
-  QUOTA_FORGIVEN_MS,
-  UNANSWERED_RETRIES_MS,
-} from '../../limits.ts';
+import { PACE_WAIT_MAX_MS, PACE_WAIT_MIN_MS } from '../../limits.ts';
 import { SECOND_MS } from '../../platform/host/clock.ts';
 import type { Slowdown } from '../../platform/mail/types.ts';
 import { type EmailSource, isBulk } from '../emails/service.ts';
 import type { Unanswered } from './unanswered.ts';
+
+/** Decision: seconds between attempts at a campaign's mail; the last for all that follow. */
+const MARKETING_RETRY_DELAYS_S: readonly number[] = [15, 300, 900, 1_800];
+/** Decision: when a mail that a relay may have taken is tried again, since its answer was given up. */
+export const UNANSWERED_RETRIES_MS: readonly number[] = [30 * 60_000, 4 * 3_600_000];
+/** Decision: how long relays that ask to slow down, or speak of a quota, cost a mail no attempt. */
+const PACE_FORGIVEN_MS = 3_600_000;
+const QUOTA_FORGIVEN_MS = 86_400_000;
 
 export interface Patience {
   /** Between the three attempts of a mail that somebody waits for. */

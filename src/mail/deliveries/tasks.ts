@@ -1,11 +1,13 @@
 /** The job that is one email to deliver. */
 
-import { LANE_CONCURRENCY } from '../../limits.ts';
 import type { Task } from '../../platform/jobs/engine.ts';
 import { emailJobs } from '../emails/service.ts';
 import { outcomeOf } from './attempts.ts';
 import type { Attempt } from './beginning.ts';
 import type { Deliveries } from './service.ts';
+
+/** Jobs of one lane, such as a mailbox, that run at once. A hanging relay holds no more than these. */
+export const LANE_CONCURRENCY = 40;
 
 /** Sends one email. */
 export function createEmailTask({ attempts }: Pick<Deliveries, 'attempts'>): Task<Attempt> {

@@ -1,12 +1,6 @@
 /** What an email must be to be accepted, and what it may go out from. */
 import { type FieldErrors, invalid, refuseAll } from '../../errors.ts';
-import {
-  MAX_ATTACHMENTS,
-  MAX_ATTACHMENTS_BYTES,
-  MAX_COPIES,
-  MAX_DISPLAY_NAME_CHARS,
-  MAX_SUBJECT_CHARS,
-} from '../../limits.ts';
+import { MAX_ATTACHMENTS, MAX_COPIES, MAX_DISPLAY_NAME_CHARS, MAX_SUBJECT_CHARS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { countCodePoints } from '../../platform/http/schema.ts';
 import { canonicalDomain, parseAddress } from '../../platform/mail/address.ts';
@@ -17,6 +11,9 @@ import type { NewEmail } from './new-email.ts';
 import { isBulk, type StoredAttachment } from './schemas.ts';
 import type { Bodies } from './store.ts';
 import type { EmailRow, EmailSource } from './tables.ts';
+
+/** Decision: attachments of one mail, before base64. */
+const MAX_ATTACHMENTS_BYTES = 25 * 1024 * 1024;
 
 /** What a mailbox must be for, by where the mail comes from. */
 export function purposeOf(source: EmailSource): MailPurpose {

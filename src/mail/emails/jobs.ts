@@ -1,10 +1,12 @@
 /** The jobs that are emails: which one sends an email, and what one tells of its email and its mailbox. */
-import { EMAIL_MAX_ATTEMPTS } from '../../limits.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { laneOf, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
 import { isBulk } from './schemas.ts';
 import type { EmailRow } from './tables.ts';
+
+/** Contract: queued email is attempted three times. */
+const EMAIL_MAX_ATTEMPTS = 3;
 
 const TYPE = 'email.send';
 const LEFT_ALONE = 'left-alone';

@@ -2,7 +2,6 @@
 import {
   MAX_ADDRESS_CHARS,
   MAX_ATTACHMENTS,
-  MAX_BATCH_EMAILS,
   MAX_COPIES,
   MAX_DISPLAY_NAME_CHARS,
   MAX_DNS_NAME_CHARS,
@@ -22,6 +21,9 @@ import {
   ulid,
 } from '../../platform/http/schema.ts';
 import { EMAIL_SOURCES, EMAIL_STATUSES, type EmailSource } from './tables.ts';
+
+/** Decision: emails of one batch. */
+export const MAX_BATCH_EMAILS = 100;
 
 /**
  * Mail that waits without jobs of its own, goes out in pieces, and is tried for a period, as nobody waits for

@@ -1,7 +1,6 @@
 /** Inboxes: the IMAP folders in which reports about a mailbox's mail arrive, how far each was read, and how that goes. */
 
 import { invalid } from '../../errors.ts';
-import { INBOX_SKIPPED_NAMED } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { newId } from '../../platform/host/ids.ts';
@@ -13,7 +12,11 @@ import * as store from './store.ts';
 import type { InboxRow } from './tables.ts';
 
 export { type InboxAddress, inboxOf, parseInbox } from './address.ts';
+
 export type { InboxRow } from './tables.ts';
+
+/** UIDs that are remembered of messages that were passed over. */
+const INBOX_SKIPPED_NAMED = 10;
 
 /** Contract: of reports that could not be read, so many are named. */
 const INBOX_UNREAD_NAMED = 20;

@@ -1,11 +1,13 @@
 /** Which mailbox a message goes out from, and why: one function over what is known of all of them. */
 import { AppError, invalid } from '../../errors.ts';
-import { NO_MAILBOX_RETRY_AFTER_S } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { secondsToUtcMidnight, toIso, utcDay } from '../../platform/host/clock.ts';
 import type { MailPurpose } from '../../platform/mail/types.ts';
 import { type DomainStanding, listStandingsFor } from '../sending-domains/service.ts';
 import { listSenders, listUsage, releaseUsage, type SenderRow, takeUsage } from './store.ts';
+
+/** Retry-After where a domain has no mailbox to send with: as long as an admin needs to resume one. */
+const NO_MAILBOX_RETRY_AFTER_S = 60;
 
 /** Mailboxes of which an attempt says why not they: more than most teams have, and some 1 KB of text. */
 const MAX_EXPLAINED_MAILBOXES = 20;

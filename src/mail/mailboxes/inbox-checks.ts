@@ -3,7 +3,6 @@
  * stands with mailboxes, whose addresses it names: inboxes know of none.
  */
 
-import { INBOX_SKIPPED_SHOWN_MS } from '../../limits.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import {
   type Finding,
@@ -17,6 +16,9 @@ import { counted, shellWord } from '../../platform/words/phrases.ts';
 import type { Inboxes, InboxRecord } from '../inboxes/service.ts';
 import type { MailboxRecord } from './schemas.ts';
 import type { Mailboxes } from './service.ts';
+
+/** `doctor` names messages that were passed over for this long. */
+export const INBOX_SKIPPED_SHOWN_MS = 7 * 86_400_000;
 
 /** `doctor` wonders about an inbox that nobody read for this long while a server runs. */
 const INBOX_UNREAD_SHOWN_MS = 10 * 60_000;

@@ -4,14 +4,12 @@
  * waits, one mail probes, and sending opens again a little below what the relay was seen to take, growing
  * until it refuses.
  */
-import {
-  PACE_ASKED_WAIT_MAX_MS,
-  PACE_FORGOTTEN_MS,
-  PACE_WAIT_MAX_MS,
-  PACE_WAIT_MIN_MS,
-} from '../../limits.ts';
+import { PACE_FORGOTTEN_MS, PACE_WAIT_MAX_MS, PACE_WAIT_MIN_MS } from '../../limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
 import type { Pace } from './store.ts';
+
+/** Decision: the longest wait that a relay may ask for. */
+const PACE_ASKED_WAIT_MAX_MS = 15 * 60_000;
 
 /** A mailbox of which nothing was noted yet. */
 export const UNPACED: Pace = {

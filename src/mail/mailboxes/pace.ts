@@ -2,10 +2,13 @@
  * How fast mail may leave a mailbox, by the rate that is set and by what its relay has taught
  * (`learning.ts`): pure functions over a row and a moment.
  */
-import { MAX_MAILBOX_RATE, PACE_CLIENT_WAIT_MS } from '../../limits.ts';
+import { PACE_CLIENT_WAIT_MS } from '../../limits.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/host/clock.ts';
 import { gapOfSpeed, heldUntil, opensByWait, probedAt, remembered } from './learning.ts';
 import type { Pace } from './store.ts';
+
+/** Decision: mails a second, a minute or an hour that a mailbox's rate may name at most. */
+const MAX_MAILBOX_RATE = 10_000;
 
 /** At most `count` mails in any `unit_ms`. */
 export interface Rate {

@@ -4,7 +4,6 @@
  */
 
 import { AppError } from '../../errors.ts';
-import { SCHEDULE_GIVE_UP_MS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, SECOND_MS } from '../../platform/host/clock.ts';
@@ -16,6 +15,9 @@ import type { Templates } from '../templates/service.ts';
 import { type Recipient, recipient } from './schemas.ts';
 import { findSchedule, noteRunEnd, saveRunPayload } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
+
+/** Quotas start afresh each UTC day. What could not be served in one and a bit is reported. */
+const SCHEDULE_GIVE_UP_MS = 25 * 3_600_000;
 
 /**
  * When a run whose recipients wait for capacity tries again, where the refusal does not say; and at the

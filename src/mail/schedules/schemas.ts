@@ -6,7 +6,6 @@ import {
   MAX_DISPLAY_NAME_CHARS,
   MAX_DNS_NAME_CHARS,
   MAX_NAME_CHARS,
-  MAX_SCHEDULE_RECIPIENTS,
   MAX_SUBJECT_CHARS,
   MAX_TIMEZONE_CHARS,
   SHOWN_RUNS,
@@ -35,6 +34,9 @@ import {
   t,
   text,
 } from '../../platform/http/schema.ts';
+
+/** Addresses that one schedule mails. */
+const MAX_SCHEDULE_RECIPIENTS = 50;
 
 const sent_recipient = t.Object({
   email: emailAddress(),

@@ -1,7 +1,7 @@
 /** Recurring email schedules: what may be saved, when each runs next, and putting its runs into the queue. */
 import type { Projects } from '../../access/projects/service.ts';
 import { collectErrors, type FieldErrors, invalid, notFound } from '../../errors.ts';
-import { SCHEDULE_GRACE_MS, SHOWN_RUNS } from '../../limits.ts';
+import { SHOWN_RUNS } from '../../limits.ts';
 import { changesOf, type Note, recordAudit } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { toIso } from '../../platform/host/clock.ts';
@@ -43,6 +43,9 @@ import {
   updateSchedule,
 } from './store.ts';
 import type { ScheduleRow } from './tables.ts';
+
+/** Decision: a run of a schedule that is up to this late (a restart) is run, not missed. */
+const SCHEDULE_GRACE_MS = 5 * 60_000;
 
 /**
  * Due schedules claimed by one commit, so that thousands of them cannot hold up other writes: some 6 ms of

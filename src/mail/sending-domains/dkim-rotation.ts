@@ -2,11 +2,13 @@
  * Changing the key that a domain's mail is signed with: the new one waits for its record to be seen, the old
  * one's stays a while.
  */
-import { DKIM_OLD_KEY_DAYS } from '../../limits.ts';
 import { DAY_MS, toIso } from '../../platform/host/clock.ts';
 import { dkimRecord } from './dns-records.ts';
 import type { DkimRotation } from './schemas.ts';
 import type { DomainRow } from './tables.ts';
+
+/** Mail signed with an old key may be on its way for this long: servers try 4 to 5 days (RFC 5321). */
+const DKIM_OLD_KEY_DAYS = 7;
 
 interface NextKey {
   selector: string;

@@ -3,10 +3,12 @@
  * all.
  */
 import { isIPv4, isIPv6 } from 'node:net';
-import { SPF_MAX_LOOKUPS } from '../../limits.ts';
 import { isLoopback } from '../../platform/host/loopback.ts';
 import type { Resolver } from '../../platform/mail/dns.ts';
 import { isVerdict, MISSING, type RecordVerdict, recordsOf, unknown, wrong } from './record-judging.ts';
+
+/** RFC 7208 4.6.4: receivers give up on an SPF record that takes more. */
+const SPF_MAX_LOOKUPS = 10;
 
 interface Mechanism {
   qualifier: string;

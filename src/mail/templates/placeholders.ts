@@ -3,7 +3,10 @@
  * values in their places. Both take time in proportion to their text, whatever it is, and values are never
  * looked through again.
  */
-import { MAX_PLACEHOLDER_CHARS, MAX_RENDERED_CHARS } from '../../limits.ts';
+import { MAX_RENDERED_CHARS } from '../../limits.ts';
+
+/** A placeholder's name, dots included. A CSV column's header may be long; what is longer is no name. */
+const MAX_PLACEHOLDER_CHARS = 255;
 
 export interface DeclaredVariable {
   name: string;

@@ -4,7 +4,6 @@ import {
   MAX_NAME_CHARS,
   MAX_PREHEADER_CHARS,
   MAX_SUBJECT_CHARS,
-  MAX_TEMPLATE_VARIABLES,
 } from '../../limits.ts';
 import {
   type Changes,
@@ -31,6 +30,9 @@ import {
   text,
 } from '../../platform/http/schema.ts';
 import { TEMPLATE_CATEGORIES } from './tables.ts';
+
+/** Declared variables of one template: more than any mail reads, few enough to list them all in a message. */
+const MAX_TEMPLATE_VARIABLES = 100;
 
 const sent_variable = t.Object({
   name: text({ min: 1, max: MAX_NAME_CHARS, description: 'As in its placeholder: `{{ name }}`.' }),

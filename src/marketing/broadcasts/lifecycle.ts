@@ -1,7 +1,6 @@
 /** A broadcast's life: changing its plan, sending, pausing, resuming, cancelling, ending; and what it is told from outside. */
 import { isDeepStrictEqual } from 'node:util';
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { BROADCAST_LATE_MS } from '../../limits.ts';
 import type { EmailEvent, SendDecision } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -22,6 +21,9 @@ import { type Broadcasts, mailingOf } from './service.ts';
 import { dueAt, isSameMail, isToCome, refusal, statusBefore } from './standing.ts';
 import * as store from './store.ts';
 import type { BroadcastRow, RecipientRow } from './tables.ts';
+
+/** Decision: a broadcast that is later, as the server did not run, waits until somebody says that it is still wanted. */
+const BROADCAST_LATE_MS = 24 * 3_600_000;
 
 /** The type of the jobs that send a broadcast, once its time has come. */
 export const BROADCAST_SEND = 'broadcast.send';

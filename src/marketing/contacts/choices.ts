@@ -2,7 +2,6 @@
  * What people choose themselves, on the page of their choices: which list they leave, whether they pause, and whether they are
  * counted. Who else must know is told in the same transaction; of changes by others, too.
  */
-import { PAUSE_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Changes } from '../../platform/database/schemas.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -11,6 +10,9 @@ import type { ContactEvent } from './departures.ts';
 import { isPaused } from './standing.ts';
 import * as store from './store.ts';
 import type { ContactRow } from './tables.ts';
+
+/** Contract, decisions 17: how long a pause lasts that people choose themselves. */
+export const PAUSE_MS = 30 * 24 * 60 * 60_000;
 
 /** What changed of a contact, by its own choice or by others'. */
 export interface ContactChange {

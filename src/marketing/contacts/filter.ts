@@ -2,15 +2,12 @@
 import { invalid } from '../../errors.ts';
 import {
   EMAIL_LOG_RETENTION_MS,
-  MAX_CLICKED_WITHIN_DAYS,
   MAX_CONTACT_QUERY_CHARS,
   MAX_CONTACT_TAGS,
   MAX_CUSTOM_FIELD_NAME_CHARS,
   MAX_CUSTOM_FIELDS,
   MAX_CUSTOM_VALUE_CHARS,
   MAX_DNS_NAME_CHARS,
-  MAX_FILTER_DOMAINS,
-  MAX_FILTER_PARTS,
   MAX_NAME_CHARS,
   MAX_TAG_CHARS,
 } from '../../limits.ts';
@@ -31,6 +28,12 @@ import { canonicalDomain } from '../../platform/mail/address.ts';
 import type { EventCriterion } from './filter-past-store.ts';
 import type { Criteria } from './filter-store.ts';
 import { CONTACT_STATUSES } from './tables.ts';
+
+/** A year is a long time without a click; more than ten are none. */
+const MAX_CLICKED_WITHIN_DAYS = 3_650;
+/** Contract: filters in `any` and `none` of one; decision: domains of one. */
+const MAX_FILTER_PARTS = 10;
+const MAX_FILTER_DOMAINS = 100;
 
 /** Half of what the head of a request may have. */
 const MAX_FILTER_CHARS = 8_192;

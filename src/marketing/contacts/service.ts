@@ -1,6 +1,5 @@
 /** Contacts: adding one, finding, changing and tagging them, and an address's leave from everything in a project. */
 import { AppError, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import { MX_RETRY_AFTER_S } from '../../limits.ts';
 import type { EmailEvent } from '../../mail/deliveries/service.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -71,8 +70,12 @@ export {
 export { pieceFor } from './filter-rules.ts';
 export type { Candidate, Screened } from './pipeline.ts';
 export { type Bar, barOf, hasLeftByChoice, isPaused } from './standing.ts';
+
 export type { ContactStanding } from './store.ts';
 export type { ContactRow } from './tables.ts';
+
+/** Retry-After while the DNS gives no answer: resolvers ask again after some seconds. */
+const MX_RETRY_AFTER_S = 10;
 
 /** What came of an address's leave; `at` is the moment (ms). */
 type Left = { is_new: boolean; at: number };

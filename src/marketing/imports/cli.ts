@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { Option } from 'commander';
 import { AppError, messageOf } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
-import { IMPORTED_FILE_DAYS, MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../../limits.ts';
+import { MAX_CUSTOM_FIELD_NAME_CHARS, MAX_CUSTOM_FIELDS } from '../../limits.ts';
 import {
   type Cli,
   type CliContext,
@@ -26,6 +26,9 @@ import { CONSENT_BASES } from '../lists/service.ts';
 import type { LeftOutReason } from './headers.ts';
 import { COUNTERS } from './records.ts';
 import { DELIMITERS, type ImportRecord } from './service.ts';
+
+/** A file that was imported from the shell is kept this long, for a resume. */
+const IMPORTED_FILE_DAYS = 30;
 
 /** How often `import show --watch` looks: often enough for a bar that moves. */
 const IMPORT_WATCH_MS = 500;

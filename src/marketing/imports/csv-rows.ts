@@ -4,8 +4,10 @@
  */
 import { parse } from 'csv-parse';
 import { errorCodeOf } from '../../errors.ts';
-import { MAX_CSV_ROW_BYTES } from '../../limits.ts';
 import { DELIMITERS, type Delimiter } from './schemas.ts';
+
+/** One row of a CSV file: more is a quote that is never closed. */
+const MAX_CSV_ROW_BYTES = 128 * 1024;
 
 /** Bytes of a CSV file that are read and parsed at once: a few hundred rows, so that nobody waits long. */
 const CSV_PIECE_BYTES = 16 * 1024;

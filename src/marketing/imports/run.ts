@@ -5,7 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import type { Objects } from '../../files/objects/service.ts';
-import { IMPORT_DNS_GIVE_UP_MS, MAX_ADDRESS_CHARS } from '../../limits.ts';
+import { MAX_ADDRESS_CHARS } from '../../limits.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import { PieceSize } from '../../platform/database/piece-size.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -20,6 +20,9 @@ import { type Counters, countersOf } from './records.ts';
 import type { ImportPosition, WaitingFields } from './schemas.ts';
 import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
+
+/** After this long without an answer an import ends as failed; it can be resumed. */
+const IMPORT_DNS_GIVE_UP_MS = 24 * 3_600_000;
 
 /** Rows that are looked up and judged together; no transaction takes more. */
 const IMPORT_SCREEN_ROWS = 200;

@@ -1,13 +1,7 @@
 /** Imports of contacts: starting one from a paste or a CSV file, showing it, resuming and cancelling it. */
 
 import { conflict, type FieldErrors, invalid, notFound, refuseAll } from '../../errors.ts';
-import {
-  IMPORT_REJECTIONS_RETENTION_MS,
-  IMPORT_REQUEST_GRACE_MS,
-  IMPORT_ROWS_IN_REQUEST,
-  MAX_PASTED_ROWS,
-  SWEEP_BATCH,
-} from '../../limits.ts';
+import { IMPORT_REQUEST_GRACE_MS, MAX_PASTED_ROWS, SWEEP_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Beside } from '../../platform/host/beside.ts';
@@ -33,6 +27,11 @@ import * as store from './store.ts';
 import type { ImportRow } from './tables.ts';
 
 export { DELIMITERS, type ImportRecord } from './schemas.ts';
+
+/** Contract: rows of a CSV file that are imported within the request. */
+const IMPORT_ROWS_IN_REQUEST = 500;
+/** Addresses of rejected rows are of people who are on no list: they go after this long. */
+const IMPORT_REJECTIONS_RETENTION_MS = 90 * 86_400_000;
 
 /** The type of the jobs that go on with imports. */
 export const EMAIL_IMPORT = 'email.import';

@@ -3,13 +3,7 @@
  * and each counts only once it can no longer turn out to be a scanner's.
  */
 import { messageOf } from '../../errors.ts';
-import {
-  CLICK_FLUSH_MS,
-  MAX_CLICKS_PER_EMAIL,
-  MAX_USER_AGENT_CHARS,
-  SCANNER_MOMENT_MS,
-  SCANNER_WINDOW_MS,
-} from '../../limits.ts';
+import { MAX_USER_AGENT_CHARS, SCANNER_WINDOW_MS } from '../../limits.ts';
 import { BULK_SOURCES, type ReadMail, sentMails } from '../../mail/emails/service.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -20,6 +14,13 @@ import * as store from './click-store.ts';
 import { isLinkMachine, isPictureMachine } from './machines.ts';
 import { readMerge } from './merging.ts';
 import type { ClickFlag } from './tables.ts';
+
+/** Decision: so are two of a mail's link, picture and unsubscribe page within two seconds. */
+export const SCANNER_MOMENT_MS = 2_000;
+/** Clicks and opens wait this long for a shared transaction. Decision: on disk 200 ms after the answer. */
+export const CLICK_FLUSH_MS = 50;
+/** Clicks of one mail that are kept. People follow a few links; scanners all, some of them daily. */
+const MAX_CLICKS_PER_EMAIL = 100;
 
 /** Mails whose unsubscribe page one visit is of: the newest, as scanners look at mail when it arrives. */
 const MAX_MAILS_OF_A_PAGE = 5;

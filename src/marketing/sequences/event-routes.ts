@@ -1,9 +1,12 @@
 /** Endpoints of product events. */
-import { MAX_CONTACT_QUERY_CHARS, MAX_EVENT_BATCH } from '../../limits.ts';
+import { MAX_CONTACT_QUERY_CHARS } from '../../limits.ts';
 import { Reply, type Route } from '../../platform/http/routes.ts';
 import { dateTime, named, nullable, parse, t, text, ulid } from '../../platform/http/schema.ts';
 import { marketingRoute, toldDuplicate } from '../marketing-route.ts';
 import type { ContactEvents } from './events.ts';
+
+/** Contract: events of one batch. */
+const MAX_EVENT_BATCH = 100;
 
 const TAG = 'Product events';
 

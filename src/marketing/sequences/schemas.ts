@@ -1,12 +1,5 @@
 /** The fields of sequences, steps and enrollments, and the shapes of requests and answers about them. */
-import {
-  MAX_CONTACT_IDS,
-  MAX_NAME_CHARS,
-  MAX_RECIPIENTS,
-  MAX_SEQUENCE_NAMES,
-  MAX_STEPS,
-  MAX_TAG_CHARS,
-} from '../../limits.ts';
+import { MAX_CONTACT_IDS, MAX_NAME_CHARS, MAX_TAG_CHARS } from '../../limits.ts';
 import {
   changesOfFields,
   creationOf,
@@ -33,6 +26,13 @@ import {
 } from '../campaign-schemas.ts';
 import { contact_filter, segment_in_body } from '../contacts/service.ts';
 import { ENROLLMENT_STATES, PAUSE_REASONS, SEQUENCE_STATUSES } from './tables.ts';
+
+/** Steps of one sequence: a year of weekly mails, with as many branches. */
+const MAX_STEPS = 100;
+/** Exit events and enroll tags of one sequence. */
+const MAX_SEQUENCE_NAMES = 50;
+/** Contract: max_recipients is required; the most that it may be. */
+const MAX_RECIPIENTS = 10_000_000;
 
 const numbers = named(
   'SequenceNumbers',

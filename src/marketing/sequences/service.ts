@@ -1,7 +1,6 @@
 /** Sequences: writing drafts, what may change while one runs, its checks, and looking ahead. */
 
 import { conflict, type FieldErrors, notFound, refuseAll } from '../../errors.ts';
-import { MAX_PREVIEW_ENTRIES } from '../../limits.ts';
 import type { MailboxDnsCheck } from '../../mail/sending-domains/service.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
@@ -37,6 +36,9 @@ import {
 import { readSteps, refuseBadEvents, refuseOtherSteps, refuseOthersMail } from './steps.ts';
 import * as store from './store.ts';
 import type { EnrollmentState, SequenceRow } from './tables.ts';
+
+/** A preview ends here: tracks may route in a circle. */
+const MAX_PREVIEW_ENTRIES = 200;
 
 export type { SequenceRecord } from './schemas.ts';
 

@@ -1,7 +1,6 @@
 /** Reads steps as they are sent into the model, and names every problem under its field. Pure functions. */
 import { isDeepStrictEqual } from 'node:util';
 import { conflict, type FieldErrors } from '../../errors.ts';
-import { MAX_CONDITION_DEPTH, MAX_CONDITION_PARTS, MAX_DELAY_HOURS } from '../../limits.ts';
 import { merge } from '../../platform/http/fields.ts';
 import { isPlainObject } from '../../platform/http/schema.ts';
 import { EVENT_SLUG, NO_EVENT } from '../contacts/service.ts';
@@ -9,6 +8,12 @@ import { readVariables } from '../mails/service.ts';
 import type { Condition, Otherwise, Step } from './model.ts';
 import { type BareStep, STEP_FIELDS, type StepInput } from './schemas.ts';
 import type { SequenceRow } from './tables.ts';
+
+/** Ten years; what waits longer waits for nothing. */
+const MAX_DELAY_HOURS = 87_600;
+/** Conditions in one `all`, and how deep they may stand in one another: more is a program. */
+const MAX_CONDITION_PARTS = 10;
+export const MAX_CONDITION_DEPTH = 3;
 
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const CONDITION_TYPES = ['always', 'clicked', 'not_clicked', 'event', 'no_event', 'all'] as const;

@@ -2,7 +2,6 @@
  * What a sign-up comes to: a contact, active or waiting for its click, with the mail that asks for that, or nothing. Of an address that
  * is suppressed it is noted what came of it, for whoever asks why nothing did.
  */
-import { CONFIRMATION_EXPIRY_MS, MAX_CONFIRMATIONS_PER_DAY } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS } from '../../platform/host/clock.ts';
 import type { Rate } from '../../platform/http/rate-limit.ts';
@@ -14,6 +13,11 @@ import { confirmUrl, hashOfToken } from './links.ts';
 import type { SubscriptionsDeps } from './service.ts';
 import { candidateOf, type SignUp } from './sign-ups.ts';
 import * as store from './store.ts';
+
+/** Contract, Limits: confirmation mails of an address a day. */
+const MAX_CONFIRMATIONS_PER_DAY = 3;
+/** Decision: confirm links expire after 7 days. */
+const CONFIRMATION_EXPIRY_MS = 7 * 86_400_000;
 
 type Owner = { id: number; public_id: string; name: string };
 

@@ -5,7 +5,6 @@ import {
   MAX_CONTACT_QUERY_CHARS,
   MAX_FORM_BODY_BYTES,
   MAX_FORM_NAME_CHARS,
-  MAX_SUBSCRIBE_BODY_BYTES,
 } from '../../limits.ts';
 import { readForm } from '../../platform/http/body.ts';
 import { pageResponse, seeOther } from '../../platform/http/pages.ts';
@@ -34,6 +33,9 @@ import {
 import type { Subscriptions, Visitor } from './service.ts';
 import { signUpPageRoutes } from './sign-up-page.ts';
 import { errorsInSignUp } from './sign-ups.ts';
+
+/** Decision: a sign-up is an address, two names and a captcha token. */
+const MAX_SUBSCRIBE_BODY_BYTES = 16 * 1024;
 
 const TAG = 'Sign-up forms';
 

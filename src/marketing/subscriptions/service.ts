@@ -6,7 +6,6 @@
 
 import type { LinkDomains } from '../../access/projects/service.ts';
 import { conflict, invalid } from '../../errors.ts';
-import { SUBSCRIBE_MAX_ATTEMPTS, SUBSCRIBES_PER_HOUR, TAKING_BACK_MS } from '../../limits.ts';
 import type { Emails } from '../../mail/emails/service.ts';
 import type { AddressHolder } from '../../platform/database/address-holders.ts';
 import type { Database, Tx } from '../../platform/database/database.ts';
@@ -44,6 +43,13 @@ import * as store from './store.ts';
 
 export { CONFIRMATION_VALUES } from './confirmation-mail.ts';
 export { testUnsubscribeUrl } from './links.ts';
+
+/** Contract, decisions 19: how long an unsubscription can be taken back on its page. */
+export const TAKING_BACK_MS = 10 * 60_000;
+/** Contract, Limits: subscribe requests of an IP address an hour. */
+const SUBSCRIBES_PER_HOUR = 5;
+/** Tries, over hours, of a sign-up whose confirmation finds no mailbox or whose domain no DNS knows. */
+const SUBSCRIBE_MAX_ATTEMPTS = 8;
 
 /** The type of the jobs that are sign-ups. */
 export const EMAIL_SUBSCRIBE = 'email.subscribe';

@@ -1,6 +1,5 @@
 /** The job that carries a sign-up out. */
 import { messageOf } from '../../errors.ts';
-import { SUBSCRIBE_RETRY_MIN_MS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -9,6 +8,9 @@ import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { forgetPayload, projectOf } from '../../platform/jobs/store.ts';
 import { EMAIL_SUBSCRIBE, type Subscriptions } from './service.ts';
 import { mayPassLater } from './sign-ups.ts';
+
+/** The wait after a first try that came to nothing; each later one is longer. */
+const SUBSCRIBE_RETRY_MIN_MS = 60_000;
 
 /** Sign-ups carried out at once: most of the time of one is a look-up. */
 const SUBSCRIBE_CONCURRENCY = 20;

@@ -1,9 +1,12 @@
 /** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room. */
 import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { FINDING_EXAMPLES, LOW_DISK_BYTES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
+import { FINDING_EXAMPLES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
 import { type Finding, isOpenToOthers, ok, problem } from '../../platform/host/health-check.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
+
+/** Below this `doctor` warns: room for some hundred uploads of the default limit, so there is time to act. */
+const LOW_DISK_BYTES = 1024 ** 3;
 
 /** Modes and owners of the directory, of what stands in it, and of the folders of the objects. */
 export function checkModes(data_dir: string): Finding[] {

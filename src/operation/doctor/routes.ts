@@ -1,5 +1,4 @@
 /** What `satchel doctor` finds, over the management plane. */
-import { MAX_FINDINGS_AGE_S } from '../../limits.ts';
 import { MINUTE_MS, SECOND_MS, toIso } from '../../platform/host/clock.ts';
 import { ADMINISTER } from '../../platform/http/callers.ts';
 import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
@@ -8,6 +7,9 @@ import { dateTime, t } from '../../platform/http/schema.ts';
 import { sameHash } from '../../platform/secrets/token-format.ts';
 import { finding } from './schemas.ts';
 import type { Doctor } from './service.ts';
+
+/** How old findings may be where they need not be new. */
+const MAX_FINDINGS_AGE_S = 3_600;
 
 /** Further pages tell of the examination that the first one was answered by, of so long ago at most. */
 const PAGED_WITHIN_MS = 5 * MINUTE_MS;

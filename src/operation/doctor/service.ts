@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config.ts';
 import { messageOf } from '../../errors.ts';
-import { SOUNDNESS_KEPT_MS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { connect } from '../../platform/database/plain-connection.ts';
 import type { Clock } from '../../platform/host/clock.ts';
@@ -29,6 +28,9 @@ import { checkClock, checkSchema, checkSoundness } from './database-checks.ts';
 import { checkDisk, checkModes } from './directory-checks.ts';
 import { openReadOnly } from './read-only-database.ts';
 import { checkDataKeys, checkMasterKey } from './secret-checks.ts';
+
+/** How old the finding of stored data's soundness may be. */
+const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
 
 export interface DoctorDeps {
   clock: Clock;

@@ -1,6 +1,6 @@
 /** Jobs as clients poll them. The engine that runs them is platform. */
 import { notFound } from '../../errors.ts';
-import { JOB_RETENTION_MS, SWEEP_BATCH } from '../../limits.ts';
+import { SWEEP_BATCH } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import type { JobRow, JobStatus } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -8,6 +8,9 @@ import { isUlid } from '../../platform/host/ids.ts';
 import { type Page, type PageQuery, paginate } from '../../platform/http/pagination.ts';
 import { deleteFinishedJobs } from '../../platform/jobs/store.ts';
 import { countJobs, findJob, listJobs } from './store.ts';
+
+/** Finished jobs are kept this long for clients that poll late. */
+export const JOB_RETENTION_MS = 30 * 86_400_000;
 
 /** The contract's job. */
 interface JobRecord {

@@ -1,10 +1,12 @@
 /** What happened in a project lately, day by day in UTC, and what went wrong last. */
-import { ACTIVITY_ERRORS } from '../../limits.ts';
 import type { Tx } from '../../platform/database/database.ts';
 import { DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
 import type { Activity, ActivityDay } from './schemas.ts';
 import * as store from './store.ts';
+
+/** Decision: the last errors that a project's activity tells. */
+const ACTIVITY_ERRORS = 10;
 
 /** Who came to a list last: as many as a glance takes. */
 const SIGN_UPS = 5;

@@ -1,7 +1,6 @@
 /** The overview: the numbers of what a caller may see, and for administrators how the machine is. */
 import { statfsSync, statSync } from 'node:fs';
 import type { Projects } from '../../access/projects/service.ts';
-import { OVERVIEW_HOURS } from '../../limits.ts';
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, DAY_MS, HOUR_MS, toIso, utcDay } from '../../platform/host/clock.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
@@ -14,6 +13,9 @@ import { HOURS_OF_DAY, readActivity } from './activity.ts';
 import { compareDays, HOME_DAYS, listTodo, NO_NUMBERS, type TodoAsked } from './home.ts';
 import type { Activity, DayNumbers, MailDay, MailHour, Overview } from './schemas.ts';
 import * as store from './store.ts';
+
+/** Decision: sends and failures by hour, of a day. */
+const OVERVIEW_HOURS = 24;
 
 const DAYS_A_TURN = 5;
 

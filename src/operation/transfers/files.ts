@@ -7,7 +7,6 @@ import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { AppError, conflict, invalid, notFound } from '../../errors.ts';
-import { TRANSFER_FILE_MS } from '../../limits.ts';
 import { flushFolder } from '../../platform/files/file-sink.ts';
 import { readPatiently } from '../../platform/files/patient-reading.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
@@ -21,6 +20,9 @@ import type { Exported } from './exporting.ts';
 import { openAbout, projectFile, WrongPassphrase } from './format.ts';
 import { IMPORT_SPARE_BYTES, type Imported } from './importing.ts';
 import type { Coming, Transfers } from './service.ts';
+
+/** Decision: a project file that the server keeps is on its way; to come, it may take as long (100 GB at 10 Mbit/s). */
+const TRANSFER_FILE_MS = 24 * 3_600_000;
 
 export interface FileRecord {
   id: string;

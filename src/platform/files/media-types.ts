@@ -1,6 +1,8 @@
 /** Media types of stored files: what one is, and how browsers may treat its files. */
 import { encodeExtended, format } from 'content-disposition';
-import { MAX_MEDIA_TYPE_CHARS } from '../../limits.ts';
+
+/** RFC 6838 4.2 allows 127 characters to a type and to a subtype; parameters may fill the rest. */
+const MAX_MEDIA_TYPE_CHARS = 255;
 
 export const NONE = 'application/octet-stream';
 

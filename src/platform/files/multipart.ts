@@ -4,7 +4,6 @@
  */
 import { Dicer } from '@fastify/busboy';
 import { type AppError, type FieldErrors, invalid } from '../../errors.ts';
-import { MAX_FORM_FIELD_BYTES, MAX_FORM_PARTS } from '../../limits.ts';
 import { formatBytes } from '../words/phrases.ts';
 import { BoundaryPadding } from './boundary-padding.ts';
 import {
@@ -16,6 +15,11 @@ import {
 } from './multipart-headers.ts';
 import { readPatiently } from './patient-reading.ts';
 import type { BlobUpload } from './upload.ts';
+
+/** Parts of an upload form: the file, four fields, and what a form adds by itself, such as a token. */
+const MAX_FORM_PARTS = 32;
+/** A plain field of an upload form holds a word or a date. */
+const MAX_FORM_FIELD_BYTES = 16 * 1024;
 
 /** What an upload's body may have besides the file: its other fields, headers and boundaries. */
 const MAX_FORM_OVERHEAD_BYTES = 1024 * 1024;

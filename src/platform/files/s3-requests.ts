@@ -5,21 +5,23 @@
 import { connect } from 'node:net';
 import { AwsV4Signer } from 'aws4fetch';
 import { AppError, errorCodeOf, messageOf } from '../../errors.ts';
-import {
-  STORE_CONNECT_TIMEOUT_MS,
-  STORE_FIRST_BYTE_TIMEOUT_MS,
-  STORE_IDLE_TIMEOUT_MS,
-  STORE_MAX_REQUESTS,
-  STORE_PATIENCE_MS,
-  STORE_RETRY_AFTER_S,
-  STORE_TRIES,
-} from '../../limits.ts';
+import { STORE_RETRY_AFTER_S } from '../../limits.ts';
 import type { S3Place, S3Settings } from '../../store-place.ts';
 import { monotonicMs } from '../host/clock.ts';
 import { isUntrusted, TRUST_REMEDY } from '../host/tls-trust.ts';
 import { type Refusal, refusalOf } from './s3-answers.ts';
 import { Slots } from './s3-slots.ts';
 import { readXml, type StoreXml } from './s3-xml.ts';
+
+/** Decision: deadlines of a request to the store: to connect, until the answer begins, and between bytes. */
+const STORE_CONNECT_TIMEOUT_MS = 5_000;
+const STORE_FIRST_BYTE_TIMEOUT_MS = 15_000;
+const STORE_IDLE_TIMEOUT_MS = 30_000;
+/** Decision: tries at a busy or broken store before the caller gets 503. */
+const STORE_TRIES = 3;
+const STORE_PATIENCE_MS = 10_000;
+/** Decision: requests to the store at once. */
+const STORE_MAX_REQUESTS = 64;
 
 /** The most that is read of an XML answer: a page of 1,000 keys of 1,024 bytes, escaped, is below 8 MiB. */
 export const STORE_MAX_XML_BYTES = 8 * 1024 * 1024;

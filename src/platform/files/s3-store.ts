@@ -1,6 +1,5 @@
 /** The bytes of stored objects in a bucket of an S3 store: one key for each, `PREFIX/objects/ULID`. */
 
-import { STORE_UNFINISHED_MS } from '../../limits.ts';
 import type { S3Settings } from '../../store-place.ts';
 import { type Clock, systemClock, toIso } from '../host/clock.ts';
 import { isUlid } from '../host/ids.ts';
@@ -10,6 +9,9 @@ import { type ListedKey, readKeys, readUploads, type UnfinishedUpload } from './
 import { ConditionalKeys } from './s3-conditions.ts';
 import { S3Requests, type StoreAnswer, StoreFault, type StoreRequest } from './s3-requests.ts';
 import { BlobUpload } from './upload.ts';
+
+/** Decision: how long unfinished uploads are left alone in the store. */
+const STORE_UNFINISHED_MS = 86_400_000;
 
 /** With the time to connect, health knows within 10 s of the start. */
 const PROBE_PATIENCE_MS = 4_000;

@@ -1,7 +1,15 @@
 /** Reading JSON bodies and small forms: bounded in bytes, time and depth, with errors that help. */
 import { AppError, invalid } from '../../errors.ts';
-import { JSON_BODY_DEADLINE_MS, MAX_FORM_FIELDS, MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../../limits.ts';
 import { isPlainObject } from './schema.ts';
+
+/** Decision: JSON nested deeper is 422. */
+const MAX_JSON_DEPTH = 64;
+/** Decision: members of objects and items of arrays in one JSON body; real ones have hundreds. */
+export const MAX_JSON_MEMBERS = 10_000;
+/** A JSON body is small: a client that needs longer is stalled. */
+const JSON_BODY_DEADLINE_MS = 30_000;
+/** Fields of a page's form: pages of ours have a handful, and mail programs add their own. */
+const MAX_FORM_FIELDS = 1_000;
 
 const EMPTY = new Uint8Array(0);
 

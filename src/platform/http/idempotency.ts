@@ -4,17 +4,15 @@
  */
 import { and, eq, sql } from 'drizzle-orm';
 import { AppError, conflict, invalid } from '../../errors.ts';
-import {
-  DISK_RETRY_AFTER_S,
-  IDEMPOTENCY_RETENTION_MS,
-  MAX_IDEMPOTENCY_KEY_CHARS,
-  SWEEP_BATCH,
-} from '../../limits.ts';
+import { DISK_RETRY_AFTER_S, MAX_IDEMPOTENCY_KEY_CHARS, SWEEP_BATCH } from '../../limits.ts';
 import type { Database, Tx } from '../database/database.ts';
 import { rawSql } from '../database/raw-sql.ts';
 import { idempotentAnswers } from '../database/tables.ts';
 import type { Clock } from '../host/clock.ts';
 import { countCodePoints, isPlainObject } from './schema.ts';
+
+/** Decision: an Idempotency-Key is kept 24 h. */
+const IDEMPOTENCY_RETENTION_MS = 24 * 3_600_000;
 
 /** An answer that may be given once more. */
 export interface KeptAnswer {

@@ -1,7 +1,7 @@
 /** The listener: mounts the routes on Elysia, answers what no route takes, and stops in an orderly way. */
 import { Elysia } from 'elysia';
 import { AppError, errorCodeOf, notFound } from '../../errors.ts';
-import { HSTS_MAX_AGE_S, HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
+import { HTTP_IDLE_TIMEOUT_S } from '../../limits.ts';
 import { newId } from '../host/ids.ts';
 import { explainDescriptors } from '../host/shortages.ts';
 import type { Peer } from '../host/turns.ts';
@@ -12,6 +12,9 @@ import { type Dialect, dialectOf, refusedMethods } from './foreign.ts';
 import { type BunServer, Listener, type TlsIdentity } from './listener.ts';
 import { answer, answerUnrouted, requestIdOf } from './pipeline.ts';
 import { type HttpDeps, PLANE_PREFIX, type Plane, type RequestContext, type Route } from './routes.ts';
+
+/** Decision: how long browsers come by https alone. */
+const HSTS_MAX_AGE_S = 31_536_000;
 
 export interface HttpServer {
   /** Answers one request without a listener; tests call this. */

@@ -1,6 +1,5 @@
 /** The main thread's side of sending mail. It starts the mailer's thread, and again when that dies. */
 import { AppError } from '../../errors.ts';
-import * as limits from '../../limits.ts';
 import { Thread, ThreadEnded } from '../host/threads.ts';
 import { within } from '../host/waiting.ts';
 import { interruptedOutcome, postponedOutcome, unsentOutcome } from './outcomes.ts';
@@ -18,6 +17,13 @@ import type {
   SmtpRoute,
   WholeContent,
 } from './types.ts';
+
+/** RFC 5321 4.5.3.2: greeting, MAIL, RCPT; DATA; a block; the answer to the dot. Connecting: decision. */
+const SMTP_COMMAND_TIMEOUT_MS = 5 * 60_000;
+const SMTP_DATA_TIMEOUT_MS = 2 * 60_000;
+const SMTP_BLOCK_TIMEOUT_MS = 3 * 60_000;
+const SMTP_ANSWER_TIMEOUT_MS = 10 * 60_000;
+export const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 
 /** Servers drop an idle connection after one to five minutes; closing first avoids most races with that. */
 const SMTP_IDLE_CLOSE_MS = 30_000;
@@ -67,12 +73,12 @@ export interface MailerOptions {
 }
 
 export const SMTP_DEADLINES: SmtpDeadlines = {
-  connect_ms: limits.SMTP_CONNECT_TIMEOUT_MS,
-  greeting_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
-  command_ms: limits.SMTP_COMMAND_TIMEOUT_MS,
-  data_ms: limits.SMTP_DATA_TIMEOUT_MS,
-  block_ms: limits.SMTP_BLOCK_TIMEOUT_MS,
-  answer_ms: limits.SMTP_ANSWER_TIMEOUT_MS,
+  connect_ms: SMTP_CONNECT_TIMEOUT_MS,
+  greeting_ms: SMTP_COMMAND_TIMEOUT_MS,
+  command_ms: SMTP_COMMAND_TIMEOUT_MS,
+  data_ms: SMTP_DATA_TIMEOUT_MS,
+  block_ms: SMTP_BLOCK_TIMEOUT_MS,
+  answer_ms: SMTP_ANSWER_TIMEOUT_MS,
   idle_ms: SMTP_IDLE_CLOSE_MS,
   check_ms: SMTP_CHECK_MS,
 };

@@ -1,5 +1,5 @@
 /** Shapes of AI accounts, database accounts and database projects, and of whom they serve. */
-import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_PROVIDER_SECRET_CHARS, MAX_URL_CHARS } from '../../limits.ts';
+import { MAX_ASSIGNMENTS, MAX_NAME_CHARS, MAX_URL_CHARS } from '../../limits.ts';
 import {
   changesOf,
   dateTime,
@@ -14,6 +14,9 @@ import {
   webUrl,
 } from '../../platform/http/schema.ts';
 import { AI_PROVIDERS } from './tables.ts';
+
+/** Keys of AI and database providers have 40 to 250 characters, tokens that are JWTs up to 2,000. */
+const MAX_PROVIDER_SECRET_CHARS = 8_192;
 
 const maybe = nullable(t.String());
 const name = text({ min: 1, max: MAX_NAME_CHARS });

@@ -1,15 +1,17 @@
 /** What a field may hold: reads the `values` of a request, with messages that say what would be right. */
 import { type FieldErrors, invalid } from '../../errors.ts';
-import {
-  MAX_ENV_NAMES,
-  MAX_ENV_VALUE_BYTES,
-  MAX_FILENAME_BYTES,
-  MAX_VAULT_FILE_BYTES,
-  MAX_VAULT_VALUE_CHARS,
-} from '../../limits.ts';
+import { MAX_FILENAME_BYTES } from '../../limits.ts';
 import { showNames } from '../../platform/http/ignored-fields.ts';
 import { countCodePoints, isPlainObject } from '../../platform/http/schema.ts';
 import { findVaultField, type VaultField, type VaultService, WIDGET_MODES } from './registry.ts';
+
+/** Decision: a stored configuration file. */
+const MAX_VAULT_FILE_BYTES = 1024 * 1024;
+/** Linux passes 128 KiB in one variable (MAX_ARG_STRLEN): four bytes a character, and its name. */
+const MAX_VAULT_VALUE_CHARS = 32_000;
+/** Decision: the names of the vault service `env`, and what each may hold. */
+const MAX_ENV_NAMES = 200;
+const MAX_ENV_VALUE_BYTES = 65_536;
 
 /** `content` null removes the field. */
 export interface VaultChange {

@@ -1,6 +1,8 @@
 /** Shapes of the vault, for the API. */
-import { MAX_ENV_FILE_CHARS } from '../../limits.ts';
 import { named, nullable, oneOf, type Static, t } from '../../platform/http/schema.ts';
+
+/** Decision: a .env file that is imported, in code points. Half a body has room for its escapes. */
+const MAX_ENV_FILE_CHARS = 1_000_000;
 
 export const registryEntry = named(
   'VaultService',

@@ -1,4 +1,5 @@
 /** The processes in which variants are made: what they may take, what they know, and what becomes of the others meanwhile. */
+
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import {
   existsSync,
@@ -12,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
 import { variantChecks } from '../../../src/files/variants/checks.ts';
+import { VARIANT_MEMORY_BYTES } from '../../../src/files/variants/processes.ts';
 import { MAKER_VERB } from '../../../src/files/variants/protocol.ts';
-import { VARIANT_MEMORY_BYTES } from '../../../src/limits.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { makeProject, moveToFiles, startTestApp, type TestApp } from '../../support/helpers.ts';
 import { png, quarters } from '../../support/images.ts';

@@ -1,6 +1,8 @@
 /** Mail of which a relay had everything and never answered, and relays that take their time: who waits for them, and how long. */
+
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
-import { SEND_ANSWER_MS, UNANSWERED_RETRIES_MS } from '../../../src/limits.ts';
+import { SEND_ANSWER_MS } from '../../../src/limits.ts';
+import { UNANSWERED_RETRIES_MS } from '../../../src/mail/deliveries/patience.ts';
 import { emailChecks } from '../../../src/mail/emails/checks.ts';
 import { parseRelay } from '../../../src/mail/mailboxes/relay.ts';
 import { HOUR_MS, MINUTE_MS, toIso } from '../../../src/platform/host/clock.ts';

@@ -1,6 +1,8 @@
 /** POST /emails/batch: all or none, errors by place, one request of the key's rate, each mail of the day's limits. */
+
 import { beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { MAX_BATCH_CONTENT_BYTES, MAX_BATCH_EMAILS } from '../../../src/limits.ts';
+import { MAX_BATCH_CONTENT_BYTES } from '../../../src/mail/emails/batches.ts';
+import { MAX_BATCH_EMAILS } from '../../../src/mail/emails/schemas.ts';
 import { isPlainObject } from '../../../src/platform/http/schema.ts';
 import { longestTurnMs } from '../../support/event-loop.ts';
 import { type Answer, makeProject } from '../../support/helpers.ts';

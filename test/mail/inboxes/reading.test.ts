@@ -1,11 +1,13 @@
 /** Reports that arrive in an inbox of a real IMAP server: each takes effect once, whatever the connection does. */
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../src/errors.ts';
-import { INBOX_SKIPPED_SHOWN_MS, MAX_REPORT_BYTES } from '../../../src/limits.ts';
+import { MAX_REPORT_BYTES } from '../../../src/limits.ts';
 import { InboxReader, MAX_IMAP_STEP_BYTES, type ReaderDeps } from '../../../src/mail/inboxes/reader.ts';
 import { parseInbox } from '../../../src/mail/inboxes/service.ts';
+import { INBOX_SKIPPED_SHOWN_MS } from '../../../src/mail/mailboxes/inbox-checks.ts';
 import { createResolver } from '../../../src/platform/mail/dns.ts';
 import { UnreadableReport } from '../../../src/platform/mail/report-reader.ts';
 import { run, runJson } from '../../support/command.ts';

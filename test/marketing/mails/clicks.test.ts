@@ -1,9 +1,11 @@
 /** Links of marketing mail: where they lead, who counts as a person, and what a click does. */
+
 import { Database as Sqlite } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLICK_FLUSH_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { CLICK_FLUSH_MS } from '../../../src/marketing/mails/clicks.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
 import { heldOf } from '../../support/addresses.ts';
 import { startTestApp } from '../../support/helpers.ts';

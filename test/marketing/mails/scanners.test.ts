@@ -1,6 +1,8 @@
 /** What tells scanners from people besides HEAD, robots' names and bursts of links: clicks.test.ts has those. */
+
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { SCANNER_MOMENT_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { SCANNER_MOMENT_MS } from '../../../src/marketing/mails/clicks.ts';
 import type { Reading } from '../../../src/marketing/mails/service.ts';
 import { heldOf } from '../../support/addresses.ts';
 import { startTestApp } from '../../support/helpers.ts';

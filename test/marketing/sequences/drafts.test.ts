@@ -1,6 +1,7 @@
 /** Writing a sequence: what a draft may be, what it never can be, and what may change later. */
+
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { MAX_CONDITION_DEPTH } from '../../../src/limits.ts';
+import { MAX_CONDITION_DEPTH } from '../../../src/marketing/sequences/steps.ts';
 import { errorsOf } from '../../mail/emails/setup.ts';
 import { dataOf } from '../settings/setup.ts';
 import { type SequenceApp, startSequenceApp } from './setup.ts';

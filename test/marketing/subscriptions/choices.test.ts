@@ -1,6 +1,8 @@
 /** The page of one's own choices: as its reader, whoever is forwarded a mail, a scanner and an attacker see it. */
+
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { MAX_PUBLIC_LISTS, PAUSE_MS } from '../../../src/limits.ts';
+import { MAX_PUBLIC_LISTS } from '../../../src/limits.ts';
+import { PAUSE_MS } from '../../../src/marketing/contacts/choices.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { contactsOf } from '../../support/addresses.ts';
 import { actor, makeProject } from '../../support/helpers.ts';

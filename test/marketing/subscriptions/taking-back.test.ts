@@ -1,7 +1,8 @@
 /** An unsubscription that is taken back on its page: by whom, for how long, and what of it comes back. */
+
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
-import { TAKING_BACK_MS } from '../../../src/limits.ts';
+import { TAKING_BACK_MS } from '../../../src/marketing/subscriptions/service.ts';
 import { noNote } from '../../../src/platform/database/audit-trail.ts';
 import { WORDS } from '../../../src/platform/words/words.ts';
 import { contactsOf } from '../../support/addresses.ts';

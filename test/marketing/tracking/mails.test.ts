@@ -1,6 +1,8 @@
 /** Mail to who is not tracked: every byte of it, and what becomes of older mail's links after a refusal. */
+
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { CLICK_FLUSH_MS, SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { SCANNER_WINDOW_MS } from '../../../src/limits.ts';
+import { CLICK_FLUSH_MS } from '../../../src/marketing/mails/clicks.ts';
 import { linksOf, type MailApp, startMailApp } from '../mails/setup.ts';
 import { dataOf } from '../settings/setup.ts';
 

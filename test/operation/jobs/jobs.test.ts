@@ -1,6 +1,7 @@
 /** GET /jobs and /jobs/{id}: fields, filters, totals, tenants, retention. */
+
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { JOB_RETENTION_MS } from '../../../src/limits.ts';
+import { JOB_RETENTION_MS } from '../../../src/operation/jobs/service.ts';
 import { addDomain, type Sender, startSender } from '../../mail/emails/setup.ts';
 import { actor, makeProject, startTestApp } from '../../support/helpers.ts';
 

@@ -1,4 +1,5 @@
 /** Of all Satchels that use one object store, one owns it: starts that race, crashes, copies, a store that is away, clocks. */
+
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -6,8 +7,9 @@ import { dirname, join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { doctorDeps } from '../../../src/app/checks.ts';
 import { loadConfig } from '../../../src/config.ts';
+import { STORE_SETTLE_MS } from '../../../src/files/objects/bytes.ts';
 import { hasObjectIn } from '../../../src/files/objects/service.ts';
-import { OWNER_GONE_MS, STORE_SETTLE_MS } from '../../../src/limits.ts';
+import { OWNER_GONE_MS } from '../../../src/limits.ts';
 import { examine } from '../../../src/operation/doctor/service.ts';
 import { readInstance, requireInstance } from '../../../src/operation/ownership/instance.ts';
 import { Ownership } from '../../../src/operation/ownership/service.ts';

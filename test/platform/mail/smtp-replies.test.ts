@@ -1,11 +1,11 @@
 /** Replies that no sound relay gives: what they come to, and that they reach no other mail. */
 import { afterEach, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { SMTP_CONNECT_TIMEOUT_MS } from '../../../src/limits.ts';
 import {
   createMailer,
   type Mailer,
   type MailerOptions,
+  SMTP_CONNECT_TIMEOUT_MS,
   SMTP_DEADLINES,
 } from '../../../src/platform/mail/mailer.ts';
 import { mailOf, routeTo } from '../../support/mail-samples.ts';
