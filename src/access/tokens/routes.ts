@@ -3,6 +3,7 @@ import { collectErrors, notFound } from '../../errors.ts';
 import { ADMINISTER, actorOf } from '../../platform/http/callers.ts';
 import { capabilitiesIn, POWERS, requireGivable } from '../../platform/http/capabilities.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
 import { type Static, t } from '../../platform/http/schema.ts';
 import type { People } from '../people/service.ts';
@@ -15,7 +16,6 @@ import {
 } from './schemas.ts';
 import type { Tokens } from './service.ts';
 
-const needs = [ADMINISTER] as const;
 const tag = 'Tokens';
 
 export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People }): Route[] {
@@ -30,56 +30,47 @@ export function tokenRoutes({ tokens, people }: { tokens: Tokens; people: People
       handle: ({ caller }) =>
         caller.kind === 'person' ? people.introspect(caller) : tokens.introspect(caller),
     }),
-    managementRoute({
-      method: 'GET',
-      path: '/tokens',
-      needs,
-      tag,
-      summary: 'Tokens, newest first',
-      description: 'Revoked and expired ones too. `created_by` is who made it.',
-      query: t.Object(pageQuery),
-      response: t.Array(tokenRecord),
-      handle: ({ query }) => tokens.listPage(query),
-    }),
-    managementRoute({
-      method: 'POST',
-      path: '/tokens',
-      needs,
-      tag,
-      summary: 'Make a token',
-      status: 201,
-      description:
-        '`token` is shown this once. Nobody gives what they lack. Without `expires_at` or `expires_in_days` it lives 90 days, and 366 at ' +
-        'most (the shell makes longer ones).',
-      body: newTokenBody,
-      example: { name: 'deploy', all_projects: true, can_read_vault: true, expires_in_days: 30 },
-      response: tokenWithSecret,
-      authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
-      together: POWERS,
-      errorsIn: ({ caller, body }) =>
-        collectErrors(
-          () => tokens.requireExpiry(body, caller),
-          () => tokens.powersOfNew(readBody({ name: '', ...body }), caller),
-        ),
-      async handle({ ctx, caller, body }) {
-        const { token, record } = await tokens.create(actorOf(caller, ctx.ip), readBody(body), caller);
-        return { ...record, token };
-      },
-    }),
-    managementRoute({
-      method: 'DELETE',
+    ...recordRoutes(managementRoute, {
       path: '/tokens/:token',
-      needs,
       tag,
-      summary: 'Revoke a token',
-      description: 'At once, and for good; it stays in the list.',
-      response: tokenRecord,
+      needs: [ADMINISTER],
+      shown: tokenRecord,
       load({ ctx }) {
         const id = ctx.params.token ?? '';
         if (!/^\d{1,15}$/.test(id) || !tokens.exists(Number(id))) throw notFound('Token');
         return Number(id);
       },
-      handle: ({ ctx, caller, resource }) => tokens.revoke(actorOf(caller, ctx.ip), resource),
+      list: {
+        summary: 'Tokens, newest first',
+        description: 'Revoked and expired ones too. `created_by` is who made it.',
+        query: t.Object(pageQuery),
+        handle: ({ query }) => tokens.listPage(query),
+      },
+      create: {
+        summary: 'Make a token',
+        description:
+          '`token` is shown this once. Nobody gives what they lack. Without `expires_at` or `expires_in_days` it lives 90 days, and 366 at ' +
+          'most (the shell makes longer ones).',
+        body: newTokenBody,
+        example: { name: 'deploy', all_projects: true, can_read_vault: true, expires_in_days: 30 },
+        response: tokenWithSecret,
+        authorizeBody: ({ caller, sent }) => requireGivable(caller, sent),
+        together: POWERS,
+        errorsIn: ({ caller, body }) =>
+          collectErrors(
+            () => tokens.requireExpiry(body, caller),
+            () => tokens.powersOfNew(readBody({ name: '', ...body }), caller),
+          ),
+        async handle({ ctx, caller, body }) {
+          const { token, record } = await tokens.create(actorOf(caller, ctx.ip), readBody(body), caller);
+          return { ...record, token };
+        },
+      },
+      remove: {
+        summary: 'Revoke a token',
+        description: 'At once, and for good; it stays in the list.',
+        handle: ({ ctx, caller, resource }) => tokens.revoke(actorOf(caller, ctx.ip), resource),
+      },
     }),
   ];
 }

@@ -1,6 +1,7 @@
 /** Endpoints of segments. */
 
-import type { ProjectCaller, RequestContext, Route } from '../../platform/http/routes.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
+import type { Route } from '../../platform/http/routes.ts';
 import { t } from '../../platform/http/schema.ts';
 import { madeReply } from '../../platform/http/second-names.ts';
 import type { Naming } from '../../platform/words/naming.ts';
@@ -11,12 +12,6 @@ import { asked_filter, changes, creation, match, of_list, record } from './schem
 import type { Segments } from './service.ts';
 
 const TAG = 'Segments';
-const ONE = '/email-segments/:segment';
-
-interface Target {
-  ctx: RequestContext;
-  caller: ProjectCaller;
-}
 
 interface SegmentDeps {
   segments: Segments;
@@ -25,11 +20,66 @@ interface SegmentDeps {
   contacts: Contacts;
 }
 
-export function segmentRoutes(deps: SegmentDeps): Route[] {
-  const { segments, lists, contacts } = deps;
-  const load = ({ ctx, caller }: Target) => segments.get(caller.project.id, ctx.params.segment ?? '');
+export function segmentRoutes({ segments, segment_names, lists, contacts }: SegmentDeps): Route[] {
   return [
-    ...collectionRoutes(deps),
+    ...recordRoutes(marketingRoute, {
+      path: '/email-segments/:segment',
+      tag: TAG,
+      shown: record,
+      load: ({ ctx, caller }) => segments.get(caller.project.id, ctx.params.segment ?? ''),
+      errorsIn: ({ caller, current, body }) => segments.errorsIn(caller.project.id, current, body),
+      list: {
+        summary: 'Segments of the project or of a list, newest first',
+        query: of_list,
+        response: record,
+        handle: ({ caller, query }) => segments.list(caller.project.id, query),
+      },
+      create: {
+        summary: 'Keep a filter of a list under a name',
+        description:
+          'Its id stands as `segment` wherever a `filter` may: in broadcasts, enroll, bulk-tag, the contacts of its list and their export.',
+        body: creation,
+        example: {
+          name: 'Customers who went quiet',
+          list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
+          filter: { tags_any: ['customer'], not_clicked_within_days: 90 },
+        },
+        handle: async ({ caller, body }) =>
+          madeReply(
+            await segments.create(caller.project.id, body, caller.note),
+            segment_names,
+            caller.project,
+          ),
+      },
+      read: {
+        summary: 'One segment, with how many contacts it means',
+        unversioned: ['contacts_count', 'filter_sentence'],
+        record: ({ resource }) => resource,
+        handle({ ctx, caller, resource }) {
+          ctx.keepOpen(); // A list of millions takes a while to count.
+          return segments.getCounted(caller.project, resource.id);
+        },
+      },
+      change: {
+        summary: 'Change a segment',
+        description: 'What began to be sent has a copy of the filter, and stays as it is.',
+        also: { 409: 'A scheduled broadcast uses it, and the filter is another (`segment_in_use`)' },
+        body: changes,
+        example: { filter: { tags_any: ['customer'], clicked_within_days: 90 } },
+        handle: ({ caller, body, resource }) =>
+          segments.update(caller.project.id, resource.id, body, caller.note),
+      },
+      remove: {
+        summary: 'Delete a segment',
+        description: 'Drafts of broadcasts that name it keep a copy of its filter.',
+        also: { 409: 'A scheduled broadcast uses it (`segment_in_use`)' },
+        response: t.Object({ deleted: t.Boolean() }),
+        handle: async ({ caller, resource }) => {
+          await segments.remove(caller.project.id, resource.id, caller.note);
+          return { deleted: true };
+        },
+      },
+    }),
     ...marketingRoute({
       method: 'POST',
       path: '/email-lists/:list/matching',
@@ -46,90 +96,6 @@ export function segmentRoutes(deps: SegmentDeps): Route[] {
       handle({ ctx, caller, body, resource }) {
         ctx.keepOpen(); // A list of millions takes a while to count.
         return segments.match(caller.project, resource, body.filter);
-      },
-    }),
-    ...marketingRoute({
-      method: 'GET',
-      path: ONE,
-      tag: TAG,
-      summary: 'One segment, with how many contacts it means',
-      unversioned: ['contacts_count', 'filter_sentence'],
-      response: record,
-      load,
-      record: ({ resource }) => resource,
-      handle({ ctx, caller, resource }) {
-        ctx.keepOpen(); // A list of millions takes a while to count.
-        return segments.getCounted(caller.project, resource.id);
-      },
-    }),
-    ...marketingRoute({
-      method: 'PATCH',
-      path: ONE,
-      tag: TAG,
-      summary: 'Change a segment',
-      description: 'What began to be sent has a copy of the filter, and stays as it is.',
-      also: { 409: 'A scheduled broadcast uses it, and the filter is another (`segment_in_use`)' },
-      body: changes,
-      example: { filter: { tags_any: ['customer'], clicked_within_days: 90 } },
-      response: record,
-      load,
-      errorsIn: ({ caller, body, resource }) => segments.errorsIn(caller.project.id, resource, body),
-      handle: ({ caller, body, resource }) =>
-        segments.update(caller.project.id, resource.id, body, caller.note),
-    }),
-    ...marketingRoute({
-      method: 'DELETE',
-      path: ONE,
-      tag: TAG,
-      summary: 'Delete a segment',
-      description: 'Drafts of broadcasts that name it keep a copy of its filter.',
-      also: { 409: 'A scheduled broadcast uses it (`segment_in_use`)' },
-      response: t.Object({ deleted: t.Boolean() }),
-      load,
-      handle: async ({ caller, resource }) => {
-        await segments.remove(caller.project.id, resource.id, caller.note);
-        return { deleted: true };
-      },
-    }),
-  ];
-}
-
-function collectionRoutes({
-  segments,
-  segment_names,
-}: {
-  segments: Segments;
-  segment_names: Naming;
-}): Route[] {
-  return [
-    ...marketingRoute({
-      method: 'GET',
-      path: '/email-segments',
-      tag: TAG,
-      summary: 'Segments of the project or of a list, newest first',
-      query: of_list,
-      response: record,
-      handle: ({ caller, query }) => segments.list(caller.project.id, query),
-    }),
-    ...marketingRoute({
-      method: 'POST',
-      path: '/email-segments',
-      tag: TAG,
-      summary: 'Keep a filter of a list under a name',
-      description:
-        'Its id stands as `segment` wherever a `filter` may: in broadcasts, enroll, bulk-tag, the contacts of its list and their export.',
-      status: 201,
-      body: creation,
-      errorsIn: ({ caller, body }) => segments.errorsIn(caller.project.id, null, body),
-      example: {
-        name: 'Customers who went quiet',
-        list: '01JYZ3NDEKTSV4RRFFQ69G5FAV',
-        filter: { tags_any: ['customer'], not_clicked_within_days: 90 },
-      },
-      response: record,
-      async handle({ caller, body }) {
-        const made = await segments.create(caller.project.id, body, caller.note);
-        return madeReply(made, segment_names, caller.project);
       },
     }),
   ];
