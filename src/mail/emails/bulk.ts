@@ -37,9 +37,9 @@ export function wakeQueue(tx: Tx, mailbox_id: number, run_at: number, { enqueue,
     max_attempts: 1,
     run_at,
   };
-  const open_id = findOpenJob(tx, { project_id: null, type: TYPE, lane: laneOf(job) });
-  if (open_id === null) enqueue(tx, job);
-  else hasten(tx, open_id, run_at);
+  const open = findOpenJob(tx, job.priority, laneOf(job), null);
+  if (open) hasten(tx, open.id, run_at);
+  else enqueue(tx, job);
 }
 
 /** A mailbox for mail whose own is where its project came from; null where none fits. */

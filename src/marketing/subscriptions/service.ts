@@ -368,8 +368,8 @@ export class Subscriptions {
     const sign_ups: AddressHolder = {
       name: 'sign_ups',
       *find({ id: project_id }, email) {
-        const of = { project_id, type: EMAIL_SUBSCRIBE, field: 'email', value: email };
-        yield listOpenJobsWith(database.read, of).map((job) => ({
+        const of = [PRIORITY.transactional, EMAIL_SUBSCRIBE, project_id] as const;
+        yield listOpenJobsWith(database.read, ...of, 'email', email).map((job) => ({
           show: () => job,
           forget: (tx) => forgetPayload(tx, job.id),
         }));

@@ -3,11 +3,11 @@
  * processing, completed, failed. Jobs compete within a lane: urgent ones go first, and projects take turns.
  */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { and, desc, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { AppError } from '../../errors.ts';
 import type { Tx } from '../database/database.ts';
 import { readCount } from '../database/plain-connection.ts';
-import { rawSql } from '../database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../database/raw-sql.ts';
 import { type JobRow, jobs } from '../database/tables.ts';
 import { newId } from '../host/ids.ts';
 
@@ -53,7 +53,7 @@ export function projectOf({ type, project_id }: JobRow): number {
 /** Adds a pending job within the transaction of the change it belongs to, and returns its id. */
 export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
   const id = newId(now_ms);
-  insert.run(
+  insert(
     tx,
     id,
     job.project_id,
@@ -69,10 +69,7 @@ export function insertJob(tx: Tx, job: NewJob, now_ms: number): string {
 }
 
 // Written out here and below, where every job passes.
-const insert = rawSql<
-  never,
-  [string, number | null, string, number, string, number, number, string, number]
->(`
+const insert = rawRun<[string, number | null, string, number, string, number, number, string, number]>(`
   INSERT INTO jobs (id, project_id, type, status, priority, lane, run_at, attempts, max_attempts, interruptions,
     payload, queued_at)
   VALUES (?, ?, ?, 'pending', ?, ?, ?, 0, ?, 0, ?, ?)`);
@@ -90,13 +87,13 @@ const GROUPS = `SELECT priority, lane, project_id, run_at AS first_run_at FROM j
 const GROUP_ORDER = 'ORDER BY priority, lane, project_id, run_at LIMIT 1';
 
 // Three statements: for (priority, lane, project_id) > (?, ?, ?) SQLite would step over all jobs of a group.
-const nextProject = rawSql<PendingGroup, [number, string, number]>(
+const nextProject = rawGet<PendingGroup, [number, string, number]>(
   `${GROUPS} AND priority = +? AND lane = +? AND project_id > +? ${GROUP_ORDER}`,
 );
-const nextLane = rawSql<PendingGroup, [number, string]>(
+const nextLane = rawGet<PendingGroup, [number, string]>(
   `${GROUPS} AND priority = +? AND lane > +? ${GROUP_ORDER}`,
 );
-const nextPriority = rawSql<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`);
+const nextPriority = rawGet<PendingGroup, [number]>(`${GROUPS} AND priority > +? ${GROUP_ORDER}`);
 
 function groupAfter(
   tx: Tx,
@@ -104,9 +101,9 @@ function groupAfter(
   skip_lane: boolean,
 ): PendingGroup | null {
   return (
-    (skip_lane ? null : nextProject.get(tx, priority, lane, project_id ?? 0)) ??
-    nextLane.get(tx, priority, lane) ??
-    nextPriority.get(tx, priority)
+    (skip_lane ? null : nextProject(tx, priority, lane, project_id ?? 0)) ??
+    nextLane(tx, priority, lane) ??
+    nextPriority(tx, priority)
   );
 }
 
@@ -116,7 +113,7 @@ function groupAfter(
  */
 export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): PendingGroup[] {
   const groups: PendingGroup[] = [];
-  let group = nextPriority.get(tx, Number.MIN_SAFE_INTEGER);
+  let group = nextPriority(tx, Number.MIN_SAFE_INTEGER);
   while (group) {
     const is_full = isFull(group.lane);
     if (!is_full) groups.push(group);
@@ -125,7 +122,7 @@ export function listPendingGroups(tx: Tx, isFull: (lane: string) => boolean): Pe
   return groups;
 }
 
-const dueOfGroup = rawSql<JobRow, [number, string, number | null, number, number]>(
+const dueOfGroup = rawAll<JobRow, [number, string, number | null, number, number]>(
   `SELECT * FROM jobs
    WHERE status = 'pending' AND priority = +? AND lane = +? AND project_id IS +? AND run_at <= +?
    ORDER BY run_at, id LIMIT +?`,
@@ -134,19 +131,15 @@ const dueOfGroup = rawSql<JobRow, [number, string, number | null, number, number
 
 /** Up to `limit` due jobs of a group, oldest first. */
 export function listDueJobs(tx: Tx, group: PendingGroup, now_ms: number, limit: number): JobRow[] {
-  return dueOfGroup.all(tx, group.priority, group.lane, group.project_id, now_ms, limit);
+  return dueOfGroup(tx, group.priority, group.lane, group.project_id, now_ms, limit);
 }
-
-const start = rawSql<never, [number, string]>(
-  "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ? WHERE id = ?",
-);
 
 /** Marks a job as begun: the attempt is on record before anything happens. */
-export function startJob(tx: Tx, id: string, now_ms: number): void {
-  start.run(tx, now_ms, id);
-}
+export const startJob = rawRun<[id: string, now_ms: number]>(
+  "UPDATE jobs SET status = 'processing', attempts = attempts + 1, started_at = ?2 WHERE id = ?1",
+);
 
-const finish = rawSql<never, [string, string | null, string | null, number, string]>(
+const finish = rawRun<[string, string | null, string | null, number, string]>(
   'UPDATE jobs SET status = ?, result = ?, error = ?, finished_at = ? WHERE id = ?',
 );
 
@@ -159,7 +152,7 @@ export interface JobEnd {
 /** Ends a job. */
 export function finishJob(tx: Tx, id: string, end: JobEnd, now_ms: number): void {
   const result = end.result === null ? null : JSON.stringify(end.result);
-  finish.run(tx, end.status, result, end.error, now_ms, id);
+  finish(tx, end.status, result, end.error, now_ms, id);
 }
 
 /** Puts a job back to wait until `run_at`, with the reason. Its attempt counts only if that is said. */
@@ -193,32 +186,28 @@ export function continueJob(tx: Tx, id: string, options: { run_at?: number; lane
     .run();
 }
 
-const hasten = rawSql<never, [number, string, number]>(
-  "UPDATE jobs SET run_at = ? WHERE id = ? AND status = 'pending' AND run_at > ?",
-);
-
 /** Has a waiting job come at a moment, if that is earlier. Each mail that ends asks for it. */
-export function hastenJob(tx: Tx, id: string, run_at: number): void {
-  hasten.run(tx, run_at, id, run_at);
-}
-
-const byId = rawSql<JobRow, [string]>('SELECT * FROM jobs WHERE id = ?', jobs);
-
-export function findJob(read: Tx, id: string): JobRow | null {
-  return byId.get(read, id);
-}
-
-const openOf = rawSql<{ id: string }, [number | null, string, string]>(
-  "SELECT id FROM jobs WHERE project_id IS ? AND type = ? AND status IN ('pending', 'processing') AND lane = ? LIMIT 1",
+export const hastenJob = rawRun<[id: string, run_at: number]>(
+  "UPDATE jobs SET run_at = ?2 WHERE id = ?1 AND status = 'pending' AND run_at > ?2",
 );
 
-/** A job of a lane and a project, or of none, that has not ended; null where there is none. */
-export function findOpenJob(
-  read: Tx,
-  of: { project_id: number | null; type: string; lane: string },
-): string | null {
-  return openOf.get(read, of.project_id, of.type, of.lane)?.id ?? null;
-}
+export const findJob = rawGet<JobRow, [id: string]>('SELECT * FROM jobs WHERE id = ?', jobs);
+
+// By the queue's own indexes: those that have ended, which may be very many, are in neither.
+const OPEN = `SELECT id, payload, queued_at FROM jobs
+    WHERE status = 'pending' AND priority = ?1 AND lane = ?2 AND project_id IS ?3
+  UNION ALL SELECT id, payload, queued_at FROM jobs
+    WHERE status = 'processing' AND priority = ?1 AND lane = ?2 AND project_id IS ?3`;
+type OfLane = [priority: number, lane: string, project_id: number | null];
+
+/** A job of a lane and a project, or of none, that has not ended. */
+export const findOpenJob = rawGet<Pick<JobRow, 'id'>, OfLane>(`${OPEN} LIMIT 1`);
+
+/** As `findOpenJob`, all in whose payload a field has this value. */
+export const listOpenJobsWith = rawAll<
+  Pick<JobRow, 'id' | 'payload' | 'queued_at'>,
+  [...OfLane, field: string, value: string]
+>(`SELECT * FROM (${OPEN}) WHERE payload ->> ?4 = ?5`, jobs);
 
 /** Jobs of a type that wait for a moment after one, but for what is held. */
 export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRow[] {
@@ -240,25 +229,6 @@ export function listWaitingJobs(read: Tx, type: string, after_ms: number): JobRo
 export function countSingleTries(sqlite: Sqlite, ids: readonly string[]): number {
   const of = 'FROM jobs WHERE max_attempts = 1 AND id IN (SELECT value FROM json_each(?))';
   return readCount(sqlite, `SELECT count(*) ${of}`, JSON.stringify(ids));
-}
-
-/** Jobs of a type and a project that have not ended, and in whose payload a field has this value. */
-export function listOpenJobsWith(
-  read: Tx,
-  of: { project_id: number; type: string; field: string; value: string },
-): Pick<JobRow, 'id' | 'payload' | 'queued_at'>[] {
-  return read
-    .select({ id: jobs.id, payload: jobs.payload, queued_at: jobs.queued_at })
-    .from(jobs)
-    .where(
-      and(
-        eq(jobs.project_id, of.project_id),
-        eq(jobs.type, of.type),
-        inArray(jobs.status, ['pending', 'processing']),
-        sql`${jobs.payload} ->> ${of.field} = ${of.value}`,
-      ),
-    )
-    .all();
 }
 
 /** Empties what a job is to do, where that names somebody. */

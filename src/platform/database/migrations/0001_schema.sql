@@ -40,7 +40,7 @@ CREATE INDEX jobs_processing ON jobs (id) WHERE status = 'processing';
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_by_project ON jobs (project_id, id);
 CREATE INDEX jobs_by_project_status ON jobs (project_id, status, id);
-CREATE INDEX jobs_by_project_type ON jobs (project_id, type, status, id);
+CREATE INDEX jobs_by_project_type ON jobs (project_id, type, id);
 -- Jobs of no project are counted under 0, which is no project's id.
 CREATE TRIGGER jobs_count_insert AFTER INSERT ON jobs BEGIN
   INSERT INTO row_counts VALUES ('jobs', coalesce(NEW.project_id, 0), NEW.type || ':' || NEW.status, 1)
