@@ -40,7 +40,6 @@ const LOOKS_ACROSS = [
   'src/operation/metrics/store.ts',
   'src/operation/overview/store.ts',
   'src/operation/replica/store.ts',
-  'src/operation/search/names-store.ts',
   'src/operation/search/store.ts',
   'src/operation/transfers/inventory-tables.ts',
   'src/operation/transfers/manifest-store.ts',

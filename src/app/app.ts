@@ -37,20 +37,17 @@ import {
   marketingCronEntries,
   marketingTasks,
 } from '../marketing/marketing.ts';
-import { BackupSchedule } from '../operation/backups/schedule.ts';
-import { Backups, type BackupWork } from '../operation/backups/service.ts';
-import { backupCronEntries, createBackupTask } from '../operation/backups/tasks.ts';
+import { BackupSchedule, backupCronEntries } from '../operation/backups/schedule.ts';
+import { Backups, type BackupWork, createBackupTask } from '../operation/backups/service.ts';
 import { Doctor } from '../operation/doctor/service.ts';
 import { Holds } from '../operation/holds/service.ts';
-import { Jobs } from '../operation/jobs/service.ts';
-import { jobCronEntries } from '../operation/jobs/tasks.ts';
+import { Jobs, jobCronEntries } from '../operation/jobs/service.ts';
 import { Metrics } from '../operation/metrics/service.ts';
 import { Overviews } from '../operation/overview/service.ts';
 import { Ownership } from '../operation/ownership/service.ts';
 import { Search } from '../operation/search/service.ts';
 import { Status } from '../operation/status/service.ts';
-import { Transfers } from '../operation/transfers/service.ts';
-import { transferCronEntries } from '../operation/transfers/tasks.ts';
+import { Transfers, transferCronEntries } from '../operation/transfers/service.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { S3Store } from '../platform/files/s3-store.ts';
 import { BlobStore } from '../platform/files/store.ts';

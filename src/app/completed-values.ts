@@ -4,7 +4,7 @@ import { ABILITY_WORDS } from '../access/keys/abilities-cli.ts';
 import { completeKey } from '../access/keys/completion.ts';
 import { completeProject } from '../access/projects/completion.ts';
 import { findProject } from '../access/projects/service.ts';
-import { openReadOnly } from '../operation/doctor/read-only-database.ts';
+import { openReadOnly } from '../operation/doctor/database-checks.ts';
 import { CAPABILITY_WORDS } from '../platform/cli/capability-option.ts';
 import type { Cli } from '../platform/cli/cli.ts';
 import { completeWords, type Line, type Values, type Word } from '../platform/cli/completion.ts';

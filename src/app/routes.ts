@@ -34,7 +34,6 @@ import { pagePreviewRoutes } from '../marketing/subscriptions/preview-routes.ts'
 import { subscriptionRoutes } from '../marketing/subscriptions/routes.ts';
 import { suppressionRoutes } from '../marketing/suppressions/routes.ts';
 import { backupRoutes } from '../operation/backups/routes.ts';
-import { backupScheduleRoutes } from '../operation/backups/schedule-routes.ts';
 import { docsRoutes } from '../operation/docs/routes.ts';
 import { doctorRoutes } from '../operation/doctor/routes.ts';
 import { holdRoutes } from '../operation/holds/routes.ts';
@@ -92,8 +91,7 @@ export function createRoutes(services: Services): Route[] {
     ...mailboxRoutes(services),
     ...sendingDomainRoutes(services),
     ...domainReportRoutes(services),
-    ...backupRoutes(services.backups),
-    ...backupScheduleRoutes(services.backup_schedule),
+    ...backupRoutes(services),
     ...holdRoutes(services),
     ...transferRoutes(services),
     ...doctorRoutes(services.doctor),

@@ -7,8 +7,8 @@ import type { S3Store } from '../../platform/files/s3-store.ts';
 import { blobPathOf } from '../../platform/files/store.ts';
 import { STORE_OWNED } from '../../platform/files/store-hold.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
+import type { BackupWriter } from './format.ts';
 import { listStoredObjects, type StoredObject, takeAsLocal } from './store.ts';
-import type { BackupWriter } from './writer.ts';
 
 /** As many are looked for in a store that the database did not own: single ones may be lost. */
 const LOOKED_FOR = 8;

@@ -24,7 +24,7 @@ import { asOwner } from '../../platform/host/ownership.ts';
 import { publish, refuseExisting, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import { copyStored } from './brought.ts';
-import { backupFolder, DATABASE, STORED, storedLine } from './format.ts';
+import { BackupWriter, backupFolder, DATABASE, STORED, storedLine } from './format.ts';
 import {
   dropBlobs,
   dropPassing,
@@ -36,7 +36,6 @@ import {
   sumContents,
   sumStoredBytes,
 } from './store.ts';
-import { BackupWriter } from './writer.ts';
 
 /** What a backup leaves free on the disk, so that a server can go on: some thousand commits. */
 const BACKUP_SPARE_BYTES = 64 * 1024 * 1024;

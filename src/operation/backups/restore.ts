@@ -39,7 +39,7 @@ import { judgeMasterKey, type KeyDemand } from '../../platform/secrets/master-ke
 import { counted, shellWord } from '../../platform/words/phrases.ts';
 import { type Held, holdRestored } from '../holds/service.ts';
 import { placeBrought } from './brought.ts';
-import { BackupReader } from './reader.ts';
+import { BackupReader } from './format.ts';
 import { holdStore } from './store.ts';
 import { type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 

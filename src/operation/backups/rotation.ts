@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import type { S3Store } from '../../platform/files/s3-store.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
+import { looksWhole } from './format.ts';
 import { type BackupResult, backUp } from './making.ts';
-import { looksWhole } from './reader.ts';
 
 interface RotatedBackup extends BackupResult {
   /** Older backups that this one took the place of. */

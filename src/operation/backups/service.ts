@@ -16,17 +16,14 @@ import type { Logger } from '../../platform/host/logger.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { type Static, t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
-import type { TaskOutcome } from '../../platform/jobs/engine.ts';
+import type { Task, TaskOutcome } from '../../platform/jobs/engine.ts';
 import { AT_ONCE, deleteJob, listJobsOfNoProject, type NewJob, PRIORITY } from '../../platform/jobs/store.ts';
-import { backupFolder } from './format.ts';
+import { backupFolder, looksWhole } from './format.ts';
 import { type Ended, noteBackup } from './history.ts';
 import type { BackupResult } from './making.ts';
-import { looksWhole } from './reader.ts';
 import { datedName, nightlyName, pruneNightly } from './rotation.ts';
 import { BACKUP_MAKE } from './store.ts';
 import type { VerifyResult } from './verification.ts';
-
-export { BACKUP_MAKE } from './store.ts';
 
 /** What takes as long as there is data; see src/app/maintenance.ts. */
 export interface BackupWork {
@@ -338,4 +335,20 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return errorCodeOf(error) !== 'ESRCH';
   }
+}
+
+/** Runs jobs of the type `backup.make`. */
+export function createBackupTask(backups: Backups): Task<null> {
+  return {
+    type: BACKUP_MAKE,
+    lane_concurrency: 1,
+    begin(_tx, job) {
+      if (job.attempts <= job.max_attempts) return { go: true, started: null };
+      const error = 'The server stopped before it was done.';
+      // No file is written within a transaction.
+      queueMicrotask(() => backups.noteFailed(error));
+      return { go: false, end: { status: 'failed', result: null, error } };
+    },
+    run: (job, _started, stopping) => backups.carryOut(job, stopping),
+  };
 }

@@ -11,8 +11,8 @@ import { blobPathOf } from '../../platform/files/store.ts';
 import { databasePathOf } from '../../platform/host/database-file.ts';
 import { letOthers, type OnProgress } from '../../platform/host/waiting.ts';
 import type { KeyDemand } from '../../platform/secrets/master-key-fit.ts';
+import type { BackupReader } from './format.ts';
 import { DATABASE, STORED } from './format.ts';
-import type { BackupReader } from './reader.ts';
 import {
   countStoredObjects,
   countWaitingEmails,

@@ -7,7 +7,7 @@ import { databasePathOf } from '../../platform/host/database-file.ts';
 import { makeScratch, requireRoom, withScratch } from '../../platform/host/scratch.ts';
 import { isShortage } from '../../platform/host/shortages.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
-import { BackupReader } from './reader.ts';
+import { BackupReader } from './format.ts';
 import { checkStored, type StoreQuestion } from './stored-checks.ts';
 import { type Restored, type RestoredCounts, unpackAndCheck } from './unpacking.ts';
 

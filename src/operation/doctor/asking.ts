@@ -6,7 +6,7 @@ import type { Finding } from '../../platform/host/health-check.ts';
 import type { ServerNote } from '../../platform/host/server-note.ts';
 import { t } from '../../platform/http/schema.ts';
 import { parse } from '../../platform/http/validation.ts';
-import { finding } from './schemas.ts';
+import { finding } from './service.ts';
 
 /** Decision: how long the server may look. */
 const DEADLINE_MS = 2 * 60_000;

@@ -9,7 +9,7 @@ import { readServerNote } from '../../platform/host/server-note.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 import { withoutServiceLinks } from '../../service-links.ts';
 import { askServer } from './asking.ts';
-import { checkEnvFile } from './env-file-check.ts';
+import { checkEnvFile } from './directory-checks.ts';
 import { type DoctorDeps, describeServer, examine, SERVER, worstOf } from './service.ts';
 import { type Told, tellUnseen } from './unseen.ts';
 

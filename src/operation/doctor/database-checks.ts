@@ -1,10 +1,16 @@
-/** What doctor asks of the database: its schema, its soundness, and whether the clock went back. */
+/**
+ * What doctor asks of the database: its schema, its soundness, and whether the clock went back. It is opened in a
+ * way that changes nothing.
+ */
 import type { Database as Sqlite } from 'bun:sqlite';
-import { messageOf } from '../../errors.ts';
+import { drizzle } from 'drizzle-orm/bun-sqlite';
+import { AppError, messageOf } from '../../errors.ts';
+import type { Database } from '../../platform/database/database.ts';
 import { listPendingMigrations, MIGRATIONS } from '../../platform/database/migrate.ts';
-import { listDefects } from '../../platform/database/plain-connection.ts';
+import { connect, listDefects } from '../../platform/database/plain-connection.ts';
 import { toIso } from '../../platform/host/clock.ts';
 import { type Finding, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { Histogram, Tally } from '../../platform/host/measures.ts';
 import { formatBytes } from '../../platform/words/phrases.ts';
 import { newestMoment, sizeOf } from './store.ts';
 
@@ -45,4 +51,27 @@ export function checkClock(sqlite: Sqlite, now_ms: number): Finding {
   if (now_ms >= newest_ms - CLOCK_TOLERANCE_MS) return ok(check, `It says ${toIso(now_ms)}.`);
   const message = `It says ${toIso(now_ms)}, but something was stored at ${toIso(newest_ms)}. Schedules and expiry go by it.`;
   return problem(check, message, 'timedatectl set-ntp true');
+}
+
+/** Opens the database without migrating it or changing its file's mode. Refuses every `write`. */
+export function openReadOnly(path: string): Database {
+  const sqlite = connect(path, { query_only: true });
+  return {
+    read: drizzle({ client: sqlite }),
+    write: refuse,
+    writePiece: refuse,
+    guarded: (_check, work) => work(),
+    settled: () => null,
+    tidyLog: async () => {},
+    measures: { counts: new Tally(['commits', 'changes']), syncs: new Histogram([]) },
+    hasWritten: () => false,
+    close() {
+      sqlite.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+function refuse(): Promise<never> {
+  return Promise.reject(new AppError('internal', 'A health check changes nothing.'));
 }

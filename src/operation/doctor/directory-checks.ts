@@ -1,8 +1,14 @@
-/** What `satchel doctor` sees of a data directory without opening its database: modes, owners, room. */
+/**
+ * What `satchel doctor` sees without opening a database: modes, owners and room of the data directory, and the
+ * file of settings that systemd reads for the installed service.
+ */
 import { existsSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { FINDING_EXAMPLES, MIN_FREE_DISK_BYTES } from '../../limits.ts';
-import { type Finding, isOpenToOthers, ok, problem } from '../../platform/host/health-check.ts';
+import { parseEnvFile, readEnvFile } from '../../platform/host/env-file.ts';
+import { type Finding, isOpenToOthers, ok, problem, warning } from '../../platform/host/health-check.ts';
+import { type InstalledService, isSameFolder } from '../../platform/host/installed-service.ts';
+import { asCaller } from '../../platform/host/ownership.ts';
 import { shellWord } from '../../platform/words/phrases.ts';
 
 /** Below this `doctor` warns: room for some hundred uploads of the default limit, so there is time to act. */
@@ -57,4 +63,24 @@ export function checkDisk(data_dir: string): Finding {
 function listSome(paths: readonly string[]): string {
   const rest = paths.length - FINDING_EXAMPLES;
   return paths.slice(0, FINDING_EXAMPLES).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
+
+/**
+ * A warning for lines that systemd ignores, whose settings are then not in force. Nothing for who may not read
+ * the file, for another directory than the service's, and for a folder's own file, whose lines stop the server.
+ */
+export function checkEnvFile(service: InstalledService | null, data_dir: string): Finding[] {
+  if (!service || service.has_own_folder || !isSameFolder(service.data_dir, data_dir)) return [];
+  const { settings } = service;
+  let text: string;
+  try {
+    text = asCaller(() => readEnvFile(settings));
+  } catch {
+    return [];
+  }
+  const { ignored, doubtful } = parseEnvFile(text);
+  const lines = [...ignored, ...doubtful].map(({ line, reason }) => `line ${line} (${reason})`);
+  if (lines.length === 0) return [];
+  const message = `systemd ignores what it can't read in ${settings}: ${lines.join(', ')}.`;
+  return [warning('settings', message, `sudoedit ${shellWord(settings)}, then systemctl restart satchel`)];
 }

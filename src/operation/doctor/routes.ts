@@ -5,8 +5,7 @@ import { pageQuery, paginateAll } from '../../platform/http/pagination.ts';
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
 import { dateTime, t } from '../../platform/http/schema.ts';
 import { sameHash } from '../../platform/secrets/token-format.ts';
-import { finding } from './schemas.ts';
-import type { Doctor } from './service.ts';
+import { type Doctor, finding } from './service.ts';
 
 /** How old findings may be where they need not be new. */
 const MAX_FINDINGS_AGE_S = 3_600;

@@ -13,6 +13,7 @@ import type { Clock } from '../../platform/host/clock.ts';
 import { databasePathOf, hasDatabase } from '../../platform/host/database-file.ts';
 import { isServed, serverProcessOf } from '../../platform/host/directory-lock.ts';
 import {
+  ACT_KINDS,
   type CheckedDirectory,
   type Finding,
   type FindingStatus,
@@ -21,16 +22,35 @@ import {
   ok,
   problem,
 } from '../../platform/host/health-check.ts';
+import { named, nullable, oneOf, t } from '../../platform/http/schema.ts';
 import { KeyRing } from '../../platform/secrets/key-ring.ts';
 import { masterKeySourceOf } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
-import { checkClock, checkSchema, checkSoundness } from './database-checks.ts';
+import { checkClock, checkSchema, checkSoundness, openReadOnly } from './database-checks.ts';
 import { checkDisk, checkModes } from './directory-checks.ts';
-import { openReadOnly } from './read-only-database.ts';
 import { checkDataKeys, checkMasterKey } from './secret-checks.ts';
 
 /** How old the finding of stored data's soundness may be. */
 const SOUNDNESS_KEPT_MS = 24 * 3_600_000;
+
+/** A finding as it is answered. */
+export const finding = named(
+  'Finding',
+  t.Object({
+    check: t.String(),
+    status: oneOf(['ok', 'warning', 'problem']),
+    message: t.String(),
+    remedy: nullable(t.String()),
+    acts: t.Array(
+      t.Object({
+        kind: oneOf(ACT_KINDS),
+        project: nullable(t.String({ description: 'The slug of the project that it is in.' })),
+        of: nullable(t.String({ description: 'The name, address or id of the one that is meant.' })),
+      }),
+      { description: 'What mends it by one request, where some does.' },
+    ),
+  }),
+);
 
 export interface DoctorDeps {
   clock: Clock;

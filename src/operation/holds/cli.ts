@@ -4,8 +4,7 @@ import type { Cli } from '../../platform/cli/cli.ts';
 import { requireYes, textOption } from '../../platform/cli/options.ts';
 import { counted } from '../../platform/words/phrases.ts';
 import type { ReleasedRecord } from './schemas.ts';
-import type { Done, HeldRecord, Holds } from './service.ts';
-import { describeHeld } from './words.ts';
+import { type Done, describeHeld, type HeldRecord, type Holds } from './service.ts';
 
 export function registerReleaseCommand(cli: Cli<{ holds: Holds; projects: Projects }>): void {
   cli

@@ -8,6 +8,13 @@ import type { Database, Tx } from '../../platform/database/database.ts';
 import { connect, readMetaValue } from '../../platform/database/plain-connection.ts';
 import type { JobRow } from '../../platform/database/tables.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
+import {
+  act,
+  type CheckedDirectory,
+  type HealthCheck,
+  ok,
+  problem,
+} from '../../platform/host/health-check.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import {
   COUNTS_AS_DONE,
@@ -24,13 +31,13 @@ import {
   releaseJobs,
 } from '../../platform/jobs/restore-hold.ts';
 import { finishJob, forgetPayload } from '../../platform/jobs/store.ts';
+import { counted } from '../../platform/words/phrases.ts';
 import type { HeldRecord, ReleasedRecord } from './schemas.ts';
 import type { Done, Held } from './store.ts';
 import * as store from './store.ts';
 
 export { type HeldRecord, held } from './schemas.ts';
 export type { Done, Held } from './store.ts';
-export { DROP, describeHeld, RELEASE } from './words.ts';
 
 interface Goes {
   letGoHeld(release: Release): Promise<Released>;
@@ -177,4 +184,36 @@ export class Holds {
       return true;
     });
   }
+}
+
+export const RELEASE = 'satchel release --yes';
+export const DROP = 'satchel release --drop --yes';
+
+/** Without what there is none of; `nothing` where there is none of all. */
+export function describeHeld(held: Partial<Held>): string {
+  const { mails = 0, sequences = 0, broadcasts = 0, schedules = 0, deliveries = 0, jobs = 0 } = held;
+  const kinds = [
+    [mails, counted(mails, 'mail')],
+    [sequences, counted(sequences, 'sequence')],
+    [broadcasts, counted(broadcasts, 'broadcast')],
+    [schedules, counted(schedules, 'schedule')],
+    [deliveries, counted(deliveries, 'delivery of a webhook', 'deliveries of webhooks')],
+    [jobs, counted(jobs, 'sign-up or run', 'sign-ups and runs')],
+  ] as const;
+  return kinds.flatMap(([n, words]) => (n > 0 ? [words] : [])).join(', ') || 'nothing';
+}
+
+/** What doctor says of it. */
+export function holdChecks({ sqlite }: CheckedDirectory): HealthCheck[] {
+  const check = 'restore';
+  const run: HealthCheck['run'] = () => {
+    const held = readHeldIn(sqlite);
+    if (held === null) return [ok(check, 'Nothing is held since a restore.')];
+    const { since, backup } = held;
+    const message =
+      `Held since the restore at ${since}, of the backup of ${backup.created_at}: ${describeHeld(held)}. It may have gone out since, ` +
+      'and nothing of it goes on by itself. Let all go on, or have what was due before the restore count as done.';
+    return [problem(check, message, `${RELEASE}, or ${DROP}`, [act('release'), act('drop')])];
+  };
+  return [{ check, run }];
 }

@@ -1,7 +1,24 @@
 /** The one endpoint that searches everything a token may see. */
 import { managementRoute, type Route } from '../../platform/http/routes.ts';
-import { searchQuery, searchResult } from './schemas.ts';
+import { t, text } from '../../platform/http/schema.ts';
+import { searchResult } from './schemas.ts';
 import type { Search } from './service.ts';
+
+/** The longest address with room; a file name is found by its beginning. */
+const MAX_SEARCH_CHARS = 320;
+
+const searchQuery = t.Object({
+  q: {
+    ...text({
+      min: 1,
+      max: MAX_SEARCH_CHARS,
+      description:
+        'Part of a name, the beginning of a file name, of an address or of a key, or the id of a mail. Case is ignored, but for the ' +
+        'beginning of a key.',
+    }),
+    example: 'ann@example.org',
+  },
+});
 
 export function searchRoutes(search: Search): Route[] {
   return [

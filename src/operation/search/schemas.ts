@@ -1,30 +1,5 @@
-/** Shapes of what a search finds. */
-import {
-  dateTime,
-  named,
-  nullable,
-  optionals,
-  type Static,
-  t,
-  text,
-  ulid,
-} from '../../platform/http/schema.ts';
-
-/** The longest address with room; a file name is found by its beginning. */
-const MAX_SEARCH_CHARS = 320;
-
-export const searchQuery = t.Object({
-  q: {
-    ...text({
-      min: 1,
-      max: MAX_SEARCH_CHARS,
-      description:
-        'Part of a name, the beginning of a file name, of an address or of a key, or the id of a mail. Case is ignored, but for the ' +
-        'beginning of a key.',
-    }),
-    example: 'ann@example.org',
-  },
-});
+/** The shape of what a search finds. */
+import { dateTime, named, nullable, optionals, type Static, t, ulid } from '../../platform/http/schema.ts';
 
 const project = named('FoundIn', t.Object({ public_id: ulid(), name: t.String(), slug: t.String() }));
 

@@ -2,7 +2,6 @@
 import type { Database } from '../../platform/database/database.ts';
 import { type Clock, toIso } from '../../platform/host/clock.ts';
 import { ADMINISTER, type ManagementCaller, scopeOf } from '../../platform/http/callers.ts';
-import { named, namedOfSatchel } from './names-store.ts';
 import type { SearchResult } from './schemas.ts';
 import * as store from './store.ts';
 
@@ -38,7 +37,7 @@ export class Search {
   #named(scope: string | null, q: string) {
     const { read } = this.deps.database;
     const pattern = store.anywhere(q);
-    const { lists, segments, templates, sequences, broadcasts, schedules, webhooks } = named;
+    const { lists, segments, templates, sequences, broadcasts, schedules, webhooks } = store.named;
     return {
       lists: lists(read, scope, pattern).map((row) => withProject(row, { archived: row.archived === 1 })),
       segments: segments(read, scope, pattern).map(({ list_id, list_name, ...row }) =>
@@ -57,7 +56,7 @@ export class Search {
   #namedOfSatchel(q: string) {
     const { read } = this.deps.database;
     const pattern = store.anywhere(q);
-    const { sending_domains, mailboxes, people, tokens } = namedOfSatchel;
+    const { sending_domains, mailboxes, people, tokens } = store.namedOfSatchel;
     return {
       sending_domains: sending_domains(read, pattern),
       mailboxes: mailboxes(read, pattern),

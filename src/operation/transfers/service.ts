@@ -17,6 +17,7 @@ import { requireRoom } from '../../platform/host/scratch.ts';
 import type { OnProgress } from '../../platform/host/waiting.ts';
 import type { Actor } from '../../platform/http/callers.ts';
 import { countCodePoints, parse } from '../../platform/http/schema.ts';
+import type { CronEntry } from '../../platform/jobs/scheduler.ts';
 import { projectScope } from '../../platform/secrets/key-ring.ts';
 import { createSalt, deriveMasterKey } from '../../platform/secrets/master-key-source.ts';
 import type { MasterKey } from '../../platform/secrets/sealing.ts';
@@ -355,4 +356,17 @@ async function keyOf({ salt, key_id }: ProjectFile, passphrase: string, name: st
   const key = await deriveMasterKey(passphrase, salt);
   if (key.id === key_id) return key;
   throw new WrongPassphrase(name);
+}
+
+/** Has what imports left that broke off, and files whose day is over, removed by the clock. */
+export function transferCronEntries({ transfers }: { transfers: Transfers }): CronEntry[] {
+  return [
+    { name: 'imports cut off', expression: '41 * * * *', at_start: true, run: () => transfers.sweep() },
+    {
+      name: 'project files',
+      expression: '43 * * * *',
+      at_start: true,
+      run: async () => transfers.files.sweep(),
+    },
+  ];
 }

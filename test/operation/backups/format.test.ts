@@ -2,9 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { closeSync, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE, SUMS } from '../../../src/operation/backups/format.ts';
-import { BackupReader } from '../../../src/operation/backups/reader.ts';
-import { BackupWriter } from '../../../src/operation/backups/writer.ts';
+import { BackupReader, BackupWriter, DATABASE, SUMS } from '../../../src/operation/backups/format.ts';
 import { blobIdOf, blobName, decodeHeader, encodeHeader } from '../../../src/platform/files/archive.ts';
 import { ArchiveStream } from '../../../src/platform/files/archive-source.ts';
 import { makeTempDir } from '../../support/temp.ts';

@@ -2,8 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE } from '../../../src/operation/backups/format.ts';
-import { BackupWriter } from '../../../src/operation/backups/writer.ts';
+import { BackupWriter, DATABASE } from '../../../src/operation/backups/format.ts';
 import { blobName } from '../../../src/platform/files/archive.ts';
 import { blobPath } from '../../support/deployment.ts';
 
