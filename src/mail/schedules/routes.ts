@@ -1,5 +1,6 @@
 /** Endpoints of recurring email schedules. */
 import type { Config } from '../../config.ts';
+import { recordRoutes } from '../../platform/http/record-routes.ts';
 import {
   bothPlanes,
   type ProjectCaller,
@@ -14,6 +15,7 @@ import {
   foreseenRuns,
   newSchedule,
   runsQuery,
+  type ScheduleRecord,
   scheduleChanges,
   scheduleListQuery,
   scheduleRecord,
@@ -22,43 +24,40 @@ import {
 import type { Schedules } from './service.ts';
 
 const TAG = 'Email schedules';
+const ONE = '/email-schedules/:id';
 
 interface Target {
   ctx: RequestContext;
   caller: ProjectCaller;
 }
 
-/** The schedule that the path names, or 404. */
-function loader(schedules: Schedules) {
-  return ({ ctx, caller }: Target) => schedules.get(caller.project.id, ctx.params.id ?? '');
-}
+type Load = (target: Target) => ScheduleRecord;
 
 export function scheduleRoutes(schedules: Schedules, config: Config): Route[] {
-  return [...collectionRoutes(schedules), ...singleScheduleRoutes(schedules), ...runRoute(schedules, config)];
+  const load = ({ ctx, caller }: Target) => schedules.get(caller.project.id, ctx.params.id ?? '');
+  return [...scheduleRecordRoutes(schedules, load), ...runRoutes(schedules, load, config)];
 }
 
-function collectionRoutes(schedules: Schedules): Route[] {
-  return [
-    ...bothPlanes({
-      method: 'GET',
-      path: '/email-schedules',
+function scheduleRecordRoutes(schedules: Schedules, load: Load): Route[] {
+  return recordRoutes(bothPlanes, {
+    path: ONE,
+    tag: TAG,
+    needs: ['write'],
+    shown: scheduleRecord,
+    load,
+    together: CONTENT_FIELDS,
+    errorsIn: ({ caller, current, body }) => schedules.errorsIn(caller.project.id, current, body),
+    list: {
       needs: ['read'],
-      tag: TAG,
       summary: 'List schedules',
       query: scheduleListQuery,
-      response: t.Array(scheduleRecord),
       handle: ({ caller, query }) => schedules.list(caller.project.id, query),
-    }),
-    ...bothPlanes({
-      method: 'POST',
-      path: '/email-schedules',
-      needs: ['write'],
-      tag: TAG,
+    },
+    create: {
       summary: 'Create a schedule',
       description:
         'Runs follow the `is_test` of the key that creates it; without a key they are real. The template and its variables are checked at once, ' +
         'and again at each run.',
-      status: 201,
       body: newSchedule,
       example: {
         name: 'Weekly report',
@@ -68,11 +67,40 @@ function collectionRoutes(schedules: Schedules): Route[] {
         subject: 'Your week',
         body_text: 'Nothing broke.',
       },
-      response: scheduleRecord,
-      together: CONTENT_FIELDS,
-      errorsIn: ({ caller, body }) => schedules.errorsIn(caller.project.id, null, body),
       handle: ({ caller, body }) => schedules.create(caller, body),
-    }),
+    },
+    read: {
+      needs: ['read'],
+      summary: 'One schedule',
+      unversioned: ['next_run_at', 'next_runs', 'last_run_at', 'last_status'],
+      mirror: { response: scheduleWithRuns },
+      handle: ({ caller, resource }) =>
+        caller.key ? resource : { ...resource, next_runs: schedules.nextRuns(resource) },
+    },
+    change: {
+      summary: 'Change, pause or resume a schedule',
+      description:
+        'Only what is sent changes; null clears an optional field. `is_active` false pauses, also for recipients of ' +
+        'a run who still wait for capacity; true resumes, with the next run counted from now (409 `project_inactive` where nothing of the project is sent).',
+      body: scheduleChanges,
+      example: { is_active: false },
+      handle: ({ caller, body, resource }) =>
+        schedules.update(caller.project.id, resource.id, body, caller.note),
+    },
+    remove: {
+      summary: 'Delete a schedule',
+      description: 'Mails of its runs that were accepted are sent all the same.',
+      response: t.Object({ success: t.Boolean(), message: t.String() }),
+      handle: async ({ caller, resource }) => {
+        await schedules.remove(caller.project.id, resource.id, caller.note);
+        return { success: true, message: 'Schedule deleted.' };
+      },
+    },
+  });
+}
+
+function runRoutes(schedules: Schedules, load: Load, config: Config): Route[] {
+  return [
     projectRoute({
       method: 'GET',
       path: '/email-schedule-runs',
@@ -85,79 +113,25 @@ function collectionRoutes(schedules: Schedules): Route[] {
         next_runs: schedules.foreseeRuns(cron_expression, timezone),
       }),
     }),
-  ];
-}
-
-function singleScheduleRoutes(schedules: Schedules): Route[] {
-  const load = loader(schedules);
-  return [
     ...bothPlanes({
-      method: 'GET',
-      path: '/email-schedules/:id',
-      needs: ['read'],
-      tag: TAG,
-      summary: 'One schedule',
-      unversioned: ['next_run_at', 'next_runs', 'last_run_at', 'last_status'],
-      response: scheduleRecord,
-      mirror: { response: scheduleWithRuns },
-      load,
-      handle: ({ caller, resource }) =>
-        caller.key ? resource : { ...resource, next_runs: schedules.nextRuns(resource) },
-    }),
-    ...bothPlanes({
-      method: 'PATCH',
-      path: '/email-schedules/:id',
+      method: 'POST',
+      path: `${ONE}/run`,
       needs: ['write'],
       tag: TAG,
-      summary: 'Change, pause or resume a schedule',
+      summary: 'Run a schedule now',
       description:
-        'Only what is sent changes; null clears an optional field. `is_active` false pauses, also for recipients of ' +
-        'a run who still wait for capacity; true resumes, with the next run counted from now (409 `project_inactive` where nothing of the project is sent).',
-      body: scheduleChanges,
-      example: { is_active: false },
-      response: scheduleRecord,
-      load,
-      together: CONTENT_FIELDS,
-      errorsIn: ({ caller, body, resource }) => schedules.errorsIn(caller.project.id, resource, body),
-      handle: ({ caller, body, resource }) =>
-        schedules.update(caller.project.id, resource.id, body, caller.note),
-    }),
-    ...bothPlanes({
-      method: 'DELETE',
-      path: '/email-schedules/:id',
-      needs: ['write'],
-      tag: TAG,
-      summary: 'Delete a schedule',
-      description: 'Mails of its runs that were accepted are sent all the same.',
-      response: t.Object({ success: t.Boolean(), message: t.String() }),
+        "Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key, and without one the schedule's own. 409 `project_inactive` where nothing of the project is sent.",
+      status: 202,
+      response: t.Object({ message: t.String(), job_id: t.String(), status_url: t.String() }),
       load,
       handle: async ({ caller, resource }) => {
-        await schedules.remove(caller.project.id, resource.id, caller.note);
-        return { success: true, message: 'Schedule deleted.' };
+        const job_id = await schedules.runNow(caller, resource.id);
+        return {
+          message: 'The run is queued. The job tells how it ends.',
+          job_id,
+          status_url: `${projectUrl(config.public_url, caller)}/jobs/${job_id}`,
+        };
       },
     }),
   ];
-}
-
-function runRoute(schedules: Schedules, config: Config): Route[] {
-  return bothPlanes({
-    method: 'POST',
-    path: '/email-schedules/:id/run',
-    needs: ['write'],
-    tag: TAG,
-    summary: 'Run a schedule now',
-    description:
-      "Off its cadence: `next_run_at` stays, and a paused schedule runs too. Follows the `is_test` of the calling key, and without one the schedule's own. 409 `project_inactive` where nothing of the project is sent.",
-    status: 202,
-    response: t.Object({ message: t.String(), job_id: t.String(), status_url: t.String() }),
-    load: loader(schedules),
-    handle: async ({ caller, resource }) => {
-      const job_id = await schedules.runNow(caller, resource.id);
-      return {
-        message: 'The run is queued. The job tells how it ends.',
-        job_id,
-        status_url: `${projectUrl(config.public_url, caller)}/jobs/${job_id}`,
-      };
-    },
-  });
 }

@@ -3,18 +3,18 @@
  * its records are and how one is found; what it has besides, it has as routes of its own.
  */
 import type { FieldErrors } from '../../errors.ts';
-import type { Route, SpecBase } from './routes.ts';
+import type { Mirror, Route, SpecBase } from './routes.ts';
 import { type Static, type TSchema, t } from './schema.ts';
 
 /** What a noun says of one of the five; whatever stands here goes before what follows from the record. */
 type Said<C, N, Q extends TSchema, B extends TSchema, R> = Omit<
   SpecBase<C, Q, B, R>,
   'method' | 'path' | 'tag'
-> & { needs?: readonly N[] };
+> & { needs?: readonly N[]; mirror?: Mirror };
 
 /** `managementRoute`, `projectRoute`, `bothPlanes` and what districts make of them; `C` is who calls. */
 type Maker<C, N> = <Q extends TSchema, B extends TSchema, R>(
-  spec: SpecBase<C, Q, B, R> & { needs: readonly N[] },
+  spec: SpecBase<C, Q, B, R> & { needs: readonly N[]; mirror?: Mirror },
 ) => Route | readonly Route[];
 
 interface RecordSpec<C, N, R, Q extends TSchema, B extends TSchema, P extends TSchema, D extends TSchema> {

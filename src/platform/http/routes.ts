@@ -382,9 +382,11 @@ interface ProjectRouteSpec<Q extends TSchema, B extends TSchema, R> extends Spec
 export interface BothPlanesSpec<Q extends TSchema, B extends TSchema, R> extends ProjectRouteSpec<Q, B, R> {
   /** Permissions that a key needs. */
   needs: readonly Permission[];
-  /** How the mirror differs: its path below the project, its answer's shape, what is beside `data`. */
-  mirror?: Pick<RouteDocs, 'beside'> & { path?: string; response?: TSchema };
+  mirror?: Mirror;
 }
+
+/** How the route of the management plane differs: its path below the project, its answer's shape, what is beside `data`. */
+export type Mirror = Pick<RouteDocs, 'beside'> & { path?: string; response?: TSchema };
 
 /** A route of the management plane below /projects/{project}: for who may see the project. */
 export function projectRoute<Q extends TSchema, B extends TSchema, R>(
