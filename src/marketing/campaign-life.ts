@@ -54,9 +54,9 @@ export abstract class CampaignLife<
    * The ids of its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again.
    */
   protected abstract listWaiting(read: Tx, id: number): string[];
-  protected abstract findMail(read: Tx, email_id: string): Mail | undefined;
+  protected abstract findMail(read: Tx, email_id: string): Mail | null;
   protected abstract mark(tx: Tx, mail: Mail, mark: Mark): void;
-  protected abstract rowOf(read: Tx, mail: Mail): Row | undefined;
+  protected abstract rowOf(read: Tx, mail: Mail): Row | null;
   /** How the last mails of one ended, tests apart. */
   protected abstract readonly ended: EndedStore;
 
@@ -181,7 +181,7 @@ export abstract class CampaignLife<
   protected decideSendOf(
     tx: Tx,
     project_id: number,
-    of: { row: Row | undefined; contact: ContactStanding | null | undefined },
+    of: { row: Row | null; contact: ContactStanding | null },
   ): SendDecision {
     const { suppressions, projectOf } = this.deps;
     const { row, contact } = of;
@@ -202,7 +202,7 @@ export abstract class CampaignLife<
   }
 
   /** Marks that a mail was opened, by a person or a machine, or a link of it followed by a person. */
-  protected markReading(tx: Tx, { kind, email_id, at }: Reading): Mail | undefined {
+  protected markReading(tx: Tx, { kind, email_id, at }: Reading): Mail | null {
     const mail = this.findMail(tx, email_id);
     if (mail) this.mark(tx, mail, readAt(kind, at));
     return mail;

@@ -2,8 +2,8 @@
 import { and, count, desc, eq, getTableName, isNotNull, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { BOUNCE_WINDOW_SENDS, REFUSAL_WINDOW_MAILS } from '../limits.ts';
-import { statement, type Tx } from '../platform/database/database.ts';
-import { rawSql } from '../platform/database/raw-sql.ts';
+import type { Tx } from '../platform/database/database.ts';
+import { rawGet } from '../platform/database/raw-sql.ts';
 import { readRowCount } from '../platform/database/row-counts.ts';
 
 /** A row of a sequence or a broadcast, as far as they are alike. */
@@ -44,10 +44,10 @@ interface Filter<Row extends CampaignRow> {
 }
 
 export interface CampaignStore<Row extends CampaignRow> {
-  find(read: Tx, project_id: number, public_id: string): Row | undefined;
+  find(read: Tx, project_id: number, public_id: string): Row | null;
   /** Of whatever project. */
-  findAny(read: Tx, public_id: string): Row | undefined;
-  findById(read: Tx, id: number): Row | undefined;
+  findAny(read: Tx, public_id: string): Row | null;
+  findById(read: Tx, id: number): Row | null;
   /** Newest first. */
   listCalled(read: Tx, project_id: number, name: string): Row[];
   /** Newest first. */
@@ -81,26 +81,16 @@ export function campaignStore<Row extends CampaignRow>(
 ): CampaignStore<Row> {
   const { id, project_id, status } = table;
   const list_name = getTableName(table);
-  const byPublicId = statement((tx) =>
-    tx
-      .select()
-      .from<SQLiteTable>(table)
-      .where(
-        and(eq(project_id, sql.placeholder('project_id')), eq(table.public_id, sql.placeholder('public_id'))),
-      )
-      .prepare(),
-  );
-  // Written out, where every mail passes that ends.
-  const byId = rawSql<Row, [number]>(`SELECT * FROM ${list_name} WHERE id = ?`, table);
+  const rowBy = <Params extends [...(number | string)[]]>(where: string) =>
+    rawGet<Row, Params>(`SELECT * FROM ${list_name} WHERE ${where}`, table);
   const matches = (of: Filter<Row>): SQL | undefined =>
     and(eq(project_id, of.project_id), of.status === undefined ? undefined : eq(status, of.status));
   const select = (read: Tx, where: SQL | undefined) =>
     read.select().from<SQLiteTable>(table).where(where).orderBy(desc(id));
   return {
-    find: (read, of_project, public_id) =>
-      byPublicId(read).get({ project_id: of_project, public_id }) as Row | undefined,
-    findAny: (read, public_id) => select(read, eq(table.public_id, public_id)).get() as Row | undefined,
-    findById: (read, of) => byId.get(read, of) ?? undefined,
+    find: rowBy('project_id = ? AND public_id = ?'),
+    findAny: rowBy('public_id = ?'),
+    findById: rowBy('id = ?'),
     listCalled: (read, of_project, name) =>
       select(read, and(eq(project_id, of_project), eq(table.name, name))).all() as Row[],
     list: (read, filter, page) =>

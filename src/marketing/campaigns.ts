@@ -127,7 +127,7 @@ export abstract class Campaigns<
     return createNaming(
       this.what,
       {
-        byId: (id) => this.rows.findAny(database.read, id),
+        byId: (id) => this.rows.findAny(database.read, id) ?? undefined,
         called: (project_id, name) => this.rows.listCalled(database.read, project_id, name),
       },
       ({ public_id, status }) => ({ key: public_id, id: public_id, is_over: this.over.includes(status) }),

@@ -50,7 +50,7 @@ export class BroadcastLife extends CampaignLife<BroadcastRow, RecipientRow, Life
   protected readonly ended = recipients.ended;
   readonly #sent_listeners: SentListener[] = [];
 
-  protected rowOf(read: Tx, { broadcast_id }: RecipientRow): BroadcastRow | undefined {
+  protected rowOf(read: Tx, { broadcast_id }: RecipientRow): BroadcastRow | null {
     return store.rows.findById(read, broadcast_id);
   }
 

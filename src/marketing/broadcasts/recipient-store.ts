@@ -1,7 +1,7 @@
 /** SQL of who had their turn in a broadcast, and of what became of their mail. */
-import { and, asc, desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { endedStore } from '../campaign-store.ts';
 import {
   type BroadcastRow,
@@ -11,9 +11,8 @@ import {
   type RecipientRow,
 } from './tables.ts';
 
-// Written out here and below, where every contact and every mail of a broadcast passes.
 type Inserted = [number, number, number | null, string | null, string | null, number, number];
-const insertRow = rawSql<never, Inserted>(
+const insertRow = rawRun<Inserted>(
   'INSERT INTO broadcast_recipients (broadcast_id, contact_id, variant, email_id, reason, is_waiting, is_untracked) VALUES (?, ?, ?, ?, ?, ?, ?)',
 );
 
@@ -28,86 +27,66 @@ export function insertRecipient(
 ): void {
   const { broadcast_id, contact_id, variant } = of;
   if ('email_id' in turn)
-    insertRow.run(tx, broadcast_id, contact_id, variant, turn.email_id, null, 1, Number(turn.is_untracked));
-  else insertRow.run(tx, broadcast_id, contact_id, variant, null, turn.reason, 0, 0);
+    insertRow(tx, broadcast_id, contact_id, variant, turn.email_id, null, 1, Number(turn.is_untracked));
+  else insertRow(tx, broadcast_id, contact_id, variant, null, turn.reason, 0, 0);
 }
 
-const among = rawSql<{ contact_id: number }, [number, string]>(
+const among = rawAll<{ contact_id: number }, [number, string]>(
   'SELECT contact_id FROM broadcast_recipients WHERE broadcast_id = ? AND contact_id IN (SELECT value FROM json_each(?))',
 );
 
 /** Which of these contacts had their turn. */
 export function turnsAmong(read: Tx, broadcast_id: number, ids: readonly number[]): ReadonlySet<number> {
   if (ids.length === 0) return new Set();
-  return new Set(among.all(read, broadcast_id, JSON.stringify(ids)).map(({ contact_id }) => contact_id));
+  return new Set(among(read, broadcast_id, JSON.stringify(ids)).map(({ contact_id }) => contact_id));
 }
 
-const byEmail = rawSql<RecipientRow, [string]>(
+export const findByEmail = rawGet<RecipientRow, [email_id: string]>(
   'SELECT * FROM broadcast_recipients WHERE email_id = +?',
   broadcastRecipients,
 );
-
-export function findByEmail(read: Tx, email_id: string): RecipientRow | undefined {
-  return byEmail.get(read, email_id) ?? undefined;
-}
 
 export function updateRecipient(
   tx: Tx,
   of: Pick<RecipientRow, 'broadcast_id' | 'contact_id'>,
   changes: Partial<RecipientRow>,
 ): void {
-  tx.update(broadcastRecipients)
-    .set(changes)
-    .where(
-      and(
-        eq(broadcastRecipients.broadcast_id, of.broadcast_id),
-        eq(broadcastRecipients.contact_id, of.contact_id),
-      ),
-    )
-    .run();
+  const { broadcast_id, contact_id } = broadcastRecipients;
+  const is_it = and(eq(broadcast_id, of.broadcast_id), eq(contact_id, of.contact_id));
+  tx.update(broadcastRecipients).set(changes).where(is_it).run();
 }
 
 /** Who had their turn, the last ones first. */
-export function listRecipients(
-  read: Tx,
-  broadcast_id: number,
-  page: { limit: number; offset: number },
-): RecipientRow[] {
-  return read
-    .select()
-    .from(broadcastRecipients)
-    .where(eq(broadcastRecipients.broadcast_id, broadcast_id))
-    .orderBy(desc(broadcastRecipients.contact_id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
-}
+export const listRecipients = rawAll<RecipientRow, [broadcast_id: number, limit: number, offset: number]>(
+  'SELECT * FROM broadcast_recipients WHERE broadcast_id = +? ORDER BY contact_id DESC LIMIT +? OFFSET +?',
+  broadcastRecipients,
+);
 
-const waitingOf = rawSql<{ email_id: string }, [number]>(
+const waitingOf = rawAll<{ email_id: string }, [number]>(
   'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting WHERE broadcast_id = +? AND is_waiting = 1',
 );
 
 /** Its mails that wait for their relay: MAILS_AHEAD at most, and those that were queued again. */
 export function listWaiting(read: Tx, broadcast_id: number): string[] {
-  return waitingOf.all(read, broadcast_id).map(({ email_id }) => email_id);
+  return waitingOf(read, broadcast_id).map(({ email_id }) => email_id);
 }
 
-const withWaiting = rawSql<{ broadcast_id: number }, []>(
+const withWaiting = rawAll<{ broadcast_id: number }>(
   'SELECT DISTINCT broadcast_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting WHERE is_waiting = 1',
 );
 
 /** Broadcasts of which mail waits for its relay. */
 export function listBroadcastsWaiting(read: Tx): number[] {
-  return withWaiting.all(read).map(({ broadcast_id }) => broadcast_id);
+  return withWaiting(read).map(({ broadcast_id }) => broadcast_id);
 }
 
-const waitingTo = rawSql<{ email_id: string }, [number]>(
+const waitingTo = rawAll<{ email_id: string }, [number]>(
   'SELECT email_id FROM broadcast_recipients INDEXED BY broadcast_recipients_waiting_of WHERE contact_id = +? AND is_waiting = 1',
 );
 
 /** Mails to a contact, of whatever broadcast, that wait for their relay. */
 export function listWaitingTo(read: Tx, contact_id: number): string[] {
-  return waitingTo.all(read, contact_id).map(({ email_id }) => email_id);
+  return waitingTo(read, contact_id).map(({ email_id }) => email_id);
 }
 
 /** What a contact of a list got of its broadcasts, or why not, newest first. */
@@ -130,24 +109,10 @@ export function listOfContact(
 }
 
 /** Deletes some of them, and returns how many. */
-export function deleteRecipients(tx: Tx, broadcast_id: number, limit: number): number {
-  const some = tx
-    .select({ contact_id: broadcastRecipients.contact_id })
-    .from(broadcastRecipients)
-    .where(eq(broadcastRecipients.broadcast_id, broadcast_id))
-    .orderBy(asc(broadcastRecipients.contact_id))
-    .limit(limit);
-  return tx
-    .delete(broadcastRecipients)
-    .where(
-      and(
-        eq(broadcastRecipients.broadcast_id, broadcast_id),
-        sql`${broadcastRecipients.contact_id} IN ${some}`,
-      ),
-    )
-    .returning({ contact_id: broadcastRecipients.contact_id })
-    .all().length;
-}
+export const deleteRecipients = rawRun<[broadcast_id: number, limit: number]>(
+  `DELETE FROM broadcast_recipients WHERE broadcast_id = ?1 AND contact_id IN
+   (SELECT contact_id FROM broadcast_recipients WHERE broadcast_id = ?1 ORDER BY contact_id LIMIT ?2)`,
+);
 
 /** How its last mails ended; it is all a test's, or none of it. */
 export const ended = endedStore(broadcastRecipients, (id) => eq(broadcastRecipients.broadcast_id, id));

@@ -331,7 +331,7 @@ export class Broadcasts extends Campaigns<BroadcastRow, BroadcastRecord, keyof t
     return paginate(query, {
       total: store.countDecided(read, id),
       fetch: (limit, offset) => {
-        const found = recipients.listRecipients(read, id, { limit, offset });
+        const found = recipients.listRecipients(read, id, limit, offset);
         const people = contacts.findByIds(found.map(({ contact_id }) => contact_id));
         const log = emails.standingsOf(
           read,

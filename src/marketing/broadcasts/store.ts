@@ -1,13 +1,13 @@
 /** SQL of broadcasts and of their numbers. */
-import { and, asc, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { campaignStore } from '../campaign-store.ts';
 import {
   type BroadcastRow,
-  broadcastCounts,
-  broadcastHours,
-  broadcastLinks,
+  type broadcastCounts,
+  type broadcastHours,
+  type broadcastLinks,
   broadcasts,
   broadcastVariants,
   type VariantRow,
@@ -19,22 +19,13 @@ export const rows = campaignStore(
   sql`${broadcasts.status} IN ('scheduled', 'sending', 'testing', 'paused')`,
 );
 
-export function deleteBroadcast(tx: Tx, id: number): void {
-  tx.delete(broadcasts).where(eq(broadcasts.id, id)).run();
-}
+export const deleteBroadcast = rawRun<[id: number]>('DELETE FROM broadcasts WHERE id = ?');
 
-const waitingFor = rawSql<Pick<BroadcastRow, 'public_id' | 'name'>, [number]>(
+/** One that is to begin with the filter of a segment, as soon as its time has come or somebody resumes it. */
+export const findWaitingFor = rawGet<Pick<BroadcastRow, 'public_id' | 'name'>, [segment_id: number]>(
   `SELECT public_id, name FROM broadcasts INDEXED BY broadcasts_by_segment
    WHERE segment_id = ? AND status IN ('scheduled', 'paused') AND started_at IS NULL ORDER BY id LIMIT 1`,
 );
-
-/** One that is to begin with the filter of a segment, as soon as its time has come or somebody resumes it. */
-export function findWaitingFor(
-  read: Tx,
-  segment_id: number,
-): Pick<BroadcastRow, 'public_id' | 'name'> | null {
-  return waitingFor.get(read, segment_id);
-}
 
 /** Gives those that have none the filter of their segment. */
 export function copyFilter(tx: Tx, segment_id: number, filter: BroadcastRow['filter']): void {
@@ -45,57 +36,47 @@ export function copyFilter(tx: Tx, segment_id: number, filter: BroadcastRow['fil
 }
 
 /** The templates that broadcasts of all projects name. */
-export function listTemplates(read: Tx): { project_id: number; template: string | null }[] {
-  const { project_id, template } = broadcasts;
-  return read.selectDistinct({ project_id, template }).from(broadcasts).where(isNotNull(template)).all();
-}
+export const listTemplates = rawAll<Pick<BroadcastRow, 'project_id' | 'template'>>(
+  'SELECT DISTINCT project_id, template FROM broadcasts WHERE template IS NOT NULL',
+);
 
 /* --- Numbers -------------------------------------------------------------------------------------------------------- */
 
-type Count = typeof broadcastCounts.$inferSelect;
+const countsOf = rawAll<typeof broadcastCounts.$inferSelect, [string]>(
+  'SELECT * FROM broadcast_counts WHERE broadcast_id IN (SELECT value FROM json_each(?))',
+);
 
 /** Every counter of these broadcasts: they cost the same for a million recipients. */
-export function listCounts(read: Tx, ids: readonly number[]): Count[] {
-  if (ids.length === 0) return [];
-  return read
-    .select()
-    .from(broadcastCounts)
-    .where(inArray(broadcastCounts.broadcast_id, [...ids]))
-    .all();
+export function listCounts(read: Tx, ids: readonly number[]) {
+  return countsOf(read, JSON.stringify(ids));
 }
 
-// Written out, where every mail of a broadcast passes that ends.
-const waiting = rawSql<{ n: number }, [number]>(
+const waiting = rawGet<{ n: number }, [number]>(
   "SELECT n FROM broadcast_counts WHERE broadcast_id = ? AND what = 'waiting'",
 );
 
 /** How many of its mails wait for their relay. */
 export function countWaiting(read: Tx, id: number): number {
-  return waiting.get(read, id)?.n ?? 0;
+  return waiting(read, id)?.n ?? 0;
 }
+
+const decided = rawGet<{ n: number }, [number]>(
+  `SELECT coalesce(sum(n), 0) AS n FROM broadcast_counts WHERE broadcast_id = ?
+   AND (what IN ('waiting', 'sent', 'lost') OR what LIKE 'left\\_out:%' ESCAPE '\\')`,
+);
 
 /** How many had their turn. */
 export function countDecided(read: Tx, id: number): number {
-  const counted = read
-    .select({ n: sql<number>`coalesce(sum(${broadcastCounts.n}), 0)` })
-    .from(broadcastCounts)
-    .where(
-      and(
-        eq(broadcastCounts.broadcast_id, id),
-        sql`(${broadcastCounts.what} IN ('waiting', 'sent', 'lost') OR ${broadcastCounts.what} LIKE 'left\\_out:%' ESCAPE '\\')`,
-      ),
-    )
-    .get();
-  return counted?.n ?? 0;
+  return decided(read, id)?.n ?? 0;
 }
 
-const addCount = rawSql<never, [number, string, number]>(
+const addCount = rawRun<[number, string, number]>(
   'INSERT INTO broadcast_counts (broadcast_id, what, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n',
 );
 
 /** Counts what a piece decided. */
 export function addCounts(tx: Tx, id: number, counts: ReadonlyMap<string, number>): void {
-  for (const [what, n] of counts) addCount.run(tx, id, what, n);
+  for (const [what, n] of counts) addCount(tx, id, what, n);
 }
 
 /** The counters of an A/B's draw: who was in it, and who got each variant. They are in no stats. */
@@ -124,30 +105,20 @@ export function addDrawn(tx: Tx, id: number, { seen, got }: Drawn): void {
   addCounts(tx, id, new Map([[SEEN, seen], ...got.map((n, place) => [gotOf(place), n] as const)]));
 }
 
-type Hour = typeof broadcastHours.$inferSelect;
-
 /** What happened hour by hour, oldest first. */
-export function listHours(read: Tx, id: number): Hour[] {
-  return read
-    .select()
-    .from(broadcastHours)
-    .where(eq(broadcastHours.broadcast_id, id))
-    .orderBy(asc(broadcastHours.hour))
-    .all();
+export const listHours = rawAll<typeof broadcastHours.$inferSelect, [id: number]>(
+  'SELECT * FROM broadcast_hours WHERE broadcast_id = ? ORDER BY hour',
+);
+
+const linkCounts = rawAll<typeof broadcastLinks.$inferSelect, [string]>(
+  'SELECT * FROM broadcast_links WHERE broadcast_id IN (SELECT value FROM json_each(?))',
+);
+
+export function listLinkCounts(read: Tx, ids: readonly number[]) {
+  return linkCounts(read, JSON.stringify(ids));
 }
 
-type LinkCount = typeof broadcastLinks.$inferSelect;
-
-export function listLinkCounts(read: Tx, ids: readonly number[]): LinkCount[] {
-  if (ids.length === 0) return [];
-  return read
-    .select()
-    .from(broadcastLinks)
-    .where(inArray(broadcastLinks.broadcast_id, [...ids]))
-    .all();
-}
-
-const addLink = rawSql<never, [number, number, number]>(
+const addLink = rawRun<[id: number, position: number, people: number]>(
   `INSERT INTO broadcast_links (broadcast_id, position, people, clicks) VALUES (?, ?, ?, 1)
    ON CONFLICT DO UPDATE SET people = people + excluded.people, clicks = clicks + 1`,
 );
@@ -158,20 +129,19 @@ export function addClick(
   id: number,
   { position, is_first }: { position: number; is_first: boolean },
 ): void {
-  addLink.run(tx, id, position, Number(is_first));
+  addLink(tx, id, position, Number(is_first));
 }
 
 /* --- Variants ------------------------------------------------------------------------------------------------------- */
 
+const variantsOf = rawAll<VariantRow, [string]>(
+  `SELECT * FROM broadcast_variants WHERE broadcast_id IN (SELECT value FROM json_each(?))
+   ORDER BY broadcast_id, variant`,
+);
+
 /** In the order of the plan; none before sending began. */
 export function listVariants(read: Tx, ids: readonly number[]): VariantRow[] {
-  if (ids.length === 0) return [];
-  return read
-    .select()
-    .from(broadcastVariants)
-    .where(inArray(broadcastVariants.broadcast_id, [...ids]))
-    .orderBy(asc(broadcastVariants.broadcast_id), asc(broadcastVariants.variant))
-    .all();
+  return variantsOf(read, JSON.stringify(ids));
 }
 
 export function insertVariant(tx: Tx, of: Pick<VariantRow, 'broadcast_id' | 'variant' | 'source_id'>): void {

@@ -102,7 +102,7 @@ export async function findBouncedAddresses(
   const found = new Map<string, string>();
   for (const list_id of on.lists.listIds(project_id))
     for (let after_id = 0; found.size < hashes.size; ) {
-      const piece = store.listBouncedAfter(read, list_id, { after_id, limit: HASHED_CONTACTS_PIECE });
+      const piece = store.listBouncedAfter(read, list_id, after_id, HASHED_CONTACTS_PIECE);
       for (const { id, email } of piece) {
         const hashed = hash(email);
         if (hashes.has(hashed)) found.set(hashed, email);

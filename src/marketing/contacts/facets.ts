@@ -37,7 +37,7 @@ async function samplesOf(
   const lacking = new Set(names);
   let before_id = Number.MAX_SAFE_INTEGER;
   for (let seen = 0; seen < SAMPLED_CONTACTS && lacking.size > 0; seen += SAMPLE_PIECE) {
-    const piece = store.listCustomBefore(database.read, list_id, { before_id, limit: SAMPLE_PIECE });
+    const piece = store.listCustomBefore(database.read, list_id, before_id, SAMPLE_PIECE);
     for (const { custom } of piece)
       for (const [name, value] of Object.entries(custom)) {
         if (!lacking.has(name)) continue;

@@ -4,7 +4,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawGet } from '../../platform/database/raw-sql.ts';
 import { firstIdOf } from '../../platform/host/ids.ts';
 import { contacts } from './tables.ts';
 
@@ -98,10 +98,10 @@ function mailsSince(from_ms: number): SQL {
 
 /* --- What a filter may name ---------------------------------------------------------------------------------------- */
 
-const broadcastOf = rawSql<{ name: string }, [string, number]>(
+const broadcastOf = rawGet<{ name: string }, [string, number]>(
   'SELECT name FROM broadcasts WHERE public_id = ? AND list_id = ? AND is_test = 0',
 );
-const sequenceOf = rawSql<{ name: string }, [string, number]>(
+const sequenceOf = rawGet<{ name: string }, [string, number]>(
   'SELECT name FROM sequences WHERE public_id = ? AND list_id = ?',
 );
 
@@ -112,5 +112,5 @@ export function nameOf(
   what: 'broadcast' | 'sequence',
   public_id: string,
 ): string | null {
-  return (what === 'broadcast' ? broadcastOf : sequenceOf).get(read, public_id, list_id)?.name ?? null;
+  return (what === 'broadcast' ? broadcastOf : sequenceOf)(read, public_id, list_id)?.name ?? null;
 }

@@ -4,7 +4,7 @@
  */
 import { and, gte, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll } from '../../platform/database/raw-sql.ts';
 import { type PastCriteria, pastConditionsOf } from './filter-past-store.ts';
 import { type ContactStatus, contacts } from './tables.ts';
 
@@ -44,7 +44,7 @@ export type IdSource = (read: Tx, piece: Piece) => number[];
 type Value = string | number;
 const walkOf = (from: string, id: string, where: string) => {
   const inOrder = (beyond: string, order: string) =>
-    rawSql<{ id: number }, Value[]>(
+    rawAll<{ id: number }, Value[]>(
       `SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${id} ${beyond} ? ORDER BY ${id} ${order} LIMIT ? OFFSET ?`,
     );
   return { oldest: inOrder('>', 'ASC'), newest: inOrder('<', 'DESC') };
@@ -67,7 +67,7 @@ function sourceOf(
   values: readonly Value[],
 ): IdSource {
   return (read, { behind, limit, offset = 0 }) =>
-    walk[order].all(read, ...values, behind ?? FIRST[order], limit, offset).map(({ id }) => id);
+    walk[order](read, ...values, behind ?? FIRST[order], limit, offset).map(({ id }) => id);
 }
 
 /** All contacts of a list with a status, a tag, both or neither. */
@@ -102,17 +102,17 @@ export function afterPrefix(prefix: string): string {
   return `${prefix}\u{10ffff}`;
 }
 
-const byEmail = rawSql<{ id: number }, [number, string, string, number]>(
+const byEmail = rawAll<{ id: number }, [number, string, string, number]>(
   'SELECT id FROM contacts WHERE list_id = ? AND email >= ? AND email < ? LIMIT ?',
 );
 const byName = (name: 'first_name' | 'last_name') =>
-  rawSql<{ id: number }, [number, string, string, number]>(
+  rawAll<{ id: number }, [number, string, string, number]>(
     `SELECT id FROM contacts INDEXED BY contacts_by_${name} WHERE list_id = ? AND ${name} IS NOT NULL
      AND ${name} >= ? COLLATE NOCASE AND ${name} < ? COLLATE NOCASE LIMIT ?`,
   );
 const byFirstName = byName('first_name');
 const byLastName = byName('last_name');
-const byClick = rawSql<{ id: number }, [number, number, number]>(
+const byClick = rawAll<{ id: number }, [number, number, number]>(
   'SELECT id FROM contacts INDEXED BY contacts_by_click WHERE list_id = ? AND clicked_at >= ? LIMIT ?',
 );
 
@@ -126,14 +126,14 @@ export function findFew(
   if (q !== undefined) {
     const email = q.toLowerCase();
     const found = [
-      ...byEmail.all(read, list_id, email, afterPrefix(email), max + 1),
-      ...byFirstName.all(read, list_id, q, afterPrefix(q), max + 1),
-      ...byLastName.all(read, list_id, q, afterPrefix(q), max + 1),
+      ...byEmail(read, list_id, email, afterPrefix(email), max + 1),
+      ...byFirstName(read, list_id, q, afterPrefix(q), max + 1),
+      ...byLastName(read, list_id, q, afterPrefix(q), max + 1),
     ];
     if (found.length <= max) return found.map(({ id }) => id);
   }
   if (clicked_from_ms === undefined) return null;
-  const found = byClick.all(read, list_id, clicked_from_ms, max + 1);
+  const found = byClick(read, list_id, clicked_from_ms, max + 1);
   return found.length <= max ? found.map(({ id }) => id) : null;
 }
 

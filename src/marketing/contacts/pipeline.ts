@@ -185,17 +185,11 @@ function put(
     updated_at: now_ms,
     is_mx_unasked: passed.is_mx_unasked ?? false,
     paused_until: store.findPause(tx, list.project_id, email),
+    status_before_bounce: null,
+    status_before_leaving: null,
+    clicked_at: null,
   };
-  return {
-    outcome: 'accepted',
-    contact: {
-      ...row,
-      status_before_bounce: null,
-      status_before_leaving: null,
-      clicked_at: null,
-      id: store.insertContact(tx, row, candidate.tags),
-    },
-  };
+  return { outcome: 'accepted', contact: { ...row, id: store.insertContact(tx, row, candidate.tags) } };
 }
 
 /** Given fields replace the stored ones; tags and custom fields are added. Status and evidence stay, and all where nothing differs. */

@@ -155,7 +155,7 @@ export class Privacy {
     const of = { project_id: owner.id, email };
     await database.write((tx) => {
       tracking.forget(tx, of);
-      store.deleteAddressToForget(tx, of);
+      store.deleteAddressToForget(tx, owner.id, email);
     });
   }
 

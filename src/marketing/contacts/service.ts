@@ -264,7 +264,7 @@ export class Contacts {
 
   /** Contacts of a list behind an id, of whatever status, in the order of ids. */
   listAfter(list_id: number, piece: { after_id: number; limit: number }): ContactStanding[] {
-    return store.listStandingsAfter(this.deps.database.read, list_id, piece);
+    return store.listStandingsAfter(this.deps.database.read, list_id, piece.after_id, piece.limit);
   }
 
   /** The numeric id of the contact that came to a list last; 0 where there is none. */
@@ -297,20 +297,20 @@ export class Contacts {
 
   /** The row of a contact, for other nouns. Throws AppError `not_found`. */
   require(project_id: number, public_id: string, read: Tx = this.deps.database.read): ContactRow {
-    const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : undefined;
+    const row = isUlid(public_id) ? store.findContact(read, project_id, public_id.toUpperCase()) : null;
     if (!row) throw notFound('Contact');
     return row;
   }
 
   /** The contact that a contact_token stands for, of this project; null for any other token. */
   findByToken(project_id: number, token: string, read: Tx): ContactRow | null {
-    return store.findContactByToken(read, project_id, token) ?? null;
+    return store.findContactByToken(read, project_id, token);
   }
 
   /** The contact of an address on a list; null where there is none. */
   findByAddress(list_id: number, address: string, read: Tx = this.deps.database.read): ContactRow | null {
     const canonical = contactAddress(address);
-    return canonical === null ? null : (store.findContactByAddress(read, list_id, canonical.email) ?? null);
+    return canonical === null ? null : store.findContactByAddress(read, list_id, canonical.email);
   }
 
   /** The row of a contact of whatever project, for the operator. Throws AppError `not_found`. */
@@ -327,7 +327,7 @@ export class Contacts {
 
   /** The contact with a public id, of whatever project. */
   findByPublicId(public_id: string): ContactRow | null {
-    return store.findContactByPublicId(this.deps.database.read, public_id) ?? null;
+    return store.findContactByPublicId(this.deps.database.read, public_id);
   }
 
   /** Contacts by their numeric ids. */
@@ -336,7 +336,7 @@ export class Contacts {
   }
 
   findById(id: number, read: Tx = this.deps.database.read): ContactRow | null {
-    return store.findContactById(read, id) ?? null;
+    return store.findContactById(read, id);
   }
 
   /** Changes what is given, as `changeContact` does. */
@@ -368,7 +368,7 @@ export class Contacts {
   /** Told that somebody read a mail to a contact: its last click is what filters ask for. */
   onReading(tx: Tx, read: { kind: string; contact_id: number | null; is_test: boolean; at: number }): void {
     if (read.kind === 'clicked' && read.contact_id !== null && !read.is_test)
-      store.noteClick(tx, read.contact_id, read.at);
+      store.noteClick(tx, read.at, read.contact_id);
   }
 
   /* --- Leaving ---------------------------------------------------------------------------------------------------- */

@@ -1,188 +1,105 @@
 /** SQL of contacts and their tags. */
-import { and, count, desc, eq, gt, gte, inArray, lt, sql } from 'drizzle-orm';
+import { eq, getTableColumns } from 'drizzle-orm';
 import { MAX_CONTACT_TAGS } from '../../limits.ts';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { afterPrefix } from './filter-store.ts';
-import { addressesToForget, type ContactRow, contacts, contactTags } from './tables.ts';
+import { addressesToForget, type ContactRow, contacts, type contactTags } from './tables.ts';
 
-export type NewContact = Omit<
-  ContactRow,
-  'id' | 'status_before_bounce' | 'status_before_leaving' | 'clicked_at'
->;
+export type NewContact = Omit<ContactRow, 'id'>;
 
-const byPublicId = statement((tx) =>
-  tx
-    .select()
-    .from(contacts)
-    .where(
-      and(
-        eq(contacts.public_id, sql.placeholder('public_id')),
-        eq(contacts.project_id, sql.placeholder('project_id')),
-      ),
-    )
-    .prepare(),
+export const findContact = rawGet<ContactRow, [project_id: number, public_id: string]>(
+  'SELECT * FROM contacts WHERE project_id = ? AND public_id = ?',
+  contacts,
 );
-// Written out here and below, where every row of an import or every mail of a sequence passes.
-const byAddress = rawSql<ContactRow, [number, string]>(
+
+export const findContactByAddress = rawGet<ContactRow, [list_id: number, email: string]>(
   'SELECT * FROM contacts WHERE list_id = ? AND email = ?',
   contacts,
 );
-const byId = rawSql<ContactRow, [number]>('SELECT * FROM contacts WHERE id = ?', contacts);
-const byToken = statement((tx) =>
-  tx
-    .select()
-    .from(contacts)
-    .where(
-      and(
-        eq(contacts.contact_token, sql.placeholder('contact_token')),
-        eq(contacts.project_id, sql.placeholder('project_id')),
-      ),
-    )
-    .prepare(),
-);
-const COLUMNS = [
-  'public_id',
-  'project_id',
-  'list_id',
-  'email',
-  'first_name',
-  'last_name',
-  'custom',
-  'status',
-  'source',
-  'reason',
-  'contact_token',
-  'consent_basis',
-  'consent_at',
-  'consent_ip',
-  'consent_origin',
-  'source_platform',
-  'confirmed_at',
-  'status_changed_at',
-  'created_at',
-  'updated_at',
-  'is_mx_unasked',
-  'paused_until',
-] as const satisfies readonly (keyof NewContact)[];
-const insert = rawSql<{ id: number }, (string | number | null)[]>(
-  `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
-);
-const insertTag = rawSql<never, [number, string, number, string]>(
-  'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-);
-/** For a contact that may have tags already: no more than a contact may have. */
-const addTag = rawSql<never, [number, string, number, string]>(
-  `INSERT INTO contact_tags (contact_id, tag, list_id, status) SELECT ?1, ?2, ?3, ?4
-     WHERE (SELECT count(*) FROM contact_tags WHERE contact_id = ?1) < ${MAX_CONTACT_TAGS} ON CONFLICT DO NOTHING`,
-);
-const deleteTag = rawSql<never, [number, string]>(
-  'DELETE FROM contact_tags WHERE contact_id = ? AND tag = ?',
+
+export const findContactByToken = rawGet<ContactRow, [project_id: number, contact_token: string]>(
+  'SELECT * FROM contacts WHERE project_id = ? AND contact_token = ?',
+  contacts,
 );
 
-export function findContact(read: Tx, project_id: number, public_id: string): ContactRow | undefined {
-  return byPublicId(read).get({ project_id, public_id });
-}
+export const findContactByPublicId = rawGet<ContactRow, [public_id: string]>(
+  'SELECT * FROM contacts WHERE public_id = ?',
+  contacts,
+);
 
-export function findContactByAddress(read: Tx, list_id: number, email: string): ContactRow | undefined {
-  return byAddress.get(read, list_id, email) ?? undefined;
-}
-
-export function findContactByToken(
-  read: Tx,
-  project_id: number,
-  contact_token: string,
-): ContactRow | undefined {
-  return byToken(read).get({ project_id, contact_token });
-}
-
-export function findContactByPublicId(read: Tx, public_id: string): ContactRow | undefined {
-  return read.select().from(contacts).where(eq(contacts.public_id, public_id)).get();
-}
-
-export function findContactById(read: Tx, id: number): ContactRow | undefined {
-  return byId.get(read, id) ?? undefined;
-}
-
-const ofAddress = rawSql<ContactRow, [number, string]>(
-  'SELECT * FROM contacts WHERE project_id = ? AND email = ? ORDER BY id',
+export const findContactById = rawGet<ContactRow, [id: number]>(
+  'SELECT * FROM contacts WHERE id = ?',
   contacts,
 );
 
 /** Every contact of an address in a project, on whatever list. */
-export function listContactsOfAddress(read: Tx, project_id: number, email: string): ContactRow[] {
-  return ofAddress.all(read, project_id, email);
-}
+export const listContactsOfAddress = rawAll<ContactRow, [project_id: number, email: string]>(
+  'SELECT * FROM contacts WHERE project_id = ? AND email = ? ORDER BY id',
+  contacts,
+);
 
-const pauseOf = rawSql<{ paused_until: number | null }, [number, string]>(
+const pauseOf = rawGet<Pick<ContactRow, 'paused_until'>, [number, string]>(
   'SELECT max(paused_until) AS paused_until FROM contacts WHERE project_id = +? AND email = +?',
 );
 
 /** Until when an address takes no marketing mail; null where it never paused. */
 export function findPause(read: Tx, project_id: number, email: string): number | null {
-  return pauseOf.get(read, project_id, email)?.paused_until ?? null;
+  return pauseOf(read, project_id, email)?.paused_until ?? null;
 }
 
-/** Contacts of a project whose address begins so, on whatever list. */
-const beginningWith = (project_id: number, prefix: string) =>
-  and(
-    eq(contacts.project_id, project_id),
-    gte(contacts.email, prefix),
-    lt(contacts.email, afterPrefix(prefix)),
-  );
+const beginning = rawAll<ContactRow, [number, string, string, number, number]>(
+  `SELECT * FROM contacts WHERE project_id = +? AND email >= +? AND email < +?
+   ORDER BY email, id LIMIT ? OFFSET ?`,
+  contacts,
+);
 
-/** In the order of their addresses, by the index. */
+/** Contacts of a project whose address begins so, on whatever list: in the order of their addresses, by the index. */
 export function listByAddress(
   read: Tx,
   of: { project_id: number; prefix: string; limit: number; offset: number },
 ): ContactRow[] {
-  return read
-    .select()
-    .from(contacts)
-    .where(beginningWith(of.project_id, of.prefix))
-    .orderBy(contacts.email, contacts.id)
-    .limit(of.limit)
-    .offset(of.offset)
-    .all();
+  return beginning(read, of.project_id, of.prefix, afterPrefix(of.prefix), of.limit, of.offset);
 }
+
+const countBeginning = rawGet<{ n: number }, [number, string, string, number]>(
+  `SELECT count(*) AS n FROM
+   (SELECT 1 FROM contacts WHERE project_id = +? AND email >= +? AND email < +? LIMIT ?)`,
+);
 
 /** How many there are, counted up to `most`. */
 export function countByAddress(read: Tx, of: { project_id: number; prefix: string; most: number }): number {
-  const some = read
-    .select({ id: contacts.id })
-    .from(contacts)
-    .where(beginningWith(of.project_id, of.prefix))
-    .limit(of.most)
-    .as('some');
-  return read.select({ n: count() }).from(some).get()?.n ?? 0;
+  return countBeginning(read, of.project_id, of.prefix, afterPrefix(of.prefix), of.most)?.n ?? 0;
 }
 
-// Written out, where every mail of a sequence passes.
-const isMxUnasked = rawSql<{ n: number }, [number, string]>(
+const unasked = rawGet<{ n: number }, [number, string]>(
   'SELECT 1 AS n FROM contacts WHERE project_id = ? AND email = ? AND is_mx_unasked = 1 LIMIT 1',
 );
+
 /** Whether an address came without a look-up of its domain. Few did: a partial index holds them. */
 export function isAddressUnasked(read: Tx, project_id: number, email: string): boolean {
-  return isMxUnasked.get(read, project_id, email) !== null;
+  return unasked(read, project_id, email) !== null;
 }
 
-export function markAddressAsked(tx: Tx, project_id: number, email: string): void {
-  const is_unasked = and(
-    eq(contacts.project_id, project_id),
-    eq(contacts.email, email),
-    sql`${contacts.is_mx_unasked} = 1`,
-  );
-  tx.update(contacts).set({ is_mx_unasked: false }).where(is_unasked).run();
-}
+export const markAddressAsked = rawRun<[project_id: number, email: string]>(
+  'UPDATE contacts SET is_mx_unasked = 0 WHERE project_id = ? AND email = ? AND is_mx_unasked = 1',
+);
+
+const { id: _id, ...inserted } = getTableColumns(contacts);
+const COLUMNS = Object.keys(inserted) as (keyof NewContact)[]; // It has no others.
+const insert = rawGet<{ id: number }, (string | number | null)[]>(
+  `INSERT INTO contacts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`,
+);
+const insertTag = rawRun<[contact_id: number, tag: string, list_id: number, status: string]>(
+  'INSERT INTO contact_tags (contact_id, tag, list_id, status) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+);
 
 /** Inserts a contact with its tags and returns its numeric id. */
 export function insertContact(tx: Tx, row: NewContact, tags: readonly string[]): number {
-  const { custom, is_mx_unasked, ...plain } = row;
-  const stored = { ...plain, custom: JSON.stringify(custom), is_mx_unasked: Number(is_mx_unasked) };
-  const values = COLUMNS.map((name) => stored[name]);
-  const inserted = insert.get(tx, ...values);
+  const stored = { ...row, custom: JSON.stringify(row.custom), is_mx_unasked: Number(row.is_mx_unasked) };
+  const inserted = insert(tx, ...COLUMNS.map((name) => stored[name]));
   if (!inserted) throw new Error('a contact was inserted without an id');
-  for (const tag of tags) insertTag.run(tx, inserted.id, tag, row.list_id, row.status);
+  for (const tag of tags) insertTag(tx, inserted.id, tag, row.list_id, row.status);
   return inserted.id;
 }
 
@@ -194,14 +111,19 @@ export function updateContact(
   return tx.update(contacts).set(changes).where(eq(contacts.id, id)).returning().get();
 }
 
-const noteClickOf = rawSql<never, [number, number]>(
+/** Notes that somebody clicked in a mail to a contact. */
+export const noteClick = rawRun<[at: number, id: number]>(
   'UPDATE contacts SET clicked_at = max(coalesce(clicked_at, 0), ?) WHERE id = ?',
 );
 
-/** Notes that somebody clicked in a mail to a contact. */
-export function noteClick(tx: Tx, id: number, at: number): void {
-  noteClickOf.run(tx, at, id);
-}
+const deleteTag = rawRun<[contact_id: number, tag: string]>(
+  'DELETE FROM contact_tags WHERE contact_id = ? AND tag = ?',
+);
+/** For a contact that may have tags already: no more than a contact may have. */
+const addTag = rawRun<[contact_id: number, tag: string, list_id: number, status: string]>(
+  `INSERT INTO contact_tags (contact_id, tag, list_id, status) SELECT ?1, ?2, ?3, ?4
+     WHERE (SELECT count(*) FROM contact_tags WHERE contact_id = ?1) < ${MAX_CONTACT_TAGS} ON CONFLICT DO NOTHING`,
+);
 
 /** Removes and adds tags of one contact, no more than one may have; tells whether that changed anything. */
 export function changeTags(
@@ -211,192 +133,134 @@ export function changeTags(
 ): boolean {
   const { id: contact_id, list_id, status } = contact;
   let changed = 0;
-  for (const tag of change.remove) changed += deleteTag.run(tx, contact_id, tag);
-  for (const tag of change.add) changed += addTag.run(tx, contact_id, tag, list_id, status);
+  for (const tag of change.remove) changed += deleteTag(tx, contact_id, tag);
+  for (const tag of change.add) changed += addTag(tx, contact_id, tag, list_id, status);
   return changed > 0;
 }
+
+const tagsOf = rawAll<Pick<typeof contactTags.$inferSelect, 'contact_id' | 'tag'>, [string]>(
+  `SELECT contact_id, tag FROM contact_tags WHERE contact_id IN (SELECT value FROM json_each(?))
+   ORDER BY contact_id, tag`,
+);
 
 /** The tags of these contacts, in alphabetical order. */
 export function listTags(read: Tx, contact_ids: readonly number[]): Map<number, string[]> {
   const tags = new Map<number, string[]>(contact_ids.map((id) => [id, []]));
-  if (contact_ids.length === 0) return tags;
-  const rows = read
-    .select({ contact_id: contactTags.contact_id, tag: contactTags.tag })
-    .from(contactTags)
-    .where(inArray(contactTags.contact_id, [...contact_ids]))
-    .orderBy(contactTags.contact_id, contactTags.tag)
-    .all();
-  for (const row of rows) tags.get(row.contact_id)?.push(row.tag);
+  for (const row of tagsOf(read, JSON.stringify(contact_ids))) tags.get(row.contact_id)?.push(row.tag);
   return tags;
 }
 
 /* --- Lists ------------------------------------------------------------------------------------------------------- */
 
-// Raw here and for `listStandingsAfter`: each piece of a mailing asks for both.
-const contactsById = rawSql<ContactRow, [string]>(
+const contactsById = rawAll<ContactRow, [string]>(
   'SELECT * FROM contacts WHERE id IN (SELECT value FROM json_each(?))',
   contacts,
 );
 
 export function findContactsById(read: Tx, ids: readonly number[]): ContactRow[] {
-  return contactsById.all(read, JSON.stringify(ids));
+  return contactsById(read, JSON.stringify(ids));
 }
 
 /** What of a contact decides whether it is enrolled. */
 export type ContactStanding = Pick<ContactRow, 'id' | 'public_id' | 'email' | 'status' | 'paused_until'>;
+const STANDING = 'id, public_id, email, status, paused_until';
+
+const standingsOf = rawAll<ContactStanding, [string]>(
+  `SELECT ${STANDING} FROM contacts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`,
+);
 
 /** Of these contacts, in the order of ids. */
 export function listStandings(read: Tx, ids: readonly number[]): ContactStanding[] {
-  const { id, public_id, email, status, paused_until } = contacts;
-  return read
-    .select({ id, public_id, email, status, paused_until })
-    .from(contacts)
-    .where(inArray(id, [...ids]))
-    .orderBy(id)
-    .all();
+  return standingsOf(read, JSON.stringify(ids));
 }
-
-export function findLastId(read: Tx, list_id: number): number {
-  const found = read
-    .select({ id: contacts.id })
-    .from(contacts)
-    .where(eq(contacts.list_id, list_id))
-    .orderBy(desc(contacts.id))
-    .limit(1)
-    .get();
-  return found?.id ?? 0;
-}
-
-const standingsAfter = rawSql<ContactStanding, [number, number, number]>(
-  'SELECT id, public_id, email, status, paused_until FROM contacts WHERE list_id = +? AND id > +? ORDER BY id LIMIT +?',
-);
 
 /** Up to `limit` contacts of a list whose id is above `after_id`, of any status, in the order of ids. */
-export function listStandingsAfter(
-  read: Tx,
-  list_id: number,
-  piece: { after_id: number; limit: number },
-): ContactStanding[] {
-  return standingsAfter.all(read, list_id, piece.after_id, piece.limit);
+export const listStandingsAfter = rawAll<ContactStanding, [list_id: number, after_id: number, limit: number]>(
+  `SELECT ${STANDING} FROM contacts WHERE list_id = +? AND id > +? ORDER BY id LIMIT +?`,
+);
+
+const lastId = rawGet<{ id: number | null }, [number]>(
+  'SELECT max(id) AS id FROM contacts WHERE list_id = +?',
+);
+
+export function findLastId(read: Tx, list_id: number): number {
+  return lastId(read, list_id)?.id ?? 0;
 }
 
 /** Up to `limit` contacts of a list that bounced, with a higher id than `after_id`, in the order of ids. */
-export function listBouncedAfter(
-  read: Tx,
-  list_id: number,
-  piece: { after_id: number; limit: number },
-): Pick<ContactRow, 'id' | 'email'>[] {
-  const { id, email, status } = contacts;
-  return read
-    .select({ id, email })
-    .from(contacts)
-    .where(and(eq(contacts.list_id, list_id), eq(status, 'bounced'), gt(id, piece.after_id)))
-    .orderBy(id)
-    .limit(piece.limit)
-    .all();
-}
+export const listBouncedAfter = rawAll<
+  Pick<ContactRow, 'id' | 'email'>,
+  [list_id: number, after_id: number, limit: number]
+>(
+  "SELECT id, email FROM contacts WHERE list_id = +? AND status = 'bounced' AND id > +? ORDER BY id LIMIT +?",
+);
 
 /** The custom fields of up to `limit` contacts of a list whose id is below `before_id`, newest first. */
-export function listCustomBefore(
-  read: Tx,
-  list_id: number,
-  piece: { before_id: number; limit: number },
-): Pick<ContactRow, 'id' | 'custom'>[] {
-  const { id, custom } = contacts;
-  return read
-    .select({ id, custom })
-    .from(contacts)
-    .where(and(eq(contacts.list_id, list_id), lt(id, piece.before_id)))
-    .orderBy(desc(id))
-    .limit(piece.limit)
-    .all();
-}
+export const listCustomBefore = rawAll<
+  Pick<ContactRow, 'id' | 'custom'>,
+  [list_id: number, before_id: number, limit: number]
+>('SELECT id, custom FROM contacts WHERE list_id = +? AND id < +? ORDER BY id DESC LIMIT +?', contacts);
 
-const customNames = rawSql<{ name: string }, [string]>(
+const customNames = rawAll<{ name: string }, [string]>(
   `SELECT DISTINCT j.key AS name FROM contacts, json_each(contacts.custom) j
    WHERE contacts.id IN (SELECT value FROM json_each(?))`,
 );
 
 /** The names of the custom fields that these contacts have. */
 export function listCustomNames(read: Tx, ids: readonly number[]): string[] {
-  return customNames.all(read, JSON.stringify(ids)).map(({ name }) => name);
+  return customNames(read, JSON.stringify(ids)).map(({ name }) => name);
 }
+
+const contactsByPublicId = rawAll<ContactRow, [number, string]>(
+  'SELECT * FROM contacts WHERE +project_id = ? AND public_id IN (SELECT value FROM json_each(?))',
+  contacts,
+);
 
 /** Contacts of a project by their public ids. */
 export function findContacts(read: Tx, project_id: number, public_ids: readonly string[]): ContactRow[] {
-  if (public_ids.length === 0) return [];
-  return read
-    .select()
-    .from(contacts)
-    .where(and(eq(contacts.project_id, project_id), inArray(contacts.public_id, [...public_ids])))
-    .all();
+  return contactsByPublicId(read, project_id, JSON.stringify(public_ids));
 }
 
 /** Deletes one contact with its tags. */
-export function deleteContact(tx: Tx, id: number): void {
-  tx.delete(contacts).where(eq(contacts.id, id)).run();
-}
+export const deleteContact = rawRun<[id: number]>('DELETE FROM contacts WHERE id = ?');
+
+const nextList = rawGet<{ list_id: number | null }, [number]>(
+  'SELECT min(list_id) AS list_id FROM contacts WHERE list_id > ?',
+);
 
 /** The lowest numeric id above `after` of a list that has contacts, even where the list itself is gone. */
 export function nextListWithContacts(read: Tx, after: number): number | null {
-  const found = read
-    .select({ list_id: contacts.list_id })
-    .from(contacts)
-    .where(gt(contacts.list_id, after))
-    .orderBy(contacts.list_id)
-    .limit(1)
-    .get();
-  return found?.list_id ?? null;
+  return nextList(read, after)?.list_id ?? null;
 }
 
 /** Deletes up to `limit` contacts of a list; returns whose they were. */
-export function deleteContactsOfList(
-  tx: Tx,
-  list_id: number,
-  limit: number,
-): Pick<ContactRow, 'project_id' | 'email'>[] {
-  const some = tx
-    .select({ id: contacts.id })
-    .from(contacts)
-    .where(eq(contacts.list_id, list_id))
-    .limit(limit);
-  const { project_id, email } = contacts;
-  return tx.delete(contacts).where(inArray(contacts.id, some)).returning({ project_id, email }).all();
-}
+export const deleteContactsOfList = rawAll<
+  Pick<ContactRow, 'project_id' | 'email'>,
+  [list_id: number, limit: number]
+>(
+  'DELETE FROM contacts WHERE id IN (SELECT id FROM contacts WHERE list_id = +? LIMIT +?) RETURNING project_id, email',
+);
+
+const activeWithAnyTag = rawGet<{ n: number }, [number, string]>(
+  `SELECT count(DISTINCT contact_id) AS n FROM contact_tags
+   WHERE list_id = +? AND tag IN (SELECT value FROM json_each(?)) AND status = 'active'`,
+);
 
 /** Active contacts of a list that have at least one of these tags: a walk of each tag's own rows. */
 export function countActiveWithAnyTag(read: Tx, list_id: number, tags: readonly string[]): number {
-  const counted = read
-    .select({ n: sql<number>`count(DISTINCT ${contactTags.contact_id})` })
-    .from(contactTags)
-    .where(
-      and(
-        eq(contactTags.list_id, list_id),
-        inArray(contactTags.tag, [...tags]),
-        eq(contactTags.status, 'active'),
-      ),
-    )
-    .get();
-  return counted?.n ?? 0;
+  return activeWithAnyTag(read, list_id, JSON.stringify(tags))?.n ?? 0;
 }
 
 /* --- Addresses that are being forgotten ---------------------------------------------------------------------------- */
 
-interface AddressToForget {
-  project_id: number;
-  email: string;
-}
+type AddressToForget = typeof addressesToForget.$inferSelect;
 
 export function insertAddressToForget(tx: Tx, address: AddressToForget): void {
   tx.insert(addressesToForget).values(address).onConflictDoNothing().run();
 }
 
-export function listAddressesToForget(read: Tx): AddressToForget[] {
-  return read.select().from(addressesToForget).all();
-}
+export const listAddressesToForget = rawAll<AddressToForget>('SELECT * FROM addresses_to_forget');
 
-export function deleteAddressToForget(tx: Tx, { project_id, email }: AddressToForget): void {
-  tx.delete(addressesToForget)
-    .where(and(eq(addressesToForget.project_id, project_id), eq(addressesToForget.email, email)))
-    .run();
-}
+export const deleteAddressToForget = rawRun<[project_id: number, email: string]>(
+  'DELETE FROM addresses_to_forget WHERE project_id = ? AND email = ?',
+);

@@ -2,14 +2,13 @@
 import { type FieldErrors, refuseAll } from '../../errors.ts';
 import { BULK_CONTACTS_BATCH } from '../../limits.ts';
 import type { Note } from '../../platform/database/audit-trail.ts';
-import type { Database, Tx } from '../../platform/database/database.ts';
 import type { Clock } from '../../platform/host/clock.ts';
 import type { ListRow } from '../lists/service.ts';
 import { readTags } from './fields.ts';
 import { type ContactFilter, criteriaOf } from './filter.ts';
 import { errorsInFilter } from './filter-rules.ts';
 import { matching } from './filter-store.ts';
-import { type FindingDeps, piecesOf } from './finding.ts';
+import { type FindingDeps, piecesOf, requireOfList } from './finding.ts';
 import * as store from './store.ts';
 
 /** Which contacts a bulk change is for: these, or all of the list that a filter fits. */
@@ -45,7 +44,11 @@ export async function tagContacts(
     metadata: { name: list.name, ...change },
   };
   if ('contact_ids' in selection)
-    return tagThese(database, list, selection.contact_ids, { change, told: (tx) => note(tx, entry) });
+    return database.write((tx) => {
+      const rows = requireOfList(tx, list, selection.contact_ids);
+      note(tx, entry);
+      return rows.filter((row) => store.changeTags(tx, row, change)).length;
+    });
   const criteria = criteriaOf(selection.filter, clock.now());
   await database.write((tx) => note(tx, entry));
   let changed = 0;
@@ -56,23 +59,4 @@ export async function tagContacts(
       return rows.filter((row) => store.changeTags(tx, { ...row, list_id: list.id }, change)).length;
     });
   return changed;
-}
-
-function tagThese(
-  database: Database,
-  list: ListRow,
-  contact_ids: readonly string[],
-  { change, told }: { change: TagChange; told(tx: Tx): void },
-): Promise<number> {
-  return database.write((tx) => {
-    const rows = store.findContacts(tx, list.project_id, contact_ids);
-    const of_list = new Map(rows.filter((row) => row.list_id === list.id).map((row) => [row.public_id, row]));
-    const errors: FieldErrors = {};
-    contact_ids.forEach((id, index) => {
-      if (!of_list.has(id)) errors[`contact_ids.${index}`] = ['must be the id of a contact of this list'];
-    });
-    refuseAll(errors);
-    told(tx);
-    return [...of_list.values()].filter((row) => store.changeTags(tx, row, change)).length;
-  });
 }

@@ -28,11 +28,14 @@ export function importsHolder(database: Pick<Database, 'read'>): AddressHolder {
         );
       };
       for (const id of store.listImportIds(database.read, project_id)) {
-        for (const rows of piecesOf((piece) => store.listRejections(database.read, id, piece)))
+        for (const rows of piecesOf((after_row) => store.listRejections(database.read, id, after_row, PIECE)))
           yield rows
             .filter((row) => holds(row.email))
-            .map((row) => ({ show: () => row, forget: (tx) => store.deleteRejection(tx, row) }));
-        for (const rows of piecesOf((piece) => store.listWaiting(database.read, id, piece)))
+            .map((row) => ({
+              show: () => row,
+              forget: (tx) => store.deleteRejection(tx, row.import_id, row.row_number),
+            }));
+        for (const rows of piecesOf((after_row) => store.listWaiting(database.read, id, after_row, PIECE)))
           yield rows
             .filter(({ fields }) => cellsOf(fields).some(holds))
             .map((row) => ({
@@ -47,11 +50,9 @@ export function importsHolder(database: Pick<Database, 'read'>): AddressHolder {
   };
 }
 
-function* piecesOf<Row extends { row_number: number }>(
-  read: (piece: { after_row: number; limit: number }) => Row[],
-): Generator<Row[]> {
+function* piecesOf<Row extends { row_number: number }>(read: (after_row: number) => Row[]): Generator<Row[]> {
   for (let after_row = 0; ; ) {
-    const rows = read({ after_row, limit: PIECE });
+    const rows = read(after_row);
     const last = rows.at(-1);
     if (!last) return;
     after_row = last.row_number;

@@ -55,7 +55,7 @@ async function* piecesOf(
   let at = 0;
   try {
     for (let after_row = 0; ; ) {
-      const piece = store.listRejections(read, import_id, { after_row, limit: SWEEP_BATCH });
+      const piece = store.listRejections(read, import_id, after_row, SWEEP_BATCH);
       const table: unknown[][] = [];
       for (const { row_number, email, reason } of piece) {
         let cells: string[] = [];

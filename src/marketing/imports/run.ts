@@ -217,7 +217,7 @@ export class ImportRun {
     for (;;) {
       if (done > 0 && (done >= limits.rows || limits.shouldStop())) return { rows: done, is_cut: true };
       const limit = Math.min(IMPORT_SCREEN_ROWS, Math.max(1, limits.rows - done));
-      const waiting = store.listWaiting(this.deps.database.read, this.#import.id, { after_row, limit });
+      const waiting = store.listWaiting(this.deps.database.read, this.#import.id, after_row, limit);
       if (waiting.length === 0) return { rows: done, is_cut: false };
       await this.#take(waiting.map(({ row_number, fields }) => ({ row_number, fields, end_byte: null })));
       after_row = waiting.at(-1)?.row_number ?? after_row;

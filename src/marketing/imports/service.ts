@@ -173,7 +173,7 @@ export class Imports {
     const { read } = this.deps.database;
     return paginate(query, {
       total: store.countImports(read, { list_id: list.id }),
-      fetch: (limit, offset) => store.listImports(read, list.id, { limit, offset }),
+      fetch: (limit, offset) => store.listImports(read, list.id, limit, offset),
     }).map((row) => this.#present(row, list.public_id));
   }
 
@@ -204,7 +204,7 @@ export class Imports {
   }
 
   require(project_id: number, id: string, read: Tx = this.deps.database.read): ImportRow {
-    const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : undefined;
+    const row = isUlid(id) ? store.findImport(read, id.toUpperCase()) : null;
     if (row?.project_id !== project_id) throw notFound('Import');
     return row;
   }

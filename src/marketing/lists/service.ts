@@ -170,8 +170,8 @@ export class Lists {
     const { read } = this.deps.database;
     return {
       tags: store.listTopTags(read, list_id, limit),
-      custom: store.listFacets(read, { list_id, kind: 'custom' }, limit),
-      events: store.listFacets(read, { list_id, kind: 'event' }, limit),
+      custom: store.listFacets(read, list_id, 'custom', limit),
+      events: store.listFacets(read, list_id, 'event', limit),
     };
   }
 

@@ -1,8 +1,9 @@
 /** SQL of contact lists. Their counters stand in `contact_counts`, which triggers keep. */
-import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
+import { rawAll, rawGet } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
-import { contactCounts, contactFacets, contactLists, type ListRow } from './tables.ts';
+import { type contactCounts, contactLists, type ListRow } from './tables.ts';
 
 const byId = statement((tx) =>
   tx
@@ -57,22 +58,20 @@ export function listLists(
     .all();
 }
 
+const ids = rawAll<{ id: number }, [number]>('SELECT id FROM contact_lists WHERE project_id = ?');
+
 /** Numeric ids of all lists of a project, archived ones too. */
 export function listIds(read: Tx, project_id: number): number[] {
-  const { id, project_id: of_project } = contactLists;
-  const rows = read.select({ id }).from(contactLists).where(eq(of_project, project_id)).all();
-  return rows.map((row) => row.id);
+  return ids(read, project_id).map(({ id }) => id);
 }
+
+const confirming = rawAll<Pick<ListRow, 'from_address'>, [number]>(
+  'SELECT DISTINCT from_address FROM contact_lists WHERE project_id = ? AND double_opt_in = 1 AND archived_at IS NULL',
+);
 
 /** What the confirmations of a project's lists go out from, each once; none where no list asks for any. */
 export function listConfirmingAddresses(read: Tx, project_id: number): (string | null)[] {
-  const is_asking = and(
-    ...[eq(contactLists.project_id, project_id), eq(contactLists.double_opt_in, true)],
-    isNull(contactLists.archived_at),
-  );
-  const { from_address } = contactLists;
-  const rows = read.selectDistinct({ from_address }).from(contactLists).where(is_asking).all();
-  return rows.map((row) => row.from_address);
+  return confirming(read, project_id).map(({ from_address }) => from_address);
 }
 
 export function countLists(read: Tx, of: { project_id: number; include_archived: boolean }): number {
@@ -84,15 +83,14 @@ export function countLists(read: Tx, of: { project_id: number; include_archived:
   });
 }
 
+const ofProject = rawGet<{ n: number }, [number]>(
+  `SELECT coalesce(sum(n), 0) AS n FROM contact_lists l JOIN contact_counts c ON c.list_id = l.id AND c.tag = ''
+   WHERE l.project_id = +?`,
+);
+
 /** How many contacts all lists of a project have. */
 export function countContactsOfProject(read: Tx, project_id: number): number {
-  const counted = read
-    .select({ n: sql<number>`coalesce(sum(${contactCounts.n}), 0)` })
-    .from(contactLists)
-    .innerJoin(contactCounts, and(eq(contactCounts.list_id, contactLists.id), eq(contactCounts.tag, '')))
-    .where(eq(contactLists.project_id, project_id))
-    .get();
-  return counted?.n ?? 0;
+  return ofProject(read, project_id)?.n ?? 0;
 }
 
 export function insertList(tx: Tx, row: Omit<ListRow, 'id'>): ListRow {
@@ -103,20 +101,20 @@ export function updateList(tx: Tx, id: number, changes: Partial<Omit<ListRow, 'i
   return tx.update(contactLists).set(changes).where(eq(contactLists.id, id)).returning().get();
 }
 
-/**
- * How many contacts each of these lists has, by status. Triggers count, so it costs the same for a million.
- */
-export function countContacts(
-  read: Tx,
-  list_ids: readonly number[],
-): { list_id: number; status: string; n: number }[] {
-  if (list_ids.length === 0) return [];
-  return read
-    .select({ list_id: contactCounts.list_id, status: contactCounts.status, n: contactCounts.n })
-    .from(contactCounts)
-    .where(and(inArray(contactCounts.list_id, [...list_ids]), eq(contactCounts.tag, '')))
-    .all();
+const countsOf = rawAll<Pick<typeof contactCounts.$inferSelect, 'list_id' | 'status' | 'n'>, [string]>(
+  `SELECT list_id, status, n FROM contact_counts
+   WHERE list_id IN (SELECT value FROM json_each(?)) AND tag = ''`,
+);
+
+/** How many contacts each of these lists has, by status. Triggers count, so it costs the same for a million. */
+export function countContacts(read: Tx, list_ids: readonly number[]) {
+  return countsOf(read, JSON.stringify(list_ids));
 }
+
+const countWith = rawGet<{ n: number }, [list_id: number, tag: string, status: string | null]>(
+  `SELECT coalesce(sum(n), 0) AS n FROM contact_counts
+   WHERE list_id = ?1 AND tag = ?2 AND (?3 IS NULL OR status = ?3)`,
+);
 
 /** How many contacts a list has with a tag, a status, both or neither, by the same counters. */
 export function countContactsWith(
@@ -124,18 +122,7 @@ export function countContactsWith(
   list_id: number,
   of: { status?: string | undefined; tag?: string | undefined },
 ): number {
-  const counted = read
-    .select({ n: sql<number>`coalesce(sum(${contactCounts.n}), 0)` })
-    .from(contactCounts)
-    .where(
-      and(
-        eq(contactCounts.list_id, list_id),
-        eq(contactCounts.tag, of.tag ?? ''),
-        of.status === undefined ? undefined : eq(contactCounts.status, of.status),
-      ),
-    )
-    .get();
-  return counted?.n ?? 0;
+  return countWith(read, list_id, of.tag ?? '', of.status ?? null)?.n ?? 0;
 }
 
 export interface Facet {
@@ -144,41 +131,18 @@ export interface Facet {
 }
 
 /** The custom fields or events that most contacts of a list have, most first. */
-export function listFacets(
-  read: Tx,
-  of: { list_id: number; kind: 'custom' | 'event' },
-  limit: number,
-): Facet[] {
-  const { list_id, kind, name, n } = contactFacets;
-  return read
-    .select({ name, count: n })
-    .from(contactFacets)
-    .where(and(eq(list_id, of.list_id), eq(kind, of.kind)))
-    .orderBy(desc(n), asc(name))
-    .limit(limit)
-    .all();
-}
+export const listFacets = rawAll<Facet, [list_id: number, kind: 'custom' | 'event', limit: number]>(
+  'SELECT name, n AS count FROM contact_facets WHERE list_id = +? AND kind = +? ORDER BY n DESC, name LIMIT +?',
+);
 
 /** The tags that most contacts of a list have, whatever their status, most first. */
-export function listTopTags(read: Tx, list_id: number, limit: number): Facet[] {
-  const { tag, n } = contactCounts;
-  const count = sql<number>`sum(${n})`;
-  return read
-    .select({ name: tag, count })
-    .from(contactCounts)
-    .where(and(eq(contactCounts.list_id, list_id), gt(tag, ''), gt(n, 0)))
-    .groupBy(tag)
-    .orderBy(desc(count), asc(tag))
-    .limit(limit)
-    .all();
-}
+export const listTopTags = rawAll<Facet, [list_id: number, limit: number]>(
+  `SELECT tag AS name, sum(n) AS count FROM contact_counts WHERE list_id = +? AND tag > '' AND n > 0
+   GROUP BY tag ORDER BY count DESC, tag LIMIT +?`,
+);
 
 /** The lists of a project that people choose from, by name; archived ones too. */
-export function listPublicLists(read: Tx, project_id: number): ListRow[] {
-  return read
-    .select()
-    .from(contactLists)
-    .where(and(eq(contactLists.project_id, project_id), eq(contactLists.is_public, true)))
-    .orderBy(contactLists.name, contactLists.id)
-    .all();
-}
+export const listPublicLists = rawAll<ListRow, [project_id: number]>(
+  'SELECT * FROM contact_lists WHERE project_id = +? AND is_public = 1 ORDER BY name, id',
+  contactLists,
+);

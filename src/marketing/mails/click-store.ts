@@ -2,10 +2,11 @@
  * SQL of what was asked for of a mail's addresses: links, the picture of openings, and what tells scanners
  * from people. What it says of a mail stands in the mail's own row, which is the log's.
  */
-import { and, asc, eq, gt, lte, min, sql } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { type ClickFlag, emailClicks } from './tables.ts';
+
+type ClickRow = typeof emailClicks.$inferSelect;
 
 /** Addresses of a mail besides its links; where a link has its position, from 1 on, these have: */
 export const PLACE = { picture: 0, hidden_link: -1, unsubscribe_page: -2 } as const;
@@ -19,30 +20,29 @@ export interface NewClick {
   user_agent: string | null;
 }
 
-// Written out, as each click runs both: by the builder they took an eighth of all that a click takes.
-const counted = rawSql<{ n: number }, [string]>('SELECT count(*) AS n FROM email_clicks WHERE email_id = ?');
-const addClick = rawSql<never, [string, number, number, ClickFlag | null, number, string | null]>(
+const counted = rawGet<{ n: number }, [string]>('SELECT count(*) AS n FROM email_clicks WHERE email_id = ?');
+const addClick = rawRun<[string, number, number, ClickFlag | null, number, string | null]>(
   'INSERT INTO email_clicks (email_id, position, at, flag, is_settled, user_agent) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
 export function countClicks(read: Tx, email_id: string): number {
-  return counted.get(read, email_id)?.n ?? 0;
+  return counted(read, email_id)?.n ?? 0;
 }
 
 /** A flagged click is settled at once, as it never counts. So is one on neither a link nor the picture. */
 export function insertClick(tx: Tx, { email_id, position, at, flag, user_agent }: NewClick): void {
   const may_count = flag === null && position >= PLACE.picture;
-  addClick.run(tx, email_id, position, at, flag, Number(!may_count), user_agent);
+  addClick(tx, email_id, position, at, flag, Number(!may_count), user_agent);
 }
 
-const same = rawSql<{ n: number }, [string, number, number, ClickFlag | null]>(
+const same = rawGet<{ n: number }, [string, number, number, ClickFlag | null]>(
   `SELECT 1 AS n FROM email_clicks
     WHERE email_id = ?1 AND position = ?2 AND at = ?3 AND (flag IS ?4 OR flag = 'burst') LIMIT 1`,
 );
 
 /** Whether this very click is kept already; it may have turned out to be of a burst. */
 export function hasClick(read: Tx, { email_id, position, at, flag }: NewClick): boolean {
-  return same.get(read, email_id, position, at, flag) !== null;
+  return same(read, email_id, position, at, flag) !== null;
 }
 
 /**
@@ -52,11 +52,10 @@ export function hasClick(read: Tx, { email_id, position, at, flag }: NewClick): 
  */
 const PARTNERS = `email_id = +?1 AND position <> +?2 AND at BETWEEN ?3 - ?4 AND ?3 + ?4
       AND (abs(at - ?3) <= ?5 OR (position > 0 AND ?2 > 0) OR ${PLACE.hidden_link} IN (position, ?2))`;
-// Written out, as both ask for the same, by parameters that each names several times.
-const partnerOf = rawSql<{ id: number }, [string, number, number, number, number]>(
+const partnerOf = rawGet<{ id: number }, [string, number, number, number, number]>(
   `SELECT id FROM email_clicks WHERE ${PARTNERS} LIMIT 1`,
 );
-const flagPartners = rawSql<never, [string, number, number, number, number]>(
+const flagPartners = rawRun<[string, number, number, number, number]>(
   `UPDATE email_clicks SET flag = 'burst', is_settled = 1 WHERE ${PARTNERS} AND is_settled = 0`,
 );
 
@@ -70,79 +69,60 @@ export function flagBurst(
   windows: { links_ms: number; others_ms: number },
 ): boolean {
   const pair = [email_id, position, at, windows.links_ms, windows.others_ms] as const;
-  if (!partnerOf.get(tx, ...pair)) return false;
-  flagPartners.run(tx, ...pair);
+  if (!partnerOf(tx, ...pair)) return false;
+  flagPartners(tx, ...pair);
   return true;
 }
 
-// A literal, so that SQLite sees that the partial index holds every row asked for.
-const IS_UNSETTLED = sql`${emailClicks.is_settled} = 0`;
+export const listDue = rawAll<
+  Pick<ClickRow, 'id' | 'email_id' | 'position' | 'at'>,
+  [until_ms: number, limit: number]
+>(
+  'SELECT id, email_id, position, at FROM email_clicks WHERE is_settled = 0 AND at <= +? ORDER BY at LIMIT +?',
+);
 
-interface DueClick {
-  id: number;
-  email_id: string;
-  position: number;
-  at: number;
-}
-
-export function listDue(read: Tx, until_ms: number, limit: number): DueClick[] {
-  return read
-    .select({
-      id: emailClicks.id,
-      email_id: emailClicks.email_id,
-      position: emailClicks.position,
-      at: emailClicks.at,
-    })
-    .from(emailClicks)
-    .where(and(IS_UNSETTLED, lte(emailClicks.at, until_ms)))
-    .orderBy(asc(emailClicks.at))
-    .limit(limit)
-    .all();
-}
+const unsettled = rawGet<{ n: number }>('SELECT 1 AS n FROM email_clicks WHERE is_settled = 0 LIMIT 1');
 
 export function hasUnsettled(read: Tx): boolean {
-  const found = read.select({ id: emailClicks.id }).from(emailClicks).where(IS_UNSETTLED).limit(1).get();
-  return found !== undefined;
+  return unsettled(read) !== null;
 }
+
+const firstUnsettled = rawGet<{ at: number | null }, [string]>(
+  `SELECT min(at) AS at FROM email_clicks WHERE email_id = ? AND is_settled = 0 AND position > ${PLACE.picture}`,
+);
 
 /** When the first click of a mail came that does not count yet. */
 export function findUnsettled(read: Tx, email_id: string): number | null {
-  const found = read
-    .select({ at: min(emailClicks.at) })
-    .from(emailClicks)
-    .where(and(eq(emailClicks.email_id, email_id), IS_UNSETTLED, gt(emailClicks.position, PLACE.picture)))
-    .get();
-  return found?.at ?? null;
+  return firstUnsettled(read, email_id)?.at ?? null;
 }
 
-const countedOf = rawSql<{ n: number }, [string, number]>(
+const countedOf = rawGet<{ n: number }, [string, number]>(
   'SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND position = ? AND flag IS NULL AND is_settled = 1 LIMIT 1',
 );
 
 /** Whether a click on a link of a mail counts already. */
 export function hasCounted(read: Tx, email_id: string, position: number): boolean {
-  return countedOf.get(read, email_id, position) !== null;
+  return countedOf(read, email_id, position) !== null;
 }
 
-const machineOf = rawSql<{ n: number }, [string]>(
+const machineOf = rawGet<{ n: number }, [string]>(
   "SELECT 1 AS n FROM email_clicks WHERE email_id = ? AND flag = 'machine' LIMIT 1",
 );
 
 /** Whether a machine fetched the picture of a mail before. */
 export function hasMachine(read: Tx, email_id: string): boolean {
-  return machineOf.get(read, email_id) !== null;
+  return machineOf(read, email_id) !== null;
 }
 
 /** A click or an opening counts from now on. */
-export function settleClick(tx: Tx, id: number): void {
-  tx.update(emailClicks).set({ is_settled: true }).where(eq(emailClicks.id, id)).run();
-}
+export const settleClick = rawRun<[id: number]>('UPDATE email_clicks SET is_settled = 1 WHERE id = ?');
 
-type ClickRow = typeof emailClicks.$inferSelect;
+const clicksOf = rawAll<ClickRow, [string]>(
+  'SELECT * FROM email_clicks WHERE email_id IN (SELECT value FROM json_each(?)) ORDER BY id',
+  emailClicks,
+);
 
 /** All that was asked for of these mails, in the order in which it was written down. */
 export function listClicks(read: Tx, email_ids: readonly string[]): ClickRow[] {
-  // By one parameter, however many they are.
-  const is_of_one = sql`${emailClicks.email_id} IN (SELECT value FROM json_each(${JSON.stringify(email_ids)}))`;
-  return read.select().from(emailClicks).where(is_of_one).orderBy(asc(emailClicks.id)).all();
+  return clicksOf(read, JSON.stringify(email_ids));
 }

@@ -1,7 +1,7 @@
 /** SQL of enrollments, of what steps sent, and of the numbers of a sequence. */
-import { and, asc, count, desc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { endedStore } from '../campaign-store.ts';
 import {
   ENROLLMENT_STATES,
@@ -9,46 +9,12 @@ import {
   type EnrollmentState,
   enrollments,
   type SequenceMailRow,
-  type SequenceRow,
   sequenceCounts,
   sequenceMails,
   sequences,
 } from './tables.ts';
 
 /* --- Due ------------------------------------------------------------------------------------------------------------ */
-
-const dueOf = statement((tx) =>
-  tx
-    .select()
-    .from(enrollments)
-    .where(
-      and(
-        eq(enrollments.sequence_id, sql.placeholder('sequence_id')),
-        sql`${enrollments.state} = 'active'`,
-        sql`${enrollments.next_at} <= ${sql.placeholder('now_ms')}`,
-        sql`(${enrollments.next_at}, ${enrollments.id}) > (${sql.placeholder('after_at')}, ${sql.placeholder('after_id')})`,
-      ),
-    )
-    .orderBy(asc(enrollments.next_at), asc(enrollments.id))
-    .limit(sql.placeholder('limit'))
-    .prepare(),
-);
-const nextOf = statement((tx) =>
-  tx
-    .select({ next_at: enrollments.next_at })
-    .from(enrollments)
-    .where(
-      and(
-        eq(enrollments.sequence_id, sql.placeholder('sequence_id')),
-        sql`${enrollments.state} = 'active'`,
-        // The index has those first that wait for a mail, and have none.
-        sql`${enrollments.next_at} >= 0`,
-      ),
-    )
-    .orderBy(asc(enrollments.next_at))
-    .limit(1)
-    .prepare(),
-);
 
 /** Where an enrollment stands among those that are due. */
 export interface DuePlace {
@@ -59,63 +25,64 @@ export interface DuePlace {
 /** Before them all. */
 export const FIRST_DUE: DuePlace = { next_at: 0, id: 0 };
 
+const dueAfter = rawAll<EnrollmentRow, [number, number, number, number, number]>(
+  `SELECT * FROM enrollments WHERE sequence_id = +? AND state = 'active' AND next_at <= +?
+   AND (next_at, id) > (+?, +?) ORDER BY next_at, id LIMIT +?`,
+  enrollments,
+);
+
 /** Enrollments that are due behind a place, longest first. */
 export function listDue(
   read: Tx,
   sequence_id: number,
   { now_ms, limit, after }: { now_ms: number; limit: number; after: DuePlace },
 ): EnrollmentRow[] {
-  return dueOf(read).all({ sequence_id, now_ms, limit, after_at: after.next_at, after_id: after.id });
+  return dueAfter(read, sequence_id, now_ms, after.next_at, after.id, limit);
 }
+
+// The index has those first that wait for a mail, and have none.
+const nextOf = rawGet<DuePlace, [number]>(
+  `SELECT next_at FROM enrollments WHERE sequence_id = +? AND state = 'active' AND next_at >= 0
+   ORDER BY next_at LIMIT 1`,
+);
 
 /** When the next enrollment of a sequence is due; null when none waits. One seek, however many wait. */
 export function nextDue(read: Tx, sequence_id: number): number | null {
-  return nextOf(read).get({ sequence_id })?.next_at ?? null;
+  return nextOf(read, sequence_id)?.next_at ?? null;
 }
+
+const waitingAfter = rawAll<DuePlace & { step: string }, [number, number, number, number]>(
+  `SELECT id, next_at, step FROM enrollments WHERE sequence_id = +? AND state = 'active'
+   AND (next_at, id) > (+?, +?) ORDER BY next_at, id LIMIT +?`,
+);
 
 /** Enrollments that wait behind a place, those that are due first ahead. */
 export function listWaitingAfter(
   read: Tx,
   sequence_id: number,
   { after, limit }: { after: DuePlace; limit: number },
-): (DuePlace & { step: string })[] {
-  const { id, next_at, step } = enrollments;
-  return read
-    .select({ id, next_at: sql<number>`${next_at}`, step })
-    .from(enrollments)
-    .where(
-      and(
-        eq(enrollments.sequence_id, sequence_id),
-        sql`${enrollments.state} = 'active'`,
-        sql`(${next_at}, ${id}) > (${after.next_at}, ${after.id})`,
-      ),
-    )
-    .orderBy(asc(next_at), asc(id))
-    .limit(limit)
-    .all();
+) {
+  return waitingAfter(read, sequence_id, after.next_at, after.id, limit);
 }
+
+const mend = rawRun<[now_ms: number, delay_ms: number, id: number, next_at: number]>(
+  `UPDATE enrollments SET counts_from = min(counts_from, ?1), enrolled_at = min(enrolled_at, ?1),
+     next_at = min(counts_from, ?1) + ?2
+   WHERE id = ?3 AND state = 'active' AND next_at = ?4`,
+);
 
 /** Has an enrollment wait anew from now, unless it moved since it was read. */
 export function mendTime(
   tx: Tx,
-  enrollment: DuePlace,
+  { id, next_at }: DuePlace,
   { now_ms, delay_ms }: { now_ms: number; delay_ms: number },
 ): void {
-  const { id, state, next_at, counts_from, enrolled_at } = enrollments;
-  tx.update(enrollments)
-    .set({
-      counts_from: sql`min(${counts_from}, ${now_ms})`,
-      enrolled_at: sql`min(${enrolled_at}, ${now_ms})`,
-      next_at: sql`min(${counts_from}, ${now_ms}) + ${delay_ms}`,
-    })
-    .where(and(eq(id, enrollment.id), eq(state, 'active'), eq(next_at, enrollment.next_at)))
-    .run();
+  mend(tx, now_ms, delay_ms, id, next_at);
 }
 
 /* --- Enrollments ---------------------------------------------------------------------------------------------------- */
 
-// Written out here and below, where every contact and every mail of a sequence passes.
-const insertRows = rawSql<never, [number, number, string, string, number, number, number, string]>(`
+const insertRows = rawRun<[number, number, string, string, number, number, number, string]>(`
   INSERT INTO enrollments (public_id, contact_id, sequence_id, is_test, state, track, step, counts_from, next_at,
     enrolled_at)
   SELECT value ->> 0, value ->> 1, ?, ?, 'active', ?, ?, ?, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`);
@@ -128,10 +95,10 @@ export function insertEnrollments(
 ): void {
   const { sequence_id, is_test, track, step, enrolled_at, next_at } = of;
   const rows = JSON.stringify(contacts);
-  insertRows.run(tx, sequence_id, Number(is_test), track, step, enrolled_at, next_at, enrolled_at, rows);
+  insertRows(tx, sequence_id, Number(is_test), track, step, enrolled_at, next_at, enrolled_at, rows);
 }
 
-const enrolled = rawSql<{ id: number }, [number, number, number]>(
+const enrolled = rawGet<{ id: number }, [number, number, number]>(
   'SELECT id FROM enrollments WHERE sequence_id = ? AND contact_id = ? AND is_test = ?',
 );
 
@@ -141,14 +108,14 @@ export function isEnrolled(
   of: Pick<EnrollmentRow, 'sequence_id' | 'is_test'>,
   contact_id: number,
 ): boolean {
-  return enrolled.get(read, of.sequence_id, contact_id, Number(of.is_test)) !== null;
+  return enrolled(read, of.sequence_id, contact_id, Number(of.is_test)) !== null;
 }
 
 export function updateEnrollment(tx: Tx, id: number, changes: Partial<Omit<EnrollmentRow, 'id'>>): void {
   tx.update(enrollments).set(changes).where(eq(enrollments.id, id)).run();
 }
 
-const moveRow = rawSql<never, [string, string, number, number | null, string | null, string | null, number]>(
+const moveRow = rawRun<[string, string, number, number | null, string | null, string | null, number]>(
   `UPDATE enrollments SET track = ?, step = ?, counts_from = ?, next_at = ?, waits_for = ?, last_email_id = ?
    WHERE id = ?`,
 );
@@ -159,89 +126,58 @@ export function moveEnrollment(
   id: number,
   to: Pick<EnrollmentRow, 'track' | 'step' | 'counts_from' | 'next_at' | 'waits_for' | 'last_email_id'>,
 ): void {
-  moveRow.run(tx, to.track, to.step, to.counts_from, to.next_at, to.waits_for, to.last_email_id, id);
+  moveRow(tx, to.track, to.step, to.counts_from, to.next_at, to.waits_for, to.last_email_id, id);
 }
 
-const goOnRow = rawSql<never, [number, number, number]>(
+/** Has an enrollment whose mail has ended wait for its step. */
+export const goOn = rawRun<[counts_from: number, next_at: number, id: number]>(
   'UPDATE enrollments SET waits_for = NULL, counts_from = ?, next_at = ? WHERE id = ?',
 );
 
-/** Has an enrollment whose mail has ended wait for its step. */
-export function goOn(tx: Tx, id: number, to: { counts_from: number; next_at: number }): void {
-  goOnRow.run(tx, to.counts_from, to.next_at, id);
-}
-
-const completeRow = rawSql<never, [number, number]>(`
-  UPDATE enrollments SET state = 'completed', next_at = NULL, waits_for = NULL, ended_at = ? WHERE id = ?`);
-
 /** Ends an enrollment behind its last step. */
-export function completeEnrollment(tx: Tx, id: number, ended_at: number): void {
-  completeRow.run(tx, ended_at, id);
-}
+export const completeEnrollment = rawRun<[ended_at: number, id: number]>(
+  "UPDATE enrollments SET state = 'completed', next_at = NULL, waits_for = NULL, ended_at = ? WHERE id = ?",
+);
 
-const waitingFor = rawSql<Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>, [number, string]>(
+const waitingFor = rawGet<Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'>, [number, string]>(
   `SELECT id, sequence_id, step FROM enrollments WHERE id = ? AND waits_for = ? AND state = 'active'`,
 );
 
 /** The enrollment that waits for the end of a mail, if it does. */
-export function findWaitingFor(
-  read: Tx,
-  mail: Pick<SequenceMailRow, 'enrollment_id' | 'email_id'>,
-): Pick<EnrollmentRow, 'id' | 'sequence_id' | 'step'> | null {
-  return waitingFor.get(read, mail.enrollment_id, mail.email_id);
+export function findWaitingFor(read: Tx, mail: Pick<SequenceMailRow, 'enrollment_id' | 'email_id'>) {
+  return waitingFor(read, mail.enrollment_id, mail.email_id);
 }
 
-/**
- * Enrollments that wait for a mail which no longer waits itself: there are none, unless something went wrong.
- */
-export function listStranded(
-  read: Tx,
-  sequence_id: number,
-): { id: number; mail_step: string | null; ended_at: number | null }[] {
-  return read
-    .select({ id: enrollments.id, mail_step: sequenceMails.step, ended_at: sequenceMails.ended_at })
-    .from(enrollments)
-    .leftJoin(sequenceMails, eq(sequenceMails.email_id, enrollments.waits_for))
-    .where(
-      and(
-        eq(enrollments.sequence_id, sequence_id),
-        sql`${enrollments.state} = 'active'`,
-        isNull(enrollments.next_at),
-        sql`${sequenceMails.is_waiting} IS NOT 1`,
-      ),
-    )
-    .all();
-}
+/** Enrollments that wait for a mail which no longer waits itself: there are none, unless something went wrong. */
+export const listStranded = rawAll<
+  { id: number; mail_step: string | null; ended_at: number | null },
+  [sequence_id: number]
+>(
+  `SELECT e.id, m.step AS mail_step, m.ended_at FROM enrollments e
+   LEFT JOIN sequence_mails m ON m.email_id = e.waits_for
+   WHERE e.sequence_id = +? AND e.state = 'active' AND e.next_at IS NULL AND m.is_waiting IS NOT 1`,
+);
 
-export function findEnrollment(read: Tx, id: number): EnrollmentRow | undefined {
-  return read.select().from(enrollments).where(eq(enrollments.id, id)).get();
-}
+export const findEnrollment = rawGet<EnrollmentRow, [id: number]>(
+  'SELECT * FROM enrollments WHERE id = ?',
+  enrollments,
+);
 
-/** Active enrollments of a contact, with their sequences. */
-export function listActiveOf(
-  read: Tx,
-  contact_id: number,
-): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
-  return read
+const ofContact = (read: Tx, contact_id: number, also?: SQL) =>
+  read
     .select({ enrollment: enrollments, sequence: sequences })
     .from(enrollments)
     .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
-    .where(and(eq(enrollments.contact_id, contact_id), eq(enrollments.state, 'active')))
-    .all();
+    .where(and(eq(enrollments.contact_id, contact_id), also));
+
+/** Active enrollments of a contact, with their sequences. */
+export function listActiveOf(read: Tx, contact_id: number) {
+  return ofContact(read, contact_id, eq(enrollments.state, 'active')).all();
 }
 
 /** Every enrollment of a contact, with its sequence, newest first. */
-export function listOfContact(
-  read: Tx,
-  contact_id: number,
-): { enrollment: EnrollmentRow; sequence: SequenceRow }[] {
-  return read
-    .select({ enrollment: enrollments, sequence: sequences })
-    .from(enrollments)
-    .innerJoin(sequences, eq(sequences.id, enrollments.sequence_id))
-    .where(eq(enrollments.contact_id, contact_id))
-    .orderBy(desc(enrollments.id))
-    .all();
+export function listOfContact(read: Tx, contact_id: number) {
+  return ofContact(read, contact_id).orderBy(desc(enrollments.id)).all();
 }
 
 interface EnrollmentFilter {
@@ -273,39 +209,20 @@ export function listEnrollments(
 }
 
 /** Active enrollments behind an id, in the order of ids: a piece of all of them. */
-export function listActiveAfter(
-  read: Tx,
-  of: { sequence_id: number },
-  piece: { after_id: number; limit: number },
-): EnrollmentRow[] {
-  return read
-    .select()
-    .from(enrollments)
-    .where(
-      and(
-        eq(enrollments.sequence_id, of.sequence_id),
-        eq(enrollments.state, 'active'),
-        gt(enrollments.id, piece.after_id),
-      ),
-    )
-    .orderBy(asc(enrollments.id))
-    .limit(piece.limit)
-    .all();
-}
+export const listActiveAfter = rawAll<EnrollmentRow, [sequence_id: number, after_id: number, limit: number]>(
+  "SELECT * FROM enrollments WHERE sequence_id = +? AND state = 'active' AND id > +? ORDER BY id LIMIT +?",
+  enrollments,
+);
 
 /* --- Numbers -------------------------------------------------------------------------------------------------------- */
 
+const countsOf = rawAll<typeof sequenceCounts.$inferSelect, [string]>(
+  'SELECT * FROM sequence_counts WHERE sequence_id IN (SELECT value FROM json_each(?))',
+);
+
 /** Every counter of these sequences: kept by triggers, so they cost the same for a million. */
-export function listCounts(
-  read: Tx,
-  sequence_ids: readonly number[],
-): (typeof sequenceCounts.$inferSelect)[] {
-  if (sequence_ids.length === 0) return [];
-  return read
-    .select()
-    .from(sequenceCounts)
-    .where(inArray(sequenceCounts.sequence_id, [...sequence_ids]))
-    .all();
+export function listCounts(read: Tx, sequence_ids: readonly number[]) {
+  return countsOf(read, JSON.stringify(sequence_ids));
 }
 
 /** How many enrollments a list of them has, those of test keys among them. */
@@ -337,7 +254,7 @@ function sumEnrollments(read: Tx, filter: EnrollmentFilter, what: string[] | und
 
 /* --- Mails ---------------------------------------------------------------------------------------------------------- */
 
-const insertMailRow = rawSql<never, [string, number, number, string, number, number]>(
+const insertMailRow = rawRun<[string, number, number, string, number, number]>(
   'INSERT INTO sequence_mails (email_id, sequence_id, enrollment_id, step, is_test, is_untracked) VALUES (?, ?, ?, ?, ?, ?)',
 );
 
@@ -349,57 +266,49 @@ export function insertMail(
   >,
 ): void {
   const { email_id, sequence_id, enrollment_id, step, is_test, is_untracked } = mail;
-  insertMailRow.run(tx, email_id, sequence_id, enrollment_id, step, Number(is_test), Number(is_untracked));
+  insertMailRow(tx, email_id, sequence_id, enrollment_id, step, Number(is_test), Number(is_untracked));
 }
 
-const mailRow = rawSql<SequenceMailRow, [string]>(
+export const findMail = rawGet<SequenceMailRow, [email_id: string]>(
   'SELECT * FROM sequence_mails WHERE email_id = ?',
   sequenceMails,
 );
-
-export function findMail(read: Tx, email_id: string): SequenceMailRow | undefined {
-  return mailRow.get(read, email_id) ?? undefined;
-}
 
 export function updateMail(tx: Tx, email_id: string, changes: Partial<SequenceMailRow>): void {
   tx.update(sequenceMails).set(changes).where(eq(sequenceMails.email_id, email_id)).run();
 }
 
 /** What an enrollment was sent, oldest first. */
-export function listMailsOf(read: Tx, enrollment_id: number): SequenceMailRow[] {
-  return read
-    .select()
-    .from(sequenceMails)
-    .where(eq(sequenceMails.enrollment_id, enrollment_id))
-    .orderBy(asc(sequenceMails.email_id))
-    .all();
-}
+export const listMailsOf = rawAll<SequenceMailRow, [enrollment_id: number]>(
+  'SELECT * FROM sequence_mails WHERE enrollment_id = +? ORDER BY email_id',
+  sequenceMails,
+);
+
+const waitingMails = rawAll<{ email_id: string }, [number]>(
+  'SELECT email_id FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
+);
 
 /** Mails of a sequence that wait for their relay: MAILS_AHEAD at most. */
 export function listWaitingMails(read: Tx, sequence_id: number): string[] {
-  const { email_id } = sequenceMails;
-  const rows = read.select({ email_id }).from(sequenceMails).where(isWaiting(sequence_id)).all();
-  return rows.map((row) => row.email_id);
+  return waitingMails(read, sequence_id).map(({ email_id }) => email_id);
 }
+
+const waitingCount = rawGet<{ n: number }, [number]>(
+  'SELECT count(*) AS n FROM sequence_mails WHERE sequence_id = +? AND is_waiting = 1',
+);
 
 export function countWaitingMails(read: Tx, sequence_id: number): number {
-  return read.select({ n: count() }).from(sequenceMails).where(isWaiting(sequence_id)).get()?.n ?? 0;
+  return waitingCount(read, sequence_id)?.n ?? 0;
 }
 
-/** The flag is a literal, so that SQLite sees that the partial index holds every row asked for. */
-function isWaiting(sequence_id: number): SQL | undefined {
-  return and(eq(sequenceMails.sequence_id, sequence_id), sql`${sequenceMails.is_waiting} = 1`);
-}
+const waitingTo = rawAll<{ email_id: string }, [number]>(
+  `SELECT m.email_id FROM enrollments e JOIN sequence_mails m ON m.enrollment_id = e.id
+   WHERE e.contact_id = +? AND m.is_waiting = 1`,
+);
 
 /** Mails to a contact that wait for their relay. */
 export function listWaitingOf(read: Tx, contact_id: number): string[] {
-  const rows = read
-    .select({ email_id: sequenceMails.email_id })
-    .from(enrollments)
-    .innerJoin(sequenceMails, eq(sequenceMails.enrollment_id, enrollments.id))
-    .where(and(eq(enrollments.contact_id, contact_id), sql`${sequenceMails.is_waiting} = 1`))
-    .all();
-  return rows.map((row) => row.email_id);
+  return waitingTo(read, contact_id).map(({ email_id }) => email_id);
 }
 
 /** How the last mails of a sequence ended, tests apart. */

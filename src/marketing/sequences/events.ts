@@ -75,7 +75,7 @@ export class ContactEvents {
       saveEvent(tx, row);
       const told = { contact_id: contact.id, event: input.event, occurred_at: latestOf(time), at: now };
       this.deps.onEvent(tx, told);
-      return { record: present(contact, row), is_duplicate: known !== undefined };
+      return { record: present(contact, row), is_duplicate: known !== null };
     });
   }
 

@@ -36,7 +36,7 @@ export class Exits {
     const { database, clock } = this.deps;
     for (let count = ENROLL_PIECE; count === ENROLL_PIECE; ) {
       count = await database.writePiece((tx) => {
-        const piece = store.listActiveAfter(tx, { sequence_id }, { after_id: 0, limit: ENROLL_PIECE });
+        const piece = store.listActiveAfter(tx, sequence_id, 0, ENROLL_PIECE);
         for (const { id } of piece) exit(tx, id, 'sequence_finished', clock.now());
         return piece.length;
       });

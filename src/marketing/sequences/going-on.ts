@@ -40,7 +40,7 @@ export class GoingOn {
 
   /** Ends an enrollment behind its last step. */
   complete(tx: Tx, id: number, sequence: SequenceRow, ended_at: number): void {
-    rows.completeEnrollment(tx, id, ended_at);
+    rows.completeEnrollment(tx, ended_at, id);
     const describe = (): EnrollmentRecord | null => {
       const row = rows.findEnrollment(tx, id);
       if (!row || row.is_test) return null;
@@ -65,13 +65,13 @@ export class GoingOn {
     // After the last step it stays at that step.
     if (enrollment.step === ended.step) {
       // What counts as done was told before the restore, if it was.
-      if (ended.is_dropped) rows.completeEnrollment(tx, enrollment.id, ended.at);
+      if (ended.is_dropped) rows.completeEnrollment(tx, ended.at, enrollment.id);
       else this.complete(tx, enrollment.id, row, ended.at);
       return;
     }
     const step = stepsOf(row).find(({ key }) => key === enrollment.step);
     const next_at = step ? dueAt(step, ended.at) : ended.at;
-    rows.goOn(tx, enrollment.id, { counts_from: ended.at, next_at });
+    rows.goOn(tx, ended.at, next_at, enrollment.id);
     this.hasten(tx, row, next_at);
   }
 
@@ -147,7 +147,7 @@ export class GoingOn {
       after_id = await database.writePiece((tx) => {
         const row = store.rows.findById(tx, sequence_id);
         const delays = new Map(row ? stepsOf(row).map(({ key, delay_hours }) => [key, delay_hours]) : []);
-        const piece = rows.listActiveAfter(tx, { sequence_id }, { after_id: from, limit: ENROLL_PIECE });
+        const piece = rows.listActiveAfter(tx, sequence_id, from, ENROLL_PIECE);
         for (const { id, step, counts_from, next_at } of piece) {
           if (next_at === null) continue; // Its delay begins when its mail has ended.
           const due_at = counts_from + (delays.get(step) ?? 0) * HOUR_MS;

@@ -74,7 +74,7 @@ export class SequenceLife extends CampaignLife<SequenceRow, SequenceMailRow, Lif
     rows.updateMail(tx, email_id, mark);
   }
 
-  protected rowOf(read: Tx, { sequence_id }: SequenceMailRow): SequenceRow | undefined {
+  protected rowOf(read: Tx, { sequence_id }: SequenceMailRow): SequenceRow | null {
     return store.rows.findById(read, sequence_id);
   }
 

@@ -49,13 +49,13 @@ function skip(
       fail(tx, at.id, 'Its step is gone.', now_ms);
       return;
     }
-    const mail = at.last_email_id === null ? undefined : rows.findMail(tx, at.last_email_id);
+    const mail = at.last_email_id === null ? null : rows.findMail(tx, at.last_email_id);
     const decision = decide(step, {
       has_clicked: (mail?.clicked_at ?? null) !== null,
       events: deps.contact_events.since(tx, at.contact_id, at.enrolled_at),
     });
     const { id } = at;
-    const complete = (): void => rows.completeEnrollment(tx, id, now_ms);
+    const complete = () => rows.completeEnrollment(tx, now_ms, id);
     // Whether it was clicked what was sent since nobody knows here.
     const sent: EnrollmentRow = { ...at, counts_from: now_ms, last_email_id: null };
     at =

@@ -32,8 +32,8 @@ export class MarketingKeys {
    * master key.
    */
   find(read: Tx, owner: KeyOwner, purpose: HashPurpose): KeyedHash | null {
-    const sealed = findSealedKey(read, owner.id);
-    return sealed === null ? null : hashWith(this.#open(read, owner, sealed), purpose);
+    const found = findSealedKey(read, owner.id);
+    return found && hashWith(this.#open(read, owner, found.sealed_key), purpose);
   }
 
   /** As `find`, for a change: a project without a key gets one. */
@@ -48,8 +48,8 @@ export class MarketingKeys {
 
   /** Whether a stored key opens, for `satchel doctor`. */
   opens(read: Tx, owner: KeyOwner): boolean {
-    const sealed = findSealedKey(read, owner.id);
-    return sealed === null || this.key_ring.open(read, sealed, contextOf(owner)) !== null;
+    const found = findSealedKey(read, owner.id);
+    return found === null || this.key_ring.open(read, found.sealed_key, contextOf(owner)) !== null;
   }
 
   #open(read: Tx, owner: KeyOwner, sealed: string): Uint8Array {

@@ -69,7 +69,7 @@ export class MarketingSettings {
 
   /** Whose mail has what tells that it was read, where they said nothing of it themselves. */
   tracking(project_id: number, read: Tx): Settings['tracking'] {
-    return findTracking(read, project_id) ?? DEFAULT_SETTINGS.tracking;
+    return findTracking(read, project_id)?.tracking ?? DEFAULT_SETTINGS.tracking;
   }
 
   /**

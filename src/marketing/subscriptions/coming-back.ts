@@ -51,7 +51,7 @@ export function bringBack(
   if (hasLeftByChoice(contact) && status_changed_at >= at) return contact;
   if (!suppressions.comeBack(tx, owner, email, at) || status === 'active') return contact;
   const hash = suppressions.hashOf(tx, owner, email);
-  if (hash !== null) store.confirmSignUpOfLeft(tx, { project_id: owner.id, hash, at, now_ms: clock.now() });
+  if (hash !== null) store.confirmSignUpOfLeft(tx, clock.now(), owner.id, hash, at);
   if (status === 'pending') return contact;
   const rest = { list_id: contact.list_id, email, is_test: false, is_of_mail: false, tracking: false };
   return contacts.renew(tx, contact, candidateOf({ ...comes_back, ...rest }), { is_confirmed_at_once: true });
@@ -61,7 +61,7 @@ type Left = Pick<Suppressions, 'hashOf'>;
 
 function find(read: Tx, owner: KeyOwner, email: string, suppressions: Left): SignUpOfLeftRow | null {
   const hash = suppressions.hashOf(read, owner, email);
-  return hash === null ? null : (store.findSignUpOfLeft(read, owner.id, hash) ?? null);
+  return hash === null ? null : store.findSignUpOfLeft(read, owner.id, hash);
 }
 
 /** How the last sign-up of an address that had left takes part in what is held about it. */
@@ -74,7 +74,7 @@ export function signUpsOfLeftHolder(database: Pick<Database, 'read'>, suppressio
         yield [
           {
             show: () => ({ at: toIso(row.at), outcome: row.outcome, outcome_at: toIso(row.outcome_at) }),
-            forget: (tx) => store.deleteSignUpOfLeft(tx, row),
+            forget: (tx) => store.deleteSignUpOfLeft(tx, row.project_id, row.hash),
           },
         ];
     },

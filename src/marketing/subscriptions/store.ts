@@ -1,6 +1,6 @@
 /** SQL of double opt-ins that wait for their click, and of the sign-ups of those who had left. */
-import { and, eq, lte } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { contactConfirmations, type SignUpOfLeftRow, signUpsOfLeft } from './tables.ts';
 
 type Confirmation = typeof contactConfirmations.$inferSelect;
@@ -9,22 +9,16 @@ export function insertConfirmation(tx: Tx, confirmation: Confirmation): void {
   tx.insert(contactConfirmations).values(confirmation).run();
 }
 
-export function findConfirmation(read: Tx, token_hash: string): Confirmation | undefined {
-  return read
-    .select()
-    .from(contactConfirmations)
-    .where(eq(contactConfirmations.token_hash, token_hash))
-    .get();
-}
+export const findConfirmation = rawGet<Confirmation, [token_hash: string]>(
+  'SELECT * FROM contact_confirmations WHERE token_hash = ?',
+  contactConfirmations,
+);
 
-export function deleteExpiredConfirmations(tx: Tx, now_ms: number): void {
-  tx.delete(contactConfirmations).where(lte(contactConfirmations.expires_at, now_ms)).run();
-}
+export const deleteExpiredConfirmations = rawRun<[now_ms: number]>(
+  'DELETE FROM contact_confirmations WHERE expires_at <= ?',
+);
 
 /* --- Sign-ups of those who had left -------------------------------------------------------------------------------- */
-
-const isOf = ({ project_id, hash }: Pick<SignUpOfLeftRow, 'project_id' | 'hash'>) =>
-  and(eq(signUpsOfLeft.project_id, project_id), eq(signUpsOfLeft.hash, hash));
 
 /** In place of the one before. */
 export function saveSignUpOfLeft(tx: Tx, row: SignUpOfLeftRow): void {
@@ -36,20 +30,15 @@ export function saveSignUpOfLeft(tx: Tx, row: SignUpOfLeftRow): void {
 }
 
 /** Notes that one was confirmed, where it is still the last. */
-export function confirmSignUpOfLeft(
-  tx: Tx,
-  of: { project_id: number; hash: string; at: number; now_ms: number },
-): void {
-  tx.update(signUpsOfLeft)
-    .set({ outcome: 'confirmed', outcome_at: of.now_ms })
-    .where(and(isOf(of), eq(signUpsOfLeft.at, of.at)))
-    .run();
-}
+export const confirmSignUpOfLeft = rawRun<[now_ms: number, project_id: number, hash: string, at: number]>(
+  "UPDATE sign_ups_of_left SET outcome = 'confirmed', outcome_at = ? WHERE project_id = ? AND hash = ? AND at = ?",
+);
 
-export function findSignUpOfLeft(read: Tx, project_id: number, hash: string): SignUpOfLeftRow | undefined {
-  return read.select().from(signUpsOfLeft).where(isOf({ project_id, hash })).get();
-}
+export const findSignUpOfLeft = rawGet<SignUpOfLeftRow, [project_id: number, hash: string]>(
+  'SELECT * FROM sign_ups_of_left WHERE project_id = ? AND hash = ?',
+  signUpsOfLeft,
+);
 
-export function deleteSignUpOfLeft(tx: Tx, of: Pick<SignUpOfLeftRow, 'project_id' | 'hash'>): void {
-  tx.delete(signUpsOfLeft).where(isOf(of)).run();
-}
+export const deleteSignUpOfLeft = rawRun<[project_id: number, hash: string]>(
+  'DELETE FROM sign_ups_of_left WHERE project_id = ? AND hash = ?',
+);

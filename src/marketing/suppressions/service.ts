@@ -128,7 +128,7 @@ export class Suppressions {
     const hash = this.#hash(read, owner);
     return (address) => {
       const row = this.#find(read, owner, hash, address);
-      return row === undefined || (may_come_back && hasJustLeft(row)) ? null : row.kind;
+      return row === null || (may_come_back && hasJustLeft(row)) ? null : row.kind;
     };
   }
 
@@ -401,13 +401,13 @@ export class Suppressions {
     return this.deps.marketing.keys.find(read, owner, 'suppression');
   }
 
-  #find(read: Tx, owner: KeyOwner, hash: KeyedHash | null, address: string): SuppressionRow | undefined {
-    return hash === null ? undefined : store.findSuppression(read, owner.id, hash(address));
+  #find(read: Tx, owner: KeyOwner, hash: KeyedHash | null, address: string): SuppressionRow | null {
+    return hash === null ? null : store.findSuppression(read, owner.id, hash(address));
   }
 
-  #findWritten(read: Tx, owner: KeyOwner, address: string): SuppressionRow | undefined {
+  #findWritten(read: Tx, owner: KeyOwner, address: string): SuppressionRow | null {
     const email = canonical(address);
-    return email === null ? undefined : this.#find(read, owner, this.#hash(read, owner), email);
+    return email === null ? null : this.#find(read, owner, this.#hash(read, owner), email);
   }
 }
 

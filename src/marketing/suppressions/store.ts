@@ -1,19 +1,14 @@
 /** SQL of suppressions. */
-import { and, count, desc, eq, gte } from 'drizzle-orm';
+import { and, desc, eq, gte } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { Departed } from './schemas.ts';
 import { type SuppressionKind, type SuppressionRow, suppressionImports, suppressions } from './tables.ts';
 
-// Written out, where every row of an import and every mail of a sequence passes.
-const byHash = rawSql<SuppressionRow, [number, string]>(
+export const findSuppression = rawGet<SuppressionRow, [project_id: number, hash: string]>(
   'SELECT * FROM suppressions WHERE project_id = ? AND hash = ?',
 );
-
-export function findSuppression(read: Tx, project_id: number, hash: string): SuppressionRow | undefined {
-  return byHash.get(read, project_id, hash) ?? undefined;
-}
 
 export function findSuppressionById(read: Tx, project_id: number, id: string): SuppressionRow | undefined {
   return read
@@ -78,63 +73,59 @@ export function countSuppressions(read: Tx, project_id: number): number {
   return readRowCount(read, { list: 'suppressions', project_id });
 }
 
-export function deleteSuppression(tx: Tx, id: string): void {
-  tx.delete(suppressions).where(eq(suppressions.id, id)).run();
-}
+export const deleteSuppression = rawRun<[id: string]>('DELETE FROM suppressions WHERE id = ?');
 
 /* --- What imports gave as reasons --------------------------------------------------------------------------------- */
 
 export type Imported = typeof suppressionImports.$inferSelect;
 
-// Written out, as each row of an import passes that says that somebody left.
-const importedById = rawSql<Imported, [string, string]>(
+export const findImported = rawGet<Imported, [import_id: string, suppression_id: string]>(
   'SELECT * FROM suppression_imports WHERE import_id = ? AND suppression_id = ?',
   suppressionImports,
 );
-const save = rawSql<never, [string, string, string, string]>(
+
+const save = rawRun<[string, string, string, string]>(
   `INSERT INTO suppression_imports (import_id, suppression_id, kind, departures) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET kind = excluded.kind, departures = excluded.departures`,
 );
-const remove = rawSql<never, [string, string]>(
-  'DELETE FROM suppression_imports WHERE import_id = ? AND suppression_id = ?',
-);
-const kindsOf = rawSql<{ kind: SuppressionKind }, [string]>(
-  'SELECT kind FROM suppression_imports WHERE suppression_id = ?',
-);
-
-export function findImported(read: Tx, import_id: string, suppression_id: string): Imported | null {
-  return importedById.get(read, import_id, suppression_id);
-}
-
 /** In place of what the same import said of it before. */
 export function saveImported(tx: Tx, { import_id, suppression_id, kind, departures }: Imported): void {
-  save.run(tx, import_id, suppression_id, kind, JSON.stringify(departures));
+  save(tx, import_id, suppression_id, kind, JSON.stringify(departures));
 }
 
-export function deleteImported(tx: Tx, import_id: string, suppression_id: string): void {
-  remove.run(tx, import_id, suppression_id);
-}
+export const deleteImported = rawRun<[import_id: string, suppression_id: string]>(
+  'DELETE FROM suppression_imports WHERE import_id = ? AND suppression_id = ?',
+);
+
+const anyImported = rawGet<Imported, [string]>(
+  'SELECT * FROM suppression_imports WHERE suppression_id = ? LIMIT 1',
+  suppressionImports,
+);
 
 /** Lets another import that suppressed the address, if one did, take back what one that is taken back leaves standing. */
 export function handOn(tx: Tx, suppression_id: string, standing: readonly Departed[]): void {
-  if (standing.length === 0) return;
-  const of = eq(suppressionImports.suppression_id, suppression_id);
-  const other = tx.select().from(suppressionImports).where(of).limit(1).get();
-  if (!other) return;
-  saveImported(tx, { ...other, departures: [...other.departures, ...standing] });
+  const other = standing.length === 0 ? null : anyImported(tx, suppression_id);
+  if (other) saveImported(tx, { ...other, departures: [...other.departures, ...standing] });
 }
 
+const kindsOf = rawAll<{ kind: SuppressionKind }, [string]>(
+  'SELECT kind FROM suppression_imports WHERE suppression_id = ?',
+);
+
 export function listImportedKinds(read: Tx, suppression_id: string): SuppressionKind[] {
-  return kindsOf.all(read, suppression_id).map(({ kind }) => kind);
+  return kindsOf(read, suppression_id).map(({ kind }) => kind);
 }
 
 /** Up to `limit` of those that an import gave. */
-export function listImported(read: Tx, import_id: string, limit: number): Imported[] {
-  const of = eq(suppressionImports.import_id, import_id);
-  return read.select().from(suppressionImports).where(of).limit(limit).all();
-}
+export const listImported = rawAll<Imported, [import_id: string, limit: number]>(
+  'SELECT * FROM suppression_imports WHERE import_id = +? LIMIT +?',
+  suppressionImports,
+);
+
+const importedCount = rawGet<{ n: number }, [string]>(
+  'SELECT count(*) AS n FROM suppression_imports WHERE import_id = ?',
+);
 
 export function countImported(read: Tx, import_id: string): number {
-  const of = eq(suppressionImports.import_id, import_id);
-  return read.select({ n: count() }).from(suppressionImports).where(of).get()?.n ?? 0;
+  return importedCount(read, import_id)?.n ?? 0;
 }
