@@ -166,11 +166,11 @@ export class Attempts {
     const { outcome } = to.handed;
     const { next: _none, ...verdict } = this.#judge(attempt, to.handed);
     const apply = (tx: Tx): void => {
+      if (emailLife.passOn(tx, email.id) === 0) return;
       const now_ms = this.deps.clock.now();
       recordEnd(tx, attempt, { outcome: 'unreachable', verdict, now_ms });
       this.outcomes.add('unreachable');
       this.#tellMailbox(tx, attempt, outcome, now_ms);
-      emailLife.passOn(tx, email.id);
     };
     return { verdict, next: { kind: 'elsewhere', mailbox_id: to.next.mailbox_id }, apply };
   }
@@ -245,13 +245,23 @@ export class Attempts {
     };
   }
 
-  /** Writes what an attempt came to: its own row, the log, the mailbox's health, captures and pins. */
+  /**
+   * Writes what an attempt came to: the log, its own row, the mailbox's health, captures and pins. Nothing of a
+   * mail that is gone, with its project.
+   */
   #record(tx: Tx, attempt: Attempt, end: Handed & { verdict: Verdict }): void {
     const { email, mailbox } = attempt;
     const { outcome, verdict, captured } = end;
     const now_ms = this.deps.clock.now();
     const ended = attemptOutcomeOf(end);
-    const has_row = recordEnd(tx, attempt, { outcome: ended, verdict, now_ms });
+    const complainer = captured?.envelope.to.find(isComplaintAddress);
+    const status = complainer === undefined ? verdict.status : 'complained';
+    const has_row = attempt.id !== null || ended !== 'sent' || verdict.refused.length > 0;
+    const tls = has_row ? null : outcome.tls;
+    const state = { ...verdict, status, tls, is_captured: captured !== null } as const;
+    const after = emailLife.end(tx, email, state, now_ms);
+    if (!after) return;
+    if (has_row) recordEnd(tx, attempt, { outcome: ended, verdict, now_ms });
     this.outcomes.add(ended);
     this.#tellMailbox(tx, attempt, outcome, now_ms);
     if (captured && !(mailbox instanceof AppError)) {
@@ -264,11 +274,7 @@ export class Attempts {
         captured_at: now_ms,
       });
     }
-    const complainer = captured?.envelope.to.find(isComplaintAddress);
-    const tls = has_row ? null : outcome.tls;
-    const status = complainer === undefined ? verdict.status : 'complained';
-    const state = { ...verdict, status, tls, is_captured: captured !== null } as const;
-    if (emailLife.end(tx, email, state, now_ms).is_emptied) store.emptyDelivery(tx, email.id);
+    if (after.is_emptied) store.emptyDelivery(tx, email.id);
     const is_captured = email.is_test || end.is_simulated === true;
     this.#announce(tx, email, { verdict, complainer, is_captured, at: now_ms });
   }
@@ -331,19 +337,14 @@ export class Attempts {
   }
 }
 
-/**
- * Ends an attempt's row, which it gets now where it had none and there is more to tell than that the relay
- * took the mail.
- */
+/** Ends an attempt's row, which it gets now where it had none. */
 function recordEnd(
   tx: Tx,
   attempt: Attempt,
   { outcome, verdict, now_ms }: { outcome: AttemptOutcome; verdict: Verdict; now_ms: number },
-): boolean {
+): void {
   const { said, may_be_sent } = verdict;
-  if (attempt.id === null && outcome === 'sent' && verdict.refused.length === 0) return false;
   store.endAttempt(tx, attempt.id ?? insertRow(tx, attempt), { outcome, ...said, may_be_sent }, now_ms);
-  return true;
 }
 
 /** What an attempt's end makes of its job. */

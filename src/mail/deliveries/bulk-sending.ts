@@ -288,8 +288,6 @@ export class BulkSending {
 
   #settle(tx: Tx, { attempt, conclusion }: Ended, at: { now_ms: number; is_stopping: boolean }): void {
     const { email } = attempt;
-    // Its project may have been deleted meanwhile.
-    if (!emailLife.find(tx, email.id)) return;
     if (conclusion === null) {
       this.attempts.abandon(tx, email.id, at.now_ms);
       return;
@@ -330,8 +328,12 @@ export class BulkSending {
   }
 }
 
-/** Has a mail wait again whose attempt a crash or a stop cut off. The attempt does not count. */
+/**
+ * Has a mail wait again whose attempt a crash or a stop cut off. The attempt does not count. Nothing of a mail
+ * that is gone, with its project.
+ */
 function putBack(tx: Tx, email: EmailRow, now_ms: number): void {
+  if (!emailLife.find(tx, email.id)) return;
   interruptAttempts(tx, email, now_ms);
   emailLife.wait(tx, email.id, AT_ONCE);
 }

@@ -1,7 +1,7 @@
 /** SQL of an email's life: what becomes of its row from its first attempt to its end. */
 import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawSql } from '../../platform/database/raw-sql.ts';
+import { rawRun, rawSql } from '../../platform/database/raw-sql.ts';
 import { forgetJobError } from '../../platform/jobs/store.ts';
 import type { RefusedRecord } from './schemas.ts';
 import { attachmentPins, type EmailRow, type EmailStatus, emailBodies, emails } from './tables.ts';
@@ -54,7 +54,12 @@ export interface EmailState {
   is_captured?: boolean;
 }
 
-export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number): { is_emptied: boolean } {
+export function endAttempt(
+  tx: Tx,
+  id: string,
+  state: EmailState,
+  now_ms: number,
+): { is_emptied: boolean } | null {
   const { status } = state;
   const at = (...statuses: EmailStatus[]): number | null => (statuses.includes(status) ? now_ms : null);
   const row = endRow.get(
@@ -74,7 +79,8 @@ export function endAttempt(tx: Tx, id: string, state: EmailState, now_ms: number
     state.tls ?? null,
     Number(state.is_captured ?? false),
   );
-  const is_emptied = row !== null && isEmptied(row);
+  if (!row) return null;
+  const is_emptied = isEmptied(row);
   if (is_emptied) emptyEmail(tx, row);
   return { is_emptied };
 }
@@ -102,12 +108,7 @@ export function moveToMailbox(tx: Tx, id: string, to: Pick<EmailRow, 'mailbox_id
   update(tx, id, to);
 }
 
-export function countAttemptOut(tx: Tx, id: string): void {
-  tx.update(emails)
-    .set({ attempts: sql`${emails.attempts} - 1` })
-    .where(eq(emails.id, id))
-    .run();
-}
+export const countAttemptOut = rawRun<[id: string]>('UPDATE emails SET attempts = attempts - 1 WHERE id = ?');
 
 /** How an email ends without an attempt. */
 export type Ending =

@@ -61,19 +61,19 @@ export const emailLife = {
   /**
    * Records how an email stands after an attempt. What a report has said meanwhile of recipients whom an
    * earlier attempt reached is kept. Where the mail was emptied meanwhile (`is_emptied`), nothing that names
-   * anybody is written.
+   * anybody is written. Null where it is gone, with its project.
    */
   end(
     tx: Tx,
     { id, attachments }: EmailRow,
     state: store.EmailState,
     now_ms: number,
-  ): { is_emptied: boolean } {
+  ): { is_emptied: boolean } | null {
     if (state.is_over && attachments.length > 0) store.deletePins(tx, id);
     return store.endAttempt(tx, id, state, now_ms);
   },
 
-  /** Takes back the count of an attempt that goes on with another mailbox, where it is counted again. */
+  /** Takes back the count of an attempt that goes on with another mailbox, where it is counted again. 0 where the mail is gone. */
   passOn: store.countAttemptOut,
 
   /** Has an email wait for another mailbox, in whose quota it has its place. */
