@@ -235,7 +235,7 @@ export class Keys {
     const { read } = this.deps.database;
     return paginate(query, {
       total: store.countKeys(read, project.id),
-      fetch: (limit, offset) => store.listKeys(read, project.id, { limit, offset }),
+      fetch: (limit, offset) => store.listKeys(read, { project_id: project.id, limit, offset }),
     }).map((key) => this.present(key));
   }
 
@@ -248,7 +248,7 @@ export class Keys {
   listUndecryptable(project: ProjectRow): number[] {
     const { read } = this.deps.database;
     return store
-      .listKeys(read, project.id, { limit: -1, offset: 0 })
+      .listKeys(read, { project_id: project.id, limit: -1, offset: 0 })
       .filter(
         ({ sealed_key, key_hash }) =>
           sealed_key !== null &&

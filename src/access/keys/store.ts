@@ -1,7 +1,7 @@
 /** The SQL of API keys. */
-import { and, count, desc, eq, sql } from 'drizzle-orm';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawGet } from '../../platform/database/raw-sql.ts';
+import { and, desc, eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawCount, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import { apiKeys, type KeyRow } from './tables.ts';
 
@@ -11,13 +11,11 @@ export const findKeyByHash = rawGet<KeyRow, [hash: string]>(
   apiKeys,
 );
 
-export function noteUse(tx: Tx, id: number, last_used_at: number): void {
-  tx.update(apiKeys).set({ last_used_at }).where(eq(apiKeys.id, id)).run();
-}
+export const noteUse = rawRun<[id: number, last_used_at: number]>(
+  'UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1',
+);
 
-export function findKey(read: Tx, id: number): KeyRow | null {
-  return read.select().from(apiKeys).where(eq(apiKeys.id, id)).get() ?? null;
-}
+export const findKey = rawGet<KeyRow, [id: number]>('SELECT * FROM api_keys WHERE id = ?', apiKeys);
 
 /** Asked for with every email that is accepted. */
 export const findEmailLimit = rawGet<Pick<KeyRow, 'email_daily_limit'>, [id: number]>(
@@ -25,56 +23,29 @@ export const findEmailLimit = rawGet<Pick<KeyRow, 'email_daily_limit'>, [id: num
 );
 
 /** Keys whose shown prefix begins so. Made for the shell only: it looks at every key. */
-export function findKeysByPrefix(read: Tx, prefix: string): KeyRow[] {
-  return read
-    .select()
-    .from(apiKeys)
-    .where(sql`substr(${apiKeys.key_prefix}, 1, ${prefix.length}) = ${prefix}`)
-    .orderBy(apiKeys.id)
-    .all();
-}
+export const findKeysByPrefix = rawAll<KeyRow, [prefix: string]>(
+  'SELECT * FROM api_keys WHERE substr(key_prefix, 1, length(?1)) = ?1 ORDER BY id',
+  apiKeys,
+);
 
-export function findKeysByName(read: Tx, project_id: number, name: string): KeyRow[] {
-  return read
-    .select()
-    .from(apiKeys)
-    .where(and(eq(apiKeys.project_id, project_id), eq(apiKeys.name, name)))
-    .orderBy(apiKeys.id)
-    .all();
-}
+export const findKeysByName = rawAll<KeyRow, [project_id: number, name: string]>(
+  'SELECT * FROM api_keys WHERE project_id = +? AND name = +? ORDER BY id',
+  apiKeys,
+);
 
 type AbbreviatedRow = Pick<KeyRow, 'id' | 'name' | 'key_prefix' | 'restricted' | 'is_active'>;
 
-const abbreviated = statement((tx) => {
-  const { id, name, key_prefix, restricted, is_active, project_id } = apiKeys;
-  return tx
-    .select({ id, name, key_prefix, restricted, is_active })
-    .from(apiKeys)
-    .where(sql`${project_id} = +${sql.placeholder('project_id')}`)
-    .orderBy(desc(id))
-    .prepare();
-});
-
 /** A project's keys as its own record shows them, newest first. Runs for every project that is read. */
-export function listAbbreviated(read: Tx, project_id: number): AbbreviatedRow[] {
-  return abbreviated(read).all({ project_id });
-}
-
-const ofProject = statement((tx) =>
-  tx
-    .select()
-    .from(apiKeys)
-    .where(eq(apiKeys.project_id, sql.placeholder('project_id')))
-    .orderBy(desc(apiKeys.id))
-    .limit(sql.placeholder('limit'))
-    .offset(sql.placeholder('offset'))
-    .prepare(),
+export const listAbbreviated = rawAll<AbbreviatedRow, [project_id: number]>(
+  `SELECT id, name, key_prefix, restricted, is_active FROM api_keys WHERE project_id = +? ORDER BY id DESC`,
+  apiKeys,
 );
 
 /** Keys of a project, newest first; all of them for a limit of -1. */
-export function listKeys(read: Tx, project_id: number, page: { limit: number; offset: number }): KeyRow[] {
-  return ofProject(read).all({ project_id, ...page });
-}
+export const listKeys = rawAll<KeyRow, [{ project_id: number; limit: number; offset: number }]>(
+  'SELECT * FROM api_keys WHERE project_id = +:project_id ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
+  apiKeys,
+);
 
 /** Keys of a project whose name or number begins so, newest first. For the shell: it may look at all. */
 export function listKeysFrom(
@@ -95,10 +66,9 @@ export function countKeys(read: Tx, project_id: number): number {
 }
 
 /** Active restricted keys of every project; asked for by hand, so it looks at every key. */
-export function countRestrictedKeys(read: Tx): number {
-  const active = and(eq(apiKeys.restricted, true), eq(apiKeys.is_active, true));
-  return read.select({ n: count() }).from(apiKeys).where(active).get()?.n ?? 0;
-}
+export const countRestrictedKeys = rawCount(
+  'SELECT count(*) FROM api_keys WHERE restricted = 1 AND is_active = 1',
+);
 
 export type NewKey = typeof apiKeys.$inferInsert;
 
@@ -112,8 +82,6 @@ export function updateKey(tx: Tx, id: number, changes: Partial<NewKey>): KeyRow 
 }
 
 /** Deletes a key and, by foreign keys, its origins. */
-export function deleteKey(tx: Tx, key: Pick<KeyRow, 'id' | 'project_id'>): void {
-  tx.delete(apiKeys)
-    .where(and(eq(apiKeys.id, key.id), eq(apiKeys.project_id, key.project_id)))
-    .run();
-}
+export const deleteKey = rawRun<[Pick<KeyRow, 'id' | 'project_id'>]>(
+  'DELETE FROM api_keys WHERE id = :id AND project_id = :project_id',
+);

@@ -113,7 +113,7 @@ export function takeCode(
 ): boolean {
   const { tx, key_ring, now_ms } = deps;
   const code = typed.replace(/[\s-]/g, '');
-  if (!/^\d{6}$/.test(code)) return sessions.takeRecoveryCode(tx, person.id, hashOfRecoveryCode(code));
+  if (!/^\d{6}$/.test(code)) return sessions.takeRecoveryCode(tx, person.id, hashOfRecoveryCode(code)) > 0;
   const secret = person.sealed_totp === null ? null : openTotp(key_ring, tx, person.id, person.sealed_totp);
   const totp_step = secret === null ? null : stepOfCode(person, secret, code, now_ms);
   if (totp_step === null) return false;

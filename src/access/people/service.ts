@@ -251,7 +251,7 @@ export class People {
       this.deps.projects.replaceScope(tx, { kind: 'person', id: current.id }, after.project_ids);
       this.deps.tokens.followPerson(tx, current.id, after.read_only);
       if (is_active === false) {
-        sessions.deleteSessionsOf(tx, current.id);
+        sessions.deleteSessionsOf(tx, current.id, null);
         store.deleteLinksOf(tx, current.id);
       }
       const told_of = (row: PersonRow, powers: Powers): object => {
@@ -297,7 +297,7 @@ export class People {
       const networks = sessions.listNetworks(tx, current.id);
       forgiveFailures(tx, this.deps.rates, { id: current.id, networks });
       if (totp) sessions.replaceRecoveryCodes(tx, current.id, []);
-      const ended = sessions.deleteSessionsOf(tx, current.id);
+      const ended = sessions.deleteSessionsOf(tx, current.id, null);
       audit(tx, actor, 'person.reset', changed, { email: changed.email, totp, sessions: ended }, now);
       return { row: changed, link: this.#makeLink(tx, current.id, now) };
     });
@@ -320,7 +320,7 @@ export class People {
       const current = store.findPerson(tx, person.id);
       if (!current) throw notFound('Person');
       requireHolding(giver, this.#powersOf(current, tx));
-      const ended = sessions.deleteSessionsOf(tx, person.id);
+      const ended = sessions.deleteSessionsOf(tx, person.id, null);
       store.deletePerson(tx, person.id);
       audit(tx, actor, 'person.removed', person, { email: person.email, sessions: ended }, now);
       const tokens = this.#endTokens(tx, actor, current, revoke_tokens);
@@ -394,7 +394,7 @@ export class People {
   }
 
   /** Forgets links that nobody used in time. */
-  sweepLinks(): Promise<void> {
+  sweepLinks(): Promise<number> {
     const now = this.deps.clock.now();
     return this.deps.database.write((tx) => store.deleteExpiredLinks(tx, now));
   }

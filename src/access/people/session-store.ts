@@ -1,14 +1,8 @@
 /** The SQL of sessions, of recovery codes, and of the networks that people have signed in from. */
-import { and, count, desc, eq, lte, ne, notInArray, or, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { statement, type Tx } from '../../platform/database/database.ts';
-import {
-  type PersonRow,
-  people,
-  personNetworks,
-  personRecoveryCodes,
-  personSessions,
-  type SessionRow,
-} from './tables.ts';
+import { rawAll, rawCount, rawHas, rawRun, rawValues } from '../../platform/database/raw-sql.ts';
+import { type PersonRow, people, personRecoveryCodes, personSessions, type SessionRow } from './tables.ts';
 
 const byHash = statement((tx) =>
   tx
@@ -28,60 +22,36 @@ export function insertSession(tx: Tx, session: SessionRow): void {
   tx.insert(personSessions).values(session).run();
 }
 
-export function hasSession(read: Tx, person_id: number, id: string): boolean {
-  const mine = and(eq(personSessions.person_id, person_id), eq(personSessions.id, id));
-  return read.select({ id: personSessions.id }).from(personSessions).where(mine).get() !== undefined;
-}
+export const hasSession = rawHas<[person_id: number, id: string]>(
+  'SELECT 1 FROM person_sessions WHERE person_id = ? AND id = ?',
+);
 
 /** A person's sessions, newest first. */
-export function listSessions(
-  read: Tx,
-  person_id: number,
-  page: { limit: number; offset: number },
-): SessionRow[] {
-  return read
-    .select()
-    .from(personSessions)
-    .where(eq(personSessions.person_id, person_id))
-    .orderBy(desc(personSessions.id))
-    .limit(page.limit)
-    .offset(page.offset)
-    .all();
-}
+export const listSessions = rawAll<SessionRow, [{ person_id: number; limit: number; offset: number }]>(
+  'SELECT * FROM person_sessions WHERE person_id = +:person_id ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
+);
 
-export function countSessions(read: Tx, person_id: number): number {
-  return (
-    read.select({ n: count() }).from(personSessions).where(eq(personSessions.person_id, person_id)).get()
-      ?.n ?? 0
-  );
-}
+export const countSessions = rawCount<[person_id: number]>(
+  'SELECT count(*) FROM person_sessions WHERE person_id = ?',
+);
 
-export function touchSession(tx: Tx, id: string, now_ms: number): void {
-  tx.update(personSessions).set({ last_seen_at: now_ms }).where(eq(personSessions.id, id)).run();
-}
+export const touchSession = rawRun<[{ id: string; now_ms: number }]>(
+  'UPDATE person_sessions SET last_seen_at = :now_ms WHERE id = :id',
+);
 
-/** Whether there was such a session of this person. */
-export function deleteSession(tx: Tx, person_id: number, id: string): boolean {
-  const mine = and(eq(personSessions.person_id, person_id), eq(personSessions.id, id));
-  return tx.delete(personSessions).where(mine).returning({ id: personSessions.id }).all().length > 0;
-}
+/** Ends a session; 0 where this person has none such. */
+export const deleteSession = rawRun<[person_id: number, id: string]>(
+  'DELETE FROM person_sessions WHERE person_id = ? AND id = ?',
+);
 
 /** Ends every session of a person, but for the one that is kept; returns how many. */
-export function deleteSessionsOf(tx: Tx, person_id: number, kept_id: string | null = null): number {
-  const theirs = eq(personSessions.person_id, person_id);
-  return tx
-    .delete(personSessions)
-    .where(kept_id === null ? theirs : and(theirs, ne(personSessions.id, kept_id)))
-    .returning({ id: personSessions.id })
-    .all().length;
-}
+export const deleteSessionsOf = rawRun<[person_id: number, kept_id: string | null]>(
+  'DELETE FROM person_sessions WHERE person_id = ? AND id IS NOT ?',
+);
 
-export function deleteEndedSessions(tx: Tx, ended: { seen_before_ms: number; made_before_ms: number }): void {
-  const { last_seen_at, created_at } = personSessions;
-  tx.delete(personSessions)
-    .where(or(lte(last_seen_at, ended.seen_before_ms), lte(created_at, ended.made_before_ms)))
-    .run();
-}
+export const deleteEndedSessions = rawRun<[{ seen_before_ms: number; made_before_ms: number }]>(
+  'DELETE FROM person_sessions WHERE last_seen_at <= :seen_before_ms OR created_at <= :made_before_ms',
+);
 
 /* --- Recovery codes ------------------------------------------------------------------------------------------- */
 
@@ -90,55 +60,39 @@ export function replaceRecoveryCodes(tx: Tx, person_id: number, hashes: readonly
   for (const code_hash of hashes) tx.insert(personRecoveryCodes).values({ person_id, code_hash }).run();
 }
 
-/** Uses a code up; false where it is none of those that are left. */
-export function takeRecoveryCode(tx: Tx, person_id: number, code_hash: string): boolean {
-  const one = and(eq(personRecoveryCodes.person_id, person_id), eq(personRecoveryCodes.code_hash, code_hash));
-  return tx.delete(personRecoveryCodes).where(one).returning().all().length > 0;
-}
+/** Uses a code up; 0 where it is none of those that are left. */
+export const takeRecoveryCode = rawRun<[person_id: number, code_hash: string]>(
+  'DELETE FROM person_recovery_codes WHERE person_id = ? AND code_hash = ?',
+);
 
-export function countRecoveryCodes(read: Tx, person_id: number): number {
-  const theirs = eq(personRecoveryCodes.person_id, person_id);
-  return read.select({ n: count() }).from(personRecoveryCodes).where(theirs).get()?.n ?? 0;
-}
+export const countRecoveryCodes = rawCount<[person_id: number]>(
+  'SELECT count(*) FROM person_recovery_codes WHERE person_id = ?',
+);
 
 /* --- Networks ------------------------------------------------------------------------------------------------- */
 
-export function isKnownNetwork(read: Tx, person_id: number, network: string): boolean {
-  const one = and(eq(personNetworks.person_id, person_id), eq(personNetworks.network, network));
-  return read.select().from(personNetworks).where(one).get() !== undefined;
-}
+export const isKnownNetwork = rawHas<[person_id: number, network: string]>(
+  'SELECT 1 FROM person_networks WHERE person_id = ? AND network = ?',
+);
 
-export function listNetworks(read: Tx, person_id: number): string[] {
-  const theirs = eq(personNetworks.person_id, person_id);
-  return read
-    .select()
-    .from(personNetworks)
-    .where(theirs)
-    .all()
-    .map(({ network }) => network);
-}
+export const listNetworks = rawValues<string, [person_id: number]>(
+  'SELECT network FROM person_networks WHERE person_id = ?',
+);
+
+const putNetwork = rawRun<[{ person_id: number; network: string; now_ms: number }]>(
+  `INSERT INTO person_networks (person_id, network, last_sign_in_at) VALUES (:person_id, :network, :now_ms)
+   ON CONFLICT DO UPDATE SET last_sign_in_at = excluded.last_sign_in_at`,
+);
+const dropOldNetworks = rawRun<[{ person_id: number; max: number }]>(
+  `DELETE FROM person_networks WHERE person_id = :person_id AND network NOT IN (
+     SELECT network FROM person_networks WHERE person_id = :person_id ORDER BY last_sign_in_at DESC, network LIMIT :max)`,
+);
 
 /** Remembers a network that a person signed in from; the newest `max` are kept. */
 export function rememberNetwork(
   tx: Tx,
   seen: { person_id: number; network: string; now_ms: number; max: number },
 ): void {
-  const { person_id, network, now_ms, max } = seen;
-  tx.insert(personNetworks)
-    .values({ person_id, network, last_sign_in_at: now_ms })
-    .onConflictDoUpdate({
-      target: [personNetworks.person_id, personNetworks.network],
-      set: { last_sign_in_at: now_ms },
-    })
-    .run();
-  const theirs = eq(personNetworks.person_id, person_id);
-  const newest = tx
-    .select({ network: personNetworks.network })
-    .from(personNetworks)
-    .where(theirs)
-    .orderBy(desc(personNetworks.last_sign_in_at), personNetworks.network)
-    .limit(max);
-  tx.delete(personNetworks)
-    .where(and(theirs, notInArray(personNetworks.network, newest)))
-    .run();
+  putNetwork(tx, seen);
+  dropOldNetworks(tx, seen);
 }

@@ -27,7 +27,7 @@ export class Sessions {
     if (!found?.person.is_active || expiryOf(found.session) <= now) return null;
     const { session, person } = found;
     if (Math.abs(now - session.last_seen_at) >= SESSION_SEEN_GRANULARITY_MS) {
-      database.write((tx) => store.touchSession(tx, session.id, now)).catch(() => {});
+      database.write((tx) => store.touchSession(tx, { id: session.id, now_ms: now })).catch(() => {});
     }
     return { person: people.callerOf(person), session_id: session.id };
   }
@@ -38,7 +38,7 @@ export class Sessions {
     const { id } = caller.person;
     return paginate(query, {
       total: store.countSessions(read, id),
-      fetch: (limit, offset) => store.listSessions(read, id, { limit, offset }),
+      fetch: (limit, offset) => store.listSessions(read, { person_id: id, limit, offset }),
     }).map((session) => ({
       id: session.id,
       is_current: session.id === caller.session_id,
@@ -55,7 +55,7 @@ export class Sessions {
     const { database, clock } = this.deps;
     const now = clock.now();
     await database.write((tx) => {
-      if (!store.deleteSession(tx, caller.person.id, session_id)) throw notFound('Session');
+      if (store.deleteSession(tx, caller.person.id, session_id) === 0) throw notFound('Session');
       const is_own = session_id === caller.session_id;
       const event = is_own ? 'person.signed_out' : 'person.session_ended';
       audit(tx, actorOf(caller.person, ip), event, caller.person, {}, now);
@@ -63,7 +63,7 @@ export class Sessions {
   }
 
   /** Forgets sessions that are over. */
-  sweep(): Promise<void> {
+  sweep(): Promise<number> {
     const now = this.deps.clock.now();
     const ended = { seen_before_ms: now - SESSION_IDLE_MS, made_before_ms: now - SESSION_ABSOLUTE_MS };
     return this.deps.database.write((tx) => store.deleteEndedSessions(tx, ended));

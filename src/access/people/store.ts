@@ -1,25 +1,24 @@
 /** The SQL of people and of their one-time links. What they sign in with is in session-store.ts. */
-import { count, desc, eq, isNull, lte } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
+import { rawAll, rawCount, rawGet, rawRun } from '../../platform/database/raw-sql.ts';
 import { type LinkRow, type PersonRow, people, personLinks } from './tables.ts';
 
-export function findPerson(read: Tx, id: number): PersonRow | null {
-  return read.select().from(people).where(eq(people.id, id)).get() ?? null;
-}
+export const findPerson = rawGet<PersonRow, [id: number]>('SELECT * FROM people WHERE id = ?', people);
 
 /** By address, whatever its case; the column's collation sees to that. */
-export function findPersonByEmail(read: Tx, email: string): PersonRow | null {
-  return read.select().from(people).where(eq(people.email, email)).get() ?? null;
-}
+export const findPersonByEmail = rawGet<PersonRow, [email: string]>(
+  'SELECT * FROM people WHERE email = ?',
+  people,
+);
 
 /** People, newest first; all of them for a limit of -1. */
-export function listPeople(read: Tx, page: { limit: number; offset: number }): PersonRow[] {
-  return read.select().from(people).orderBy(desc(people.id)).limit(page.limit).offset(page.offset).all();
-}
+export const listPeople = rawAll<PersonRow, [page: { limit: number; offset: number }]>(
+  'SELECT * FROM people ORDER BY id DESC LIMIT +:limit OFFSET +:offset',
+  people,
+);
 
-export function countPeople(read: Tx): number {
-  return read.select({ n: count() }).from(people).get()?.n ?? 0;
-}
+export const countPeople = rawCount('SELECT count(*) FROM people');
 
 export type NewPerson = typeof people.$inferInsert;
 
@@ -33,9 +32,7 @@ export function updatePerson(tx: Tx, id: number, changes: Partial<NewPerson>): P
 }
 
 /** Deletes a person and, by foreign keys, all that lets them in. */
-export function deletePerson(tx: Tx, id: number): void {
-  tx.delete(people).where(eq(people.id, id)).run();
-}
+export const deletePerson = rawRun<[id: number]>('DELETE FROM people WHERE id = ?');
 
 /** Stores a link in place of the person's others; null is the first person. */
 export function replaceLink(tx: Tx, link: LinkRow): void {
@@ -43,17 +40,12 @@ export function replaceLink(tx: Tx, link: LinkRow): void {
   tx.insert(personLinks).values(link).run();
 }
 
-export function deleteLinksOf(tx: Tx, person_id: number | null): void {
-  const { person_id: column } = personLinks;
-  tx.delete(personLinks)
-    .where(person_id === null ? isNull(column) : eq(column, person_id))
-    .run();
-}
+export const deleteLinksOf = rawRun<[person_id: number | null]>(
+  'DELETE FROM person_links WHERE person_id IS ?',
+);
 
-export function findLink(read: Tx, token_hash: string): LinkRow | null {
-  return read.select().from(personLinks).where(eq(personLinks.token_hash, token_hash)).get() ?? null;
-}
+export const findLink = rawGet<LinkRow, [token_hash: string]>(
+  'SELECT * FROM person_links WHERE token_hash = ?',
+);
 
-export function deleteExpiredLinks(tx: Tx, now_ms: number): void {
-  tx.delete(personLinks).where(lte(personLinks.expires_at, now_ms)).run();
-}
+export const deleteExpiredLinks = rawRun<[now_ms: number]>('DELETE FROM person_links WHERE expires_at <= ?');

@@ -225,7 +225,7 @@ export class Tokens {
 
   /** Has a person's tokens be read-only as that person is; they stay so when that person is gone. */
   followPerson(tx: Tx, person_id: number, read_only: boolean): void {
-    store.followPerson(tx, person_id, read_only);
+    store.followPerson(tx, { person_id, read_only });
   }
 
   /** What a token may know of itself. Throws AppError `unauthenticated` when it is gone by now. */
@@ -269,7 +269,7 @@ function isReadOnly({ read_only, is_persons_read_only }: TokenRow): boolean {
 
 /** Ends a token, records that and returns its row; null where there is none or it had ended. */
 function revoke(tx: Tx, actor: Actor, id: number, now_ms: number): TokenRow | null {
-  const revoked = store.revokeToken(tx, id, now_ms);
+  const revoked = store.revokeToken(tx, { id, now_ms });
   if (!revoked) return null;
   const metadata = { name: revoked.name, token_prefix: revoked.token_prefix };
   const entry = { event: 'token.revoked', target: targetOf(revoked), project: null, metadata };

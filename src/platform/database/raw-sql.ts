@@ -66,6 +66,14 @@ export function rawValues<Value, Params extends SQLQueryBindings[] = []>(
       .flatMap((row) => Object.values(row));
 }
 
+/** A function that reads a number; else as `rawGet`. */
+export function rawCount<Params extends SQLQueryBindings[] = []>(
+  text: string,
+): (tx: Tx, ...params: Params) => number {
+  const value = rawValue<number, Params>(text);
+  return (tx, ...params) => value(tx, ...params) ?? 0;
+}
+
 /** A function that says whether there is such a row; else as `rawGet`. */
 export function rawHas<Params extends SQLQueryBindings[] = []>(
   text: string,
