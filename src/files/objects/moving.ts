@@ -107,7 +107,7 @@ export class ObjectMoves {
       }
       return await this.#switch(row, to, upload.held);
     } catch (error) {
-      const is_gone = findObject(this.deps.database.read, public_id) === undefined;
+      const is_gone = findObject(this.deps.database.read, public_id) === null;
       return is_gone ? 'gone' : reasonOf(error);
     }
   }

@@ -1,27 +1,20 @@
 /** SQL of stored objects. */
-import {
-  and,
-  count,
-  desc,
-  eq,
-  gt,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  ne,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
+import { and, desc, eq, gt, inArray, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import { OBJECT_SEARCH_ROWS } from '../../limits.ts';
-import { statement, type Tx } from '../../platform/database/database.ts';
-import { rawGet, rawHas, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import {
+  rawAll,
+  rawCount,
+  rawGet,
+  rawHas,
+  rawRun,
+  rawValue,
+  rawValues,
+} from '../../platform/database/raw-sql.ts';
 import { readRowCount } from '../../platform/database/row-counts.ts';
 import type { StoreName } from '../../platform/files/byte-store.ts';
 import { soughtName } from '../../platform/files/sought-name.ts';
-import { type ObjectRow, objectLinkKeys, objects, storeRemovals, uploadDays } from './tables.ts';
+import { type ObjectRow, objectLinkKeys, objects, storeRemovals } from './tables.ts';
 
 export type NewObject = Omit<ObjectRow, 'id' | 'sought_name' | 'missing_since'>;
 
@@ -32,28 +25,15 @@ export type Visibility = (typeof VISIBILITIES)[number];
 /** Written out, as SQLite finds no partial index by what is bound. */
 const IS_LISTED = sql`${objects.visibility} <> 'internal'`;
 
-const insertStatement = statement((tx) =>
-  tx
-    .insert(objects)
-    .values({
-      public_id: sql.placeholder('public_id'),
-      project_id: sql.placeholder('project_id'),
-      original_filename: sql.placeholder('original_filename'),
-      sought_name: sql.placeholder('sought_name'),
-      mime_type: sql.placeholder('mime_type'),
-      size_bytes: sql.placeholder('size_bytes'),
-      sha256: sql.placeholder('sha256'),
-      visibility: sql.placeholder('visibility'),
-      store: sql.placeholder('store'),
-      is_utf8: sql.placeholder('is_utf8'),
-      expires_at: sql.placeholder('expires_at'),
-      created_at: sql.placeholder('created_at'),
-    })
-    .prepare(),
+const insertRow = rawRun<[NewObject & Pick<ObjectRow, 'sought_name'>]>(
+  `INSERT INTO objects (public_id, project_id, original_filename, sought_name, mime_type, size_bytes, sha256, visibility,
+     store, is_utf8, expires_at, created_at)
+   VALUES (:public_id, :project_id, :original_filename, :sought_name, :mime_type, :size_bytes, :sha256, :visibility,
+     :store, :is_utf8, :expires_at, :created_at)`,
 );
 
 export function insertObject(tx: Tx, object: NewObject): void {
-  insertStatement(tx).run({ ...object, sought_name: soughtName(object.original_filename) });
+  insertRow(tx, { ...object, sought_name: soughtName(object.original_filename) });
 }
 
 /** Keeps the bytes of an object, whose row is there. */
@@ -127,18 +107,9 @@ interface ObjectFilter {
   visibility?: Visibility | undefined;
 }
 
-const expiredStatement = statement((tx) =>
-  tx
-    .select({ n: count() })
-    .from(objects)
-    .where(
-      and(
-        eq(objects.project_id, sql.placeholder('project_id')),
-        eq(objects.visibility, sql.placeholder('visibility')),
-        lte(objects.expires_at, sql.placeholder('now_ms')),
-      ),
-    )
-    .prepare(),
+const expiredOf = rawCount<[{ project_id: number; visibility: Visibility; now_ms: number }]>(
+  `SELECT count(*) FROM objects
+   WHERE project_id = :project_id AND visibility = :visibility AND expires_at <= :now_ms`,
 );
 
 /**
@@ -155,7 +126,7 @@ export function countObjects(
   let expired = 0;
   for (const visibility of visibilities) {
     stored += readRowCount(tx, { list: 'objects', project_id: filter.project_id, facet: visibility });
-    expired += expiredStatement(tx).get({ project_id: filter.project_id, visibility, now_ms })?.n ?? 0;
+    expired += expiredOf(tx, { project_id: filter.project_id, visibility, now_ms });
   }
   return { total: stored - expired, expired };
 }
@@ -256,34 +227,24 @@ export function updateObject(
     .get();
 }
 
-export function deleteObject(tx: Tx, public_id: string): ObjectRow | undefined {
-  return tx.delete(objects).where(eq(objects.public_id, public_id)).returning().get();
-}
+export const deleteObject = rawGet<ObjectRow, [public_id: string]>(
+  'DELETE FROM objects WHERE public_id = ? RETURNING *',
+  objects,
+);
 
 /** Deletes up to `limit` expired rows and returns them. */
-export function deleteExpiredObjects(tx: Tx, now_ms: number, limit: number): ObjectRow[] {
-  const expired = tx
-    .select({ id: objects.id })
-    .from(objects)
-    .where(lte(objects.expires_at, now_ms))
-    .limit(limit);
-  return tx.delete(objects).where(inArray(objects.id, expired)).returning().all();
-}
+export const deleteExpiredObjects = rawAll<ObjectRow, [now_ms: number, limit: number]>(
+  'DELETE FROM objects WHERE id IN (SELECT id FROM objects WHERE expires_at <= +? LIMIT +?) RETURNING *',
+  objects,
+);
 
 /** Days are counted from 1970. */
-export function deleteUploadDaysBefore(tx: Tx, day: number): void {
-  tx.delete(uploadDays).where(lt(uploadDays.day, day)).run();
-}
+export const deleteUploadDaysBefore = rawRun<[day: number]>('DELETE FROM upload_days WHERE day < ?');
 
 /** Ids of all objects of a project. */
-export function listProjectObjectIds(tx: Tx, project_id: number): string[] {
-  return tx
-    .select({ public_id: objects.public_id })
-    .from(objects)
-    .where(eq(objects.project_id, project_id))
-    .all()
-    .map((row) => row.public_id);
-}
+export const listProjectObjectIds = rawValues<string, [project_id: number]>(
+  'SELECT public_id FROM objects WHERE project_id = ?',
+);
 
 /* --- The object store --------------------------------------------------------------------------------------------- */
 
@@ -297,20 +258,11 @@ export function noteRemovals(tx: Tx, public_ids: readonly string[]): void {
 export const isNoted = rawHas<[public_id: string]>('SELECT 1 FROM store_removals WHERE public_id = ?');
 
 /** Keys whose bytes are to go, from one on. */
-export function listRemovals(read: Tx, page: { after: string; limit: number }): string[] {
-  return read
-    .select()
-    .from(storeRemovals)
-    .where(gt(storeRemovals.public_id, page.after))
-    .orderBy(storeRemovals.public_id)
-    .limit(page.limit)
-    .all()
-    .map((row) => row.public_id);
-}
+export const listRemovals = rawValues<string, [page: { after: string; limit: number }]>(
+  'SELECT public_id FROM store_removals WHERE public_id > +:after ORDER BY public_id LIMIT +:limit',
+);
 
-export function countRemovals(read: Tx): number {
-  return read.select({ n: count() }).from(storeRemovals).get()?.n ?? 0;
-}
+export const countRemovals = rawCount('SELECT count(*) FROM store_removals');
 
 export function deleteRemovals(tx: Tx, public_ids: readonly string[]): void {
   tx.delete(storeRemovals)
@@ -319,46 +271,27 @@ export function deleteRemovals(tx: Tx, public_ids: readonly string[]): void {
 }
 
 /** Says since when the store has no bytes of an object; null where it has. */
-export function setMissing(tx: Tx, public_id: string, missing_since: number | null): void {
-  tx.update(objects).set({ missing_since }).where(eq(objects.public_id, public_id)).run();
-}
+export const setMissing = rawRun<[public_id: string, missing_since: number | null]>(
+  'UPDATE objects SET missing_since = ?2 WHERE public_id = ?1',
+);
 
 /** Objects whose bytes the store was found not to have. */
-export function listMissing(read: Tx, limit: number): string[] {
-  return read
-    .select({ public_id: objects.public_id })
-    .from(objects)
-    .where(isNotNull(objects.missing_since))
-    .orderBy(objects.id)
-    .limit(limit)
-    .all()
-    .map((row) => row.public_id);
-}
+export const listMissing = rawValues<string, [limit: number]>(
+  'SELECT public_id FROM objects WHERE missing_since IS NOT NULL ORDER BY id LIMIT +?',
+);
 
-/** Written out too. */
-const IS_STORED = sql`${objects.store} = 's3'`;
-
-export function countInStore(read: Tx): number {
-  return read.select({ n: count() }).from(objects).where(IS_STORED).get()?.n ?? 0;
-}
+export const countInStore = rawCount("SELECT count(*) FROM objects WHERE store = 's3'");
 
 /** Objects of the store, the newest first. */
-export function listNewestStored(read: Tx, limit: number): string[] {
-  const { id, public_id } = objects;
-  const newest = read.select({ public_id }).from(objects).where(IS_STORED).orderBy(desc(id)).limit(limit);
-  return newest.all().map((row) => row.public_id);
-}
+export const listNewestStored = rawValues<string, [limit: number]>(
+  "SELECT public_id FROM objects WHERE store = 's3' ORDER BY id DESC LIMIT +?",
+);
 
 /** Objects of the store whose ids come after one, up to another. */
-export function listBetween(
-  read: Tx,
-  after: string,
-  last: string,
-): { public_id: string; size_bytes: number }[] {
-  const { public_id, size_bytes } = objects;
-  const those = and(IS_STORED, gt(public_id, after), lte(public_id, last));
-  return read.select({ public_id, size_bytes }).from(objects).where(those).orderBy(public_id).all();
-}
+export const listBetween = rawAll<Pick<ObjectRow, 'public_id' | 'size_bytes'>, [after: string, last: string]>(
+  `SELECT public_id, size_bytes FROM objects WHERE store = 's3' AND public_id > +? AND public_id <= +?
+   ORDER BY public_id`,
+);
 
 interface MoveFilter {
   to: StoreName;
@@ -385,7 +318,7 @@ export function listToMove(read: Tx, filter: MoveFilter & { after: number; limit
 export function sumToMove(read: Tx, filter: MoveFilter): { bytes: number; stored: number } {
   const sums = {
     bytes: sql<number>`coalesce(sum(${objects.size_bytes}), 0)`,
-    stored: sql<number>`count(*) FILTER (WHERE ${IS_STORED})`,
+    stored: sql<number>`count(*) FILTER (WHERE ${objects.store} = 's3')`,
   };
   return read.select(sums).from(objects).where(toMove(filter)).get() ?? { bytes: 0, stored: 0 };
 }
@@ -407,11 +340,9 @@ export function setStore(
 
 /* --- What links are signed with --------------------------------------------------------------------------------- */
 
-export function findLinkKey(read: Tx, project_id: number): string | null {
-  const { sealed_key } = objectLinkKeys;
-  const of = eq(objectLinkKeys.project_id, project_id);
-  return read.select({ sealed_key }).from(objectLinkKeys).where(of).get()?.sealed_key ?? null;
-}
+export const findLinkKey = rawValue<string, [project_id: number]>(
+  'SELECT sealed_key FROM object_link_keys WHERE project_id = ?',
+);
 
 export function saveLinkKey(tx: Tx, key: typeof objectLinkKeys.$inferInsert): void {
   const { sealed_key, created_at } = key;
@@ -421,6 +352,6 @@ export function saveLinkKey(tx: Tx, key: typeof objectLinkKeys.$inferInsert): vo
     .run();
 }
 
-export function deleteLinkKey(tx: Tx, project_id: number): void {
-  tx.delete(objectLinkKeys).where(eq(objectLinkKeys.project_id, project_id)).run();
-}
+export const deleteLinkKey = rawRun<[project_id: number]>(
+  'DELETE FROM object_link_keys WHERE project_id = ?',
+);

@@ -82,8 +82,8 @@ export class Intake {
   }
 
   async #record(id: string, offset_bytes: number, facts: ContentFacts | null): Promise<void> {
-    const is_there = await this.deps.database.write((tx) => setOffset(tx, id, offset_bytes));
-    if (!is_there) throw notFound('Upload');
+    const noted = await this.deps.database.write((tx) => setOffset(tx, { id, offset_bytes }));
+    if (noted === 0) throw notFound('Upload');
     this.#known.delete(id);
     if (!facts) return;
     this.#known.set(id, { offset_bytes, facts: facts.copy() });

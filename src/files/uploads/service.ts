@@ -292,8 +292,8 @@ export class Uploads {
     };
     // One that was ended meanwhile becomes nothing.
     const within = (tx: Tx, { public_id }: { public_id: string }): void => {
-      const told = { object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS };
-      if (!setObject(tx, id, told)) throw notFound('Upload');
+      const told = { id, object_id: public_id, expires_at: clock.now() + UNFINISHED_UPLOAD_MS };
+      if (setObject(tx, told) === 0) throw notFound('Upload');
     };
     if (upload.size_bytes === 0) await blobs.continueUpload(id, { from: 0, facts: null }).commit();
     const path = blobs.path(id);

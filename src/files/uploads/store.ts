@@ -1,65 +1,59 @@
 /** SQL of resumable uploads. */
-import { and, count, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import type { Tx } from '../../platform/database/database.ts';
-import { rawHas } from '../../platform/database/raw-sql.ts';
+import { rawAll, rawCount, rawGet, rawHas, rawRun } from '../../platform/database/raw-sql.ts';
 import { type UploadRow, uploads } from './tables.ts';
-
-const isUnfinished = (): SQL => isNull(uploads.object_id);
 
 export function insertUpload(tx: Tx, upload: UploadRow): void {
   tx.insert(uploads).values(upload).run();
 }
 
-export function findUpload(read: Tx, id: string): UploadRow | undefined {
-  return read.select().from(uploads).where(eq(uploads.id, id)).get();
-}
+export const findUpload = rawGet<UploadRow, [id: string]>('SELECT * FROM uploads WHERE id = ?', uploads);
 
 /** Those of a key that have not expired. */
-export function countUnfinished(read: Tx, key_id: number, now_ms: number): number {
-  const those = and(eq(uploads.key_id, key_id), isUnfinished(), gt(uploads.expires_at, now_ms));
-  return read.select({ n: count() }).from(uploads).where(those).get()?.n ?? 0;
-}
+export const countUnfinished = rawCount<[key_id: number, now_ms: number]>(
+  'SELECT count(*) FROM uploads WHERE key_id = ? AND object_id IS NULL AND expires_at > ?',
+);
 
 /** Bytes that are yet to come of all uploads that have not expired. */
-export function sumMissing(read: Tx, now_ms: number): number {
-  const bytes = sql<number>`coalesce(sum(${uploads.size_bytes} - ${uploads.offset_bytes}), 0)`;
-  const those = and(isUnfinished(), gt(uploads.expires_at, now_ms));
-  return read.select({ bytes }).from(uploads).where(those).get()?.bytes ?? 0;
-}
+export const sumMissing = rawCount<[now_ms: number]>(
+  'SELECT sum(size_bytes - offset_bytes) FROM uploads WHERE object_id IS NULL AND expires_at > ?',
+);
 
 export const isUnfinishedUpload = rawHas<[id: string]>(
   'SELECT 1 FROM uploads WHERE id = ? AND object_id IS NULL',
 );
 
-export function listUnfinished(read: Tx): UploadRow[] {
-  return read.select().from(uploads).where(isUnfinished()).orderBy(uploads.id).all();
-}
+export const listUnfinished = rawAll<UploadRow>(
+  'SELECT * FROM uploads WHERE object_id IS NULL ORDER BY id',
+  uploads,
+);
 
 /** Those of which every byte has come. */
-export function listWhole(read: Tx): UploadRow[] {
-  const those = and(isUnfinished(), eq(uploads.offset_bytes, uploads.size_bytes));
-  return read.select().from(uploads).where(those).orderBy(uploads.id).all();
-}
+export const listWhole = rawAll<UploadRow>(
+  'SELECT * FROM uploads WHERE object_id IS NULL AND offset_bytes = size_bytes ORDER BY id',
+  uploads,
+);
 
-export function listOfProject(read: Tx, project_id: number): UploadRow[] {
-  return read.select().from(uploads).where(eq(uploads.project_id, project_id)).all();
-}
+export const listOfProject = rawAll<UploadRow, [project_id: number]>(
+  'SELECT * FROM uploads WHERE project_id = ?',
+  uploads,
+);
 
-export function listExpired(read: Tx, now_ms: number, limit: number): UploadRow[] {
-  return read.select().from(uploads).where(lte(uploads.expires_at, now_ms)).limit(limit).all();
-}
+export const listExpired = rawAll<UploadRow, [now_ms: number, limit: number]>(
+  'SELECT * FROM uploads WHERE expires_at <= +? LIMIT +?',
+  uploads,
+);
 
-/** Whether it was still there, and unfinished. */
-export function setOffset(tx: Tx, id: string, offset_bytes: number): boolean {
-  const those = and(eq(uploads.id, id), isUnfinished());
-  return tx.update(uploads).set({ offset_bytes }).where(those).returning({ id: uploads.id }).all().length > 0;
-}
+/** Notes how much has come; 0 where the upload is gone, or finished. */
+export const setOffset = rawRun<[{ id: string; offset_bytes: number }]>(
+  'UPDATE uploads SET offset_bytes = :offset_bytes WHERE id = :id AND object_id IS NULL',
+);
 
-/** Whether it was still there, and unfinished. */
-export function setObject(tx: Tx, id: string, object: { object_id: string; expires_at: number }): boolean {
-  const those = and(eq(uploads.id, id), isUnfinished());
-  return tx.update(uploads).set(object).where(those).returning({ id: uploads.id }).all().length > 0;
-}
+/** Notes which object it has become; 0 where the upload is gone, or finished. */
+export const setObject = rawRun<[{ id: string; object_id: string; expires_at: number }]>(
+  'UPDATE uploads SET object_id = :object_id, expires_at = :expires_at WHERE id = :id AND object_id IS NULL',
+);
 
 /** The rows as they were. */
 export function deleteUploads(tx: Tx, ids: readonly string[]): UploadRow[] {

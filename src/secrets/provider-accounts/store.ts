@@ -1,7 +1,8 @@
 /** The SQL of records at providers: accounts, databases, and which projects they serve. */
 import { and, count, desc, eq, inArray, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { statement, type Tx } from '../../platform/database/database.ts';
+import type { Tx } from '../../platform/database/database.ts';
+import { rawCount, rawRun, rawValue, rawValues } from '../../platform/database/raw-sql.ts';
 import type { RecordRef } from '../../platform/host/ids.ts';
 import type { Scope } from '../../platform/http/callers.ts';
 import {
@@ -84,37 +85,25 @@ export const databaseProjectStore = recordStore(
 );
 
 /** How many database projects are of an account. */
-export function countProjectsOfAccount(read: Tx, account_id: number): number {
-  const of = eq(databaseProjects.account_id, account_id);
-  return read.select({ n: count() }).from(databaseProjects).where(of).get()?.n ?? 0;
-}
+export const countProjectsOfAccount = rawCount<[account_id: number]>(
+  'SELECT count(*) FROM database_projects WHERE account_id = ?',
+);
 
 /* --- Assignments of AI accounts ------------------------------------------------------------------------------- */
 
 /** Ids of the projects an account is assigned to, newest project first. */
-export function listProjectIds(read: Tx, ai_account_id: number): number[] {
-  return read
-    .select({ id: aiAccountProjects.project_id })
-    .from(aiAccountProjects)
-    .where(eq(aiAccountProjects.ai_account_id, ai_account_id))
-    .orderBy(desc(aiAccountProjects.project_id))
-    .all()
-    .map(({ id }) => id);
-}
+export const listProjectIds = rawValues<number, [ai_account_id: number]>(
+  'SELECT project_id FROM ai_account_projects WHERE ai_account_id = +? ORDER BY project_id DESC',
+);
 
 /** Ids of the accounts that are assigned to a project. */
-export function listAccountIds(read: Tx, project_id: number): number[] {
-  return read
-    .select({ id: aiAccountProjects.ai_account_id })
-    .from(aiAccountProjects)
-    .where(eq(aiAccountProjects.project_id, project_id))
-    .all()
-    .map(({ id }) => id);
-}
+export const listAccountIds = rawValues<number, [project_id: number]>(
+  'SELECT ai_account_id FROM ai_account_projects WHERE project_id = ?',
+);
 
-export function insertAssignment(tx: Tx, ai_account_id: number, project_id: number): void {
-  tx.insert(aiAccountProjects).values({ ai_account_id, project_id }).onConflictDoNothing().run();
-}
+export const insertAssignment = rawRun<[ai_account_id: number, project_id: number]>(
+  'INSERT INTO ai_account_projects (ai_account_id, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
 
 /** Ends the assignments of these accounts to these projects. */
 export function deleteAssignments(
@@ -130,61 +119,36 @@ export function deleteAssignments(
 /* --- Links of database projects ------------------------------------------------------------------------------- */
 
 /** Ids of the projects that a database project belongs to. */
-export function listLinkedIds(read: Tx, database_project_id: number): number[] {
-  return read
-    .select({ id: databaseProjectLinks.project_id })
-    .from(databaseProjectLinks)
-    .where(eq(databaseProjectLinks.database_project_id, database_project_id))
-    .all()
-    .map(({ id }) => id);
-}
-
-const shownAt = statement((tx) =>
-  tx
-    .select({ id: databaseProjectLinks.database_project_id })
-    .from(databaseProjectLinks)
-    // A literal: with a parameter SQLite would plan anew at each use, as the partial index depends on its
-    // value.
-    .where(
-      and(
-        eq(databaseProjectLinks.project_id, sql.placeholder('id')),
-        sql`${databaseProjectLinks.is_shown} = 1`,
-      ),
-    )
-    .prepare(),
+export const listLinkedIds = rawValues<number, [database_project_id: number]>(
+  'SELECT project_id FROM database_project_links WHERE database_project_id = ?',
 );
 
 /** The database project that a project shows, or null; asked for every project that is read. */
-export function findShownId(read: Tx, project_id: number): number | null {
-  return shownAt(read).get({ id: project_id })?.id ?? null;
-}
+export const findShownId = rawValue<number, [project_id: number]>(
+  'SELECT database_project_id FROM database_project_links WHERE project_id = ? AND is_shown = 1',
+);
 
 /** Gives a database project to a project, and shows it there if nothing else is shown. */
-export function insertLink(tx: Tx, database_project_id: number, project_id: number): void {
-  const is_shown = findShownId(tx, project_id) === null;
-  tx.insert(databaseProjectLinks)
-    .values({ database_project_id, project_id, is_shown })
-    .onConflictDoNothing()
-    .run();
-}
+export const insertLink = rawRun<[database_project_id: number, project_id: number]>(
+  `INSERT INTO database_project_links (database_project_id, project_id, is_shown)
+   SELECT ?1, ?2, NOT EXISTS (SELECT 1 FROM database_project_links WHERE project_id = ?2 AND is_shown = 1)
+   WHERE true ON CONFLICT DO NOTHING`,
+);
+
+const dropShown = rawRun<[number]>(
+  'DELETE FROM database_project_links WHERE project_id = ? AND is_shown = 1',
+);
+const putShown = rawRun<[number, number]>(
+  `INSERT INTO database_project_links (database_project_id, project_id, is_shown) VALUES (?, ?, 1)
+   ON CONFLICT DO UPDATE SET is_shown = 1`,
+);
 
 /** Ends the link that a project shows, and shows another one instead unless it is null. */
 export function replaceShownLink(tx: Tx, project_id: number, database_project_id: number | null): void {
-  const { is_shown } = databaseProjectLinks;
-  tx.delete(databaseProjectLinks)
-    .where(and(eq(databaseProjectLinks.project_id, project_id), eq(is_shown, true)))
-    .run();
-  if (database_project_id === null) return;
-  tx.insert(databaseProjectLinks)
-    .values({ database_project_id, project_id, is_shown: true })
-    .onConflictDoUpdate({
-      target: [databaseProjectLinks.database_project_id, databaseProjectLinks.project_id],
-      set: { is_shown: true },
-    })
-    .run();
+  dropShown(tx, project_id);
+  if (database_project_id !== null) putShown(tx, database_project_id, project_id);
 }
 
-export function countLinksOfProject(read: Tx, project_id: number): number {
-  const of = eq(databaseProjectLinks.project_id, project_id);
-  return read.select({ n: count() }).from(databaseProjectLinks).where(of).get()?.n ?? 0;
-}
+export const countLinksOfProject = rawCount<[project_id: number]>(
+  'SELECT count(*) FROM database_project_links WHERE project_id = ?',
+);
